@@ -90,10 +90,21 @@ def whole_file(path: Path | str) -> Iterator[BinaryIO]:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
+                file.flush()
+                os.fsync(file.fileno())
             part.chmod(0o666 & ~umask())
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def synchronise(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def umask() -> int:

@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,20 +12,18 @@ import numpy as np
 from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network, compile_part
 from eyrie.compiler.options import EFFORT
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.performance import performance
 from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.errors import InputError
 from eyrie.model.messages import about
-from eyrie.runtime import progress
 from eyrie.runtime.digests import COMPILER, digest_of
-from eyrie.runtime.folders import BUILD, locked, replacing
-from eyrie.runtime.session import Session
+from eyrie.runtime.folders import BUILD
+from eyrie.runtime.kept import kept
 
 PROGRAMS = BUILD / "programs"
+NAME_BYTES = 120  # of a model's name, in the name of its folder
 
 
 def compiled(
@@ -42,7 +41,7 @@ def compiled(
         save(stages, performance(stages), folder)
 
     options = json.dumps([machine.as_dict(), images, objective, effort])
-    return kept(model.stem, read_model(model), options, COMPILER, Image.load, fill)
+    return kept_program(model.stem, read_model(model), options, COMPILER, fill)
 
 
 def compiled_parts(model: Path, machine: MachineConfig = DEFAULT) -> Path:
@@ -52,7 +51,7 @@ def compiled_parts(model: Path, machine: MachineConfig = DEFAULT) -> Path:
         compile_parts(model, machine, on_stage=say).save(folder)
 
     options = json.dumps([machine.as_dict(), "parts"])
-    return kept(model.stem, read_model(model), options, COMPILER, Session.load, fill)
+    return kept_program(model.stem, read_model(model), options, COMPILER, fill)
 
 
 def compiled_graph(graph: Graph, name: str, machine: MachineConfig = DEFAULT) -> Path:
@@ -64,7 +63,7 @@ def compiled_graph(graph: Graph, name: str, machine: MachineConfig = DEFAULT) ->
         stages = compile_part(graph, name, machine, on_stage=say)
         save(stages, performance(stages), folder)
 
-    return kept(name, contents_of(graph), json.dumps([machine.as_dict(), "graph"]), COMPILER, Image.load, fill)
+    return kept_program(name, contents_of(graph), json.dumps([machine.as_dict(), "graph"]), COMPILER, fill)
 
 
 def contents_of(graph: Graph) -> bytes:
@@ -83,32 +82,23 @@ def contents_of(graph: Graph) -> bytes:
     return b"\0".join(parts)
 
 
-def kept(
+def kept_program(
     name: str,
     contents: bytes,
     options: str,
     sources: Sequence[str],
-    load: Callable[[Path], object],
     fill: Callable[[Path, Callable[[str], None]], None],
 ) -> Path:
-    """The folder of what is made of a model, made first if it is not there or damaged.
+    """Return the folder of a program that is made of a model, made first if it is not there or damaged.
 
-    name: the model's; options: that it is made with; sources: what makes it, as `digest_of` takes them; load: raises
-    InputError for a folder that is not whole; fill: makes it, and says how far it is.
+    name: the model's; options: that it is made with; sources: what makes it, as `digest_of` takes them; fill: makes it,
+    and says how far it is.
     """
     key = hashlib.sha256(b"\0".join([digest_of(*sources), options.encode(), contents])).hexdigest()[:16]
-    folder = PROGRAMS / f"{name}-{key}"
-    if not _whole(folder, load):
-        with progress.task(f"compiling {name}") as task, locked(folder.with_name(f"{folder.name}.lock")):
-            if not _whole(folder, load):  # nobody else has made it meanwhile
-                with replacing(folder) as part:
-                    fill(part, task.say)
-    return folder
+    folder = PROGRAMS / f"{shortened(name)}-{key}"
+    return kept(folder, f"compiling {name}", lambda part, task: fill(part, task.say))
 
 
-def _whole(folder: Path, load: Callable[[Path], object]) -> bool:
-    try:
-        load(folder)
-    except InputError:
-        return False
-    return True
+def shortened(name: str) -> str:
+    """Return the beginning of a model's name: file systems take names of 255 bytes, and a key and a suffix follow."""
+    return os.fsdecode(os.fsencode(name)[:NAME_BYTES])

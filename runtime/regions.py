@@ -14,7 +14,7 @@ from eyrie.compiler.passes.simplify import simplified
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.digests import COMPILER
 from eyrie.runtime.portable_c.networks import built
-from eyrie.runtime.programs import contents_of, kept
+from eyrie.runtime.programs import contents_of, kept_program
 from eyrie.runtime.session import Session, on_command_level
 
 Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
@@ -33,14 +33,11 @@ def session_of(graph: Graph, name: str, machine: MachineConfig) -> Session:
     """The Session of a Graph, compiled first if that has not been done (docs/runs.md); name: for people. Raises
     Failure."""
 
-    def load(folder: Path) -> Session:
-        return Session.of_graph(graph, folder)
-
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         compile_graph(graph, name, machine=machine, on_stage=say).save(folder)
 
     options = json.dumps([machine.as_dict(), "graph in parts"])
-    return load(kept(name, contents_of(graph), options, COMPILER, load, fill))
+    return Session.of_graph(graph, kept_program(name, contents_of(graph), options, COMPILER, fill))
 
 
 def _on_model(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:

@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 
 from eyrie.model.config import MachineConfig
-from eyrie.runtime import progress
-from eyrie.runtime.folders import BUILD, ROOT, locked, replacing
+from eyrie.runtime.folders import BUILD, ROOT
+from eyrie.runtime.kept import kept
 from eyrie.runtime.simulator.sources import sizes_of
 from eyrie.runtime.simulator.verilate import LIBRARY, build_model
 from eyrie.runtime.simulator.verilator import BuildError
@@ -36,11 +36,7 @@ def board_library(machine: MachineConfig) -> Path:
     files = [*sources, *sorted(DRIVER.glob("*.h")), BOARD / "board.h"]
     key = hashlib.sha256("\0".join([model.name, sizes, *(path.read_text() for path in files)]).encode())
     folder = BUILD / "boards" / key.hexdigest()[:16]
-    if not folder.exists():
-        with progress.task("linking the board"), locked(folder.with_suffix(".lock")):
-            if not folder.exists():
-                with replacing(folder) as part:
-                    _build(sources, model, sizes, part)
+    kept(folder, "linking the simulator", lambda part, _task: _build(sources, model, sizes, part))
     return folder / NAME
 
 

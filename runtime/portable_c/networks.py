@@ -8,9 +8,8 @@ from pathlib import Path
 
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.ir.graph import Graph
-from eyrie.model.errors import InputError
 from eyrie.runtime.portable_c.executable import FAST, SOURCES, Executable, build
-from eyrie.runtime.programs import kept
+from eyrie.runtime.programs import kept_program
 
 _NAME = "network"
 
@@ -26,9 +25,5 @@ def built(name: str, contents: bytes, graph: Graph) -> Executable:
     def fill(folder: Path, _say: Callable[[str], None]) -> None:
         build([sources], folder, FAST)
 
-    def load(folder: Path) -> None:
-        if not (folder / "program").exists():
-            raise InputError("not built")
-
     options = json.dumps(["c", FAST, os.environ.get("CC", "")])
-    return Executable(kept(name, contents, options, SOURCES, load, fill) / "program", (sources,))
+    return Executable(kept_program(name, contents, options, SOURCES, fill) / "program", (sources,))

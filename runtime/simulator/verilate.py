@@ -23,7 +23,8 @@ from typing import IO
 
 from eyrie.compiler.files import writing
 from eyrie.runtime import progress
-from eyrie.runtime.folders import BUILD, ROOT, locked, replacing, unfinished
+from eyrie.runtime.folders import BUILD, ROOT, replacing, unfinished
+from eyrie.runtime.kept import is_whole, kept, seal
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.processes import process
 from eyrie.runtime.simulator.sources import arguments, closure
@@ -84,16 +85,13 @@ def build_model(
     runtime = MODELS / f"runtime-{_digest(flags, [], False)}"
     flags += ["--top-module", top, *_generics(parameters or {})]
     folder = MODELS / f"{top}-{_digest(flags, files, not library)}"
-    if not folder.exists():
+
+    def fill(part: Path, task: progress.Task) -> None:
         verilator.check_compiler()
-        with (
-            progress.task("building the simulator" + ("" if library else f" of {top}"), "files") as task,
-            locked(folder.with_suffix(".lock")),
-            writing(MODELS),
-        ):
-            if not folder.exists():
-                with replacing(folder) as part:
-                    _build(top, flags, files, part, folder.with_suffix(".log"), not library, runtime, task)
+        with writing(MODELS):
+            _build(top, flags, files, part, folder.with_suffix(".log"), not library, runtime, task)
+
+    kept(folder, "building the simulator" + ("" if library else f" of {top}"), fill, "files")
     return folder if library else folder / "model"
 
 
@@ -175,8 +173,8 @@ def _build(
         generate, compile_all, variables = _commands(top, flags, files, work, cocotb)
         if _run(generate, variables, file, work, task) != 0:
             raise _refusal(top, log)
-        shared = runtime.exists()
-        for path in runtime.glob("*.o"):
+        shared = is_whole(runtime)
+        for path in runtime.glob("*.o") if shared else ():
             shutil.copy(path, work)  # with the time of now: to make it is newer than what Verilator has written
         if _run(compile_all, variables, file, work, task) != 0:
             raise _refusal(top, log)
@@ -184,6 +182,7 @@ def _build(
             with replacing(runtime) as part:
                 for path in work.glob("verilated*.o"):
                     shutil.copy(path, part)
+                seal(part)
         for name in ["model"] if cocotb else LIBRARY:
             shutil.move(work / name, folder)
 

@@ -9,6 +9,7 @@ from typing import IO
 import pytest
 
 from eyrie.runtime import progress
+from eyrie.runtime.kept import MANIFEST
 from eyrie.runtime.simulator import verilate
 from eyrie.runtime.simulator.verilate import build_model, building
 from eyrie.runtime.simulator.verilator import BuildError
@@ -37,7 +38,7 @@ def test_builds_in_any_folder_and_counts_files(name, tmp_path, calls, monkeypatc
     monkeypatch.setattr(verilate, "MODELS", tmp_path / name)
     monkeypatch.setattr(verilate, "_POLL_S", 0.02)
     model = build_model("fifo", FIFO)
-    assert os.access(model, os.X_OK) and [path.name for path in model.parent.iterdir()] == ["model"]
+    assert os.access(model, os.X_OK) and {path.name for path in model.parent.iterdir()} == {"model", MANIFEST}
     assert not building()
     log = next((tmp_path / name).glob("*.log")).read_text()
     compilations = len(re.findall(r"^.* -c .*\.cpp$", log, re.MULTILINE))
