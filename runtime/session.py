@@ -101,12 +101,12 @@ class Session:
                 folders.append(_folder(directory, entry) if parts[-1].side == Side.MACHINE else None)
             if by_text:
                 raise InputError("operators are missing")
-        except (AttributeError, KeyError, TypeError) as error:
+        except InputError as error:
+            raise InputError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{directory / DESCRIPTION}: an entry is unknown, missing or of the wrong kind: {REMEDY}"
             ) from error
-        except InputError as error:
-            raise InputError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
         return cls(graph, tuple(parts), tuple(folders))
 
     @property

@@ -33,7 +33,9 @@ def environment() -> dict[str, str]:
 
 def printed() -> list:
     """The pages with commands; those whose commands build or test everything are for `make regress`."""
-    marks = dict.fromkeys((ROOT / "README.md", ROOT / "CONTRIBUTING.md"), pytest.mark.regress)
+    marks = dict.fromkeys(
+        (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "README.md"), pytest.mark.regress
+    )
     pages = [path for path in PAGES if blocks(path, long=False)]
     return [pytest.param(path, id=path.name, marks=marks.get(path, ())) for path in pages]
 

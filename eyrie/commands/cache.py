@@ -19,6 +19,7 @@ CACHES = {
     "programs": "compiled networks",
     "results": "results of campaigns",
     "requests": "operators that C programs asked for",
+    "matplotlib": "fonts of the plots",
 }
 
 

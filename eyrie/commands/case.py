@@ -41,7 +41,7 @@ from eyrie.compiler.files import check_file, whole_file
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about, array
-from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.folders import BUILD, checkout, replacing
 from eyrie.runtime.simulator.bench import Bench
 from eyrie.runtime.simulator.simulate import simulate_in
 
@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    checkout("the test benches, of which one runs the case,")
     check_file(options.out)
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     case = load(options.case, machine)

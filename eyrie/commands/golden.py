@@ -28,7 +28,6 @@ from eyrie.testing import beats, pass_layers
 from eyrie.testing.array_layers import draw
 from eyrie.testing.catalogue import benches
 from eyrie.testing.layers import Layer
-from eyrie.testing.samples import scaled
 
 TOPS = ("pass_tb", "pe_array_tb")  # of the tests that there are golden data of
 DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
@@ -80,7 +79,7 @@ def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
     rng, machine = generator(bench, seed), machine_of(bench)
     if bench.top == "pass_tb":
         kinds = bench.arguments["kinds"]
-        for number in range(scaled(bench.arguments["layers"])):
+        for number in range(pass_layers.layers_to_draw(bench.arguments["layers"], kinds)):
             layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], machine)
             yield about, layer
         return

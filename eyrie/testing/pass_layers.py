@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random layers for whole passes, of a size that suits the machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -20,6 +20,7 @@ from eyrie.model.encoding import ArrayMode, PoolMode, Stream
 from eyrie.model.errors import InputError
 from eyrie.testing import elementwise_layers
 from eyrie.testing.layers import Layer, convolution, kernel, separable
+from eyrie.testing.samples import scaled
 
 STANDARD = [
     dict(e=8, p=4, q=4, r=1, t=2, width=16),
@@ -253,3 +254,8 @@ def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, 
             continue
         return dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t)
     raise AssertionError(f"no mapping of a {kernel} x {kernel} kernel fits {machine}")
+
+
+def layers_to_draw(layers: int, kinds: Sequence[str]) -> int:
+    """Return the number of layers that a bench draws: `layers`, scaled, and at least one of each kind."""
+    return max(scaled(layers), len(kinds))

@@ -8,12 +8,15 @@ CSS pixel where the page has room for just its width.
 
 import html
 import logging
+import os
 import re
 import warnings
 from io import BytesIO, StringIO
 
+from eyrie.runtime.folders import BUILD
 from eyrie.runtime.report.palette import LIGHT
 
+os.environ.setdefault("MPLCONFIGDIR", str(BUILD / "matplotlib"))  # for its font cache
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # says so when it builds its font cache
 
 import matplotlib  # noqa: E402

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole passes: pass controller, array, PPU and GLB."""
 
+from dataclasses import replace
+
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.runtime.shipped import SMALL_MACHINE
 from eyrie.runtime.simulator.bench import Bench
@@ -32,9 +34,9 @@ BENCHES = [
     _pass("pass0", "fused depthwise-separable passes", "fused"),
     _pass("pass1", "pointwise passes", "pointwise"),
     _pass("pass2", "depthwise passes", "depthwise"),
-    _pass("pass3", "convolutions with the standard mappings, with ipsum", "standard"),
+    replace(_pass("pass3", "convolutions with the standard mappings, with ipsum", "standard"), regress=True),
     _pass("pass4", "fused passes, random DMA traffic on the GLB", "fused", stall=200),
-    _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
+    replace(_pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200), regress=True),
     _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=14),
     _pass("pass7", "maxima, residual addition, ipsum, folds: passes with an int8 ofmap", *FINISHES, layers=8),
     _pass("pass8", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),

@@ -12,7 +12,6 @@ from eyrie.model.config import WORD_CHANNELS, MachineConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.passes import run_pass
 from eyrie.testing import layers, pass_layers
-from eyrie.testing.samples import scaled
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 
@@ -99,7 +98,7 @@ async def runs_layers(dut) -> None:
     await tb.reset()
     cycles, drawn = 0, dict.fromkeys(pass_layers.FINISHES, 0)
     kinds = [kind for kind in tb.arguments["kinds"] if pass_layers.why_not(kind, tb.machine) is None]
-    for number in range(scaled(tb.arguments["layers"])):
+    for number in range(pass_layers.layers_to_draw(tb.arguments["layers"], kinds)):
         layer, about = pass_layers.draw(tb.rng, kinds[number % len(kinds)], tb.machine)
         dut._log.info(about)
         for case, *_ in layer.parts:

@@ -122,6 +122,6 @@ BENCHES = [
     _array("array13", "fully connected: a map of one pixel", *(_layer("connected") for _ in range(8)), *_FEW),
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),
-    _array("array16", "array of 3 x 4 PEs, one set: all its modes", *_ONE_SET, rows=3, cols=4),
+    replace(_array("array16", "array of 3 x 4 PEs, one set: all its modes", *_ONE_SET, rows=3, cols=4), regress=True),
     replace(_array("array17", "one multiplier a PE: all modes", *_SERIAL, multipliers=1), regress=True),
 ]

@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyrie.command_line import COMMANDS, run_command
+from eyrie.command_line import COMMANDS, FAULT, run_command
 from eyrie.runtime.folders import ROOT
 
 PROGRESS = re.compile(r".*( \.\.\.|\(\d+ s\))\n")  # of work that takes a while (runtime/progress.py)
@@ -47,6 +47,7 @@ def assert_refused(run: Ended | subprocess.CompletedProcess, start: str) -> None
     assert run.returncode != 0
     said = [line for line in run.stderr.splitlines(keepends=True) if not PROGRESS.fullmatch(line)]
     assert len(said) == 1 and said[0].endswith("\n") and said[0].startswith(start), run.stderr
+    assert run.returncode != FAULT, run.stderr
 
 
 def files(folder: Path) -> set[str]:

@@ -11,6 +11,7 @@ from eyrie.commands import bench
 from eyrie.compiler.ir.image import Image
 from eyrie.model.config import MachineConfig
 from eyrie.model.encoding import Counter
+from eyrie.model.errors import InputError
 from eyrie.runtime.figures import figures as network_figures
 from eyrie.runtime.figures import layer_table, ratios, unit_table
 from tests.commands.commands import assert_refused, eyrie
@@ -140,7 +141,7 @@ def test_command_line_refused() -> None:
 
 def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     def fails(base: object) -> dict:
-        raise ValueError("no reason")
+        raise InputError("no reason")
 
     monkeypatch.setattr(bench, "PARTS", {"good": lambda base: {"match": True}, "bad": fails})
     base, soon = SimpleNamespace(), time.monotonic() + 60

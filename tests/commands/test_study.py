@@ -15,9 +15,12 @@ from eyrie.runtime import folders
 from tests.commands.commands import assert_refused, eyrie
 
 LONG = {"library"}  # compiles layers for minutes
+SLOW = {"buffers": pytest.mark.regress}
 
 
-@pytest.mark.parametrize("name", [name for name in study.TEXTS if name not in LONG])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW.get(name, ())) for name in study.TEXTS if name not in LONG]
+)
 def test_the_page_is_up_to_date(name: str, tmp_path: Path) -> None:
     made = import_module(f"eyrie.measure.studies.{name}").section(tmp_path).markdown().strip()
     assert made in study.PAGE.read_text(), f"docs/study.md is not what make study makes of {name}"

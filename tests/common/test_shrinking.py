@@ -18,7 +18,7 @@ def graphs(draw):
     return draw_graph(Choices(draw), longest=6)
 
 
-@pytest.mark.parametrize("operator", ["MAX_POOL_2D", "PRELU"])
+@pytest.mark.parametrize("operator", [pytest.param("MAX_POOL_2D", marks=pytest.mark.regress), "PRELU"])
 def test_a_failure_is_shrunk(operator: str) -> None:
     """Nothing is left but the operator and what makes its input."""
     failed = []

@@ -17,6 +17,7 @@ from eyrie.compiler.pipeline import NAMES
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
+from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_refused, eyrie, files, python
 from tests.commands.small_nets import deep, separable
@@ -168,7 +169,7 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
     rng = np.random.default_rng(seed)
     model = tmp_path / "net.tflite"
     refused = 0
-    for _ in range(150):
+    for _ in range(scaled(150)):
         damaged = bytearray(small)
         for place in rng.integers(8, len(small), rng.integers(1, 6)):
             damaged[place] = rng.integers(256)
@@ -178,7 +179,7 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
             assert_refused(run, "eyrie compile: ")
             assert not PYTHON.search(run.stderr), run.stderr
             refused += 1
-    assert refused > 10
+    assert refused > scaled(150) // 15
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.small_nets import separable
 
-LIBRARY = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime" / "python")])}
+LIBRARY = {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture(scope="module")

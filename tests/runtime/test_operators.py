@@ -2,7 +2,6 @@
 """The operator library on the RTL: drawn operators of every kind give what tflite-micro gives, alone, in chains that
 stay in the machine's memory, from streams and threads; programs are compiled once; every refusal has its status."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -409,13 +408,8 @@ def test_a_destroyed_handle() -> None:
 
 def test_the_example() -> None:
     """Figure 3.5 of DLPlib, by itself."""
-    python = ROOT / "runtime" / "python"
-    ended = subprocess.run(
-        [sys.executable, python / "examples" / "convolution.py"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}:{python}"},
-    )
+    example = ROOT / "eyrie" / "operators" / "examples" / "convolution.py"
+    ended = subprocess.run([sys.executable, example], capture_output=True, text=True)
     assert ended.returncode == 0 and ended.stdout.endswith(" cycles, equal to the golden model\n"), ended
 
 

@@ -315,7 +315,7 @@ def test_cannot_be_written(tmp_path: Path, run: tuple) -> None:
 def test_silent_without_a_home(tmp_path: Path) -> None:
     """Where matplotlib can keep nothing."""
     code = (
-        "import numpy, sys; from pathlib import Path; from tb.runtime.runs import made_up; "
+        "import numpy, sys; from pathlib import Path; from tests.runtime.runs import made_up; "
         "from eyrie.model.config import MachineConfig; from eyrie.runtime.report import write; "
         "write(Path(sys.argv[1]), 'a run', *made_up(numpy.random.default_rng(1), ['a', 'b'], "
         "MachineConfig(bus_words=2)))"
