@@ -11,6 +11,7 @@ without TFLITE_SINGLE_ROUNDING: a product is rounded twice, once at bit 31 and o
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.model.errors import InputError
 
@@ -19,7 +20,7 @@ INT32_MAX = 2**31 - 1
 MAX_LEFT_SHIFT = 30  # the reference computes `1 << shift` in int32
 
 
-def saturating_rounding_doubling_high_mul(a, b):
+def saturating_rounding_doubling_high_mul(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     """Return the high half of 2*a*b, i.e. a*b / 2^31 rounded to nearest.
 
     `a` and `b` are int32 values. Only INT32_MIN * INT32_MIN leaves int32; it gives INT32_MAX.
@@ -31,7 +32,7 @@ def saturating_rounding_doubling_high_mul(a, b):
     return np.minimum((product + (1 << 30)) >> 31, INT32_MAX)
 
 
-def rounding_divide_by_pot(x, exponent):
+def rounding_divide_by_pot(x: ArrayLike, exponent: ArrayLike) -> np.ndarray:
     """Return x / 2^exponent rounded to nearest, ties away from zero.
 
     `x` is int32, `exponent` 0 to 31. Source: gemmlowp `RoundingDivideByPOT`.
@@ -44,7 +45,7 @@ def rounding_divide_by_pot(x, exponent):
     return (x + half + tie) >> exponent
 
 
-def multiply_by_quantized_multiplier(x, multiplier, shift):
+def multiply_by_quantized_multiplier(x: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> np.ndarray:
     """Return x * multiplier * 2^(shift - 31), rounded twice as the reference does.
 
     `x` is int32, `multiplier` a Q31 number in [2^30, 2^31) or 0, `shift` -31 to 30. A positive
@@ -59,7 +60,7 @@ def multiply_by_quantized_multiplier(x, multiplier, shift):
     return rounding_divide_by_pot(saturating_rounding_doubling_high_mul(x, multiplier), right)
 
 
-def table_entries(multiplier, shift):
+def table_entries(multiplier: ArrayLike, shift: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return `(multiplier, shift)` as the machine takes them, int64, from any int32 and int8 of a table.
 
     A multiplier has no sign bit, a shift to either side five bits: 0 to 31. What the compiler writes stays as it is.
@@ -68,12 +69,12 @@ def table_entries(multiplier, shift):
     return multiplier & INT32_MAX, np.sign(shift) * (np.abs(shift) & 31)
 
 
-def wrap_int32(x):
+def wrap_int32(x: ArrayLike) -> np.ndarray:
     """Return `x` modulo 2^32 as a signed number, which is what a 32-bit register keeps of it."""
     return ((np.asarray(x, np.int64) + 2**31) & 0xFFFFFFFF) - 2**31
 
 
-def quantize_multiplier(real):
+def quantize_multiplier(real: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Split non-negative real factors into `(multiplier, shift)`, both int32 arrays like `real`.
 
     real is about multiplier * 2^(shift - 31) with a multiplier in [2^30, 2^31). Factors below
@@ -95,13 +96,13 @@ def quantize_multiplier(real):
     return multiplier.astype(np.int32), shift.astype(np.int32)
 
 
-def round_away(real):
+def round_away(real: ArrayLike) -> np.ndarray:
     """Return float32 or float64 `real` rounded to nearest, ties away from zero, as int64. Source: std::round."""
     real = np.asarray(real, np.float64)
     return np.copysign(np.floor(np.abs(real) + 0.5), real).astype(np.int64)
 
 
-def rounding_average(total, count):
+def rounding_average(total: ArrayLike, count: ArrayLike) -> np.ndarray:
     """Return total / count rounded to nearest, ties away from zero; `count` is positive.
 
     Source: `AveragePool` in tensorflow/lite/kernels/internal/reference/integer_ops/pooling.h.
@@ -113,7 +114,7 @@ def rounding_average(total, count):
 MAX_MULTIPLIED_COUNT = 2896  # the largest n with 128 * n * n below 2^30
 
 
-def average_multiplier(count):
+def average_multiplier(count: int) -> tuple[int, int]:
     """Return `(multiplier, shift)` with which sums of `count` int8 values are rescaled to rounding_average(sum, count).
 
     A multiplier a little over 2^31 / count takes each tie away from zero, and moves no other quotient, which are at
@@ -130,7 +131,7 @@ AVERAGE_FRACTION_BITS = 17  # of the reciprocal, before the shift that follows f
 MAX_AVERAGE_COUNT = 1024
 
 
-def average_reciprocal(count):
+def average_reciprocal(count: int) -> tuple[int, int]:
     """Return `(reciprocal, shift)`, with which the machine divides by `count`, 1 to 1024.
 
     (x * reciprocal) >> (17 + shift) equals x // count for every x from 0 to 128 * count + count // 2,

@@ -157,13 +157,14 @@ class MachineConfig:
     @classmethod
     def of(cls, values: Mapping[str, object]) -> "MachineConfig":
         """From what JSON holds, parameter by parameter. Raises InputError as `load` does."""
-        known = sorted(field.name for field in fields(cls))
+        known, numbers = sorted(field.name for field in fields(cls)), dict[str, int]()
         for name, value in values.items():
             if name not in known:
                 raise InputError(unknown("parameter", name, known))
             if type(value) is not int:
                 raise InputError(f"{name} must be an integer, is {json.dumps(value)}")
-        return cls(**values)
+            numbers[name] = value
+        return cls(**numbers)
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)

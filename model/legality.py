@@ -11,6 +11,7 @@ are used (used.IFMAP, ...), and of the machine's sizes: RTL parameters by their 
 within sets.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, SimpleNamespace
@@ -197,7 +198,7 @@ def _compiled(holds: str) -> CodeType:
 
 def broken_rule(config: MachineConfig, descriptor: Descriptor) -> str | None:
     """The message of the first rule that a descriptor breaks; None: it is legal."""
-    words = {
+    words: dict[str, Mapping[str, int]] = {
         "shape": descriptor.shape,
         "loops": descriptor.loops,
         "middle": descriptor.depthwise,
@@ -208,9 +209,10 @@ def broken_rule(config: MachineConfig, descriptor: Descriptor) -> str | None:
         "ifmap": descriptor.stream(Stream.IFMAP).options,
         "used": {stream.name: descriptor.uses(stream) for stream in Stream},
     }
-    names = {name: SimpleNamespace(**fields) for name, fields in words.items()}
+    names: dict[str, object] = {name: SimpleNamespace(**fields) for name, fields in words.items()}
     kinds = ArrayMode, DrainMode, PoolMode, Operation, Destination
-    names |= {kind.__name__: kind for kind in kinds} | sizes(config)
+    names |= {kind.__name__: kind for kind in kinds}
+    names |= sizes(config)
     for rule in RULES:
         if not eval(_compiled(rule.holds), {"__builtins__": {}}, names):
             return rule.message

@@ -50,7 +50,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.glb = np.zeros(self.config.glb_words, np.uint64)
-        self.window = self.window or (0, len(self.dram))
+        self._first, self._end = self.window or (0, len(self.dram))
         self._reset()
 
     def _reset(self) -> None:
@@ -108,7 +108,7 @@ class Machine:
 
     def _dram_words(self, address: int, count: int, command: int) -> np.ndarray:
         end = address + count * GLB_WORD_BYTES
-        if address % GLB_WORD_BYTES or address < self.window[0] or end > self.window[1]:
+        if address % GLB_WORD_BYTES or address < self._first or end > self._end:
             raise MachineError(
                 ErrorCode.DRAM_ADDRESS, command, f"0x{address:08x} to 0x{end:08x} is not aligned or not in the window"
             )

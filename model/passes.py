@@ -49,20 +49,19 @@ def run_pass(
 
     if descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
         demand.check_words(descriptor, beats)
-        out = ppu.operate(descriptor, data(Stream.IFMAP), data(Stream.RESIDUAL), data(Stream.TABLE))
+        out = ppu.operate(descriptor, beats[Stream.IFMAP].data[:, 0], data(Stream.RESIDUAL), data(Stream.TABLE))
         sums = np.zeros((0, 0, config.cols), np.int32)
         return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
     array = ArrayModel(config, descriptor)
     demand.check(array, beats)
-    ifmap, words = beats[Stream.IFMAP], None
-    if array.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
-        words = array.depthwise_words(ifmap, beats[Stream.DEPTHWISE])
+    ifmap = beats[Stream.IFMAP]
     if array.mode == ArrayMode.DEPTHWISE:
-        sums = array.drain_words(words)
+        sums = array.drain_words(array.depthwise_words(ifmap, beats[Stream.DEPTHWISE]))
     else:
+        words = array.depthwise_words(ifmap, beats[Stream.DEPTHWISE]) if array.mode == ArrayMode.FUSED else None
         sums = array.drain(array.psums(ifmap, beats[Stream.FILTER], words))
         if descriptor.drain["ipsum"]:
-            sums = sums + _ipsums(data(Stream.IPSUM), sums.shape, descriptor.drain["columns"])
+            sums = sums + _ipsums(beats[Stream.IPSUM].data[:, 0], sums.shape, descriptor.drain["columns"])
     if not descriptor.drain["to_ppu"]:
         return PassTrace(descriptor, sums, None, 0, 0)
     out = ppu.words(descriptor, sums, drain_beats(descriptor), data(Stream.TABLE), data(Stream.RESIDUAL))

@@ -35,7 +35,9 @@ def words(
         low_high = np.ascontiguousarray(blocks.transpose(0, 1, 3, 2))
         values = low_high.view(np.int8).reshape(*low_high.shape[:3], -1)
     else:
-        values = _pool(descriptor, _requantize(descriptor, blocks, unpack_tables(tables.reshape(-1, enc.TABLE_WORDS))))
+        values = _pool(
+            descriptor, _requantize(descriptor, blocks, unpack_tables(_brought(tables).reshape(-1, enc.TABLE_WORDS)))
+        )
     packed = np.zeros((*values.shape[:-1], BLOCK_CHANNELS), np.int8)
     packed[..., : values.shape[-1]] = values
     if not descriptor.ppu["raw"]:
@@ -111,20 +113,26 @@ def operate(
     values = _bytes(words)
     if operation in (Operation.ADD, Operation.SUB):
         sign = 1 if operation == Operation.ADD else -1
-        total = _addend(first, values) + sign * _addend(second, _bytes(residual))
+        total = _addend(first, values) + sign * _addend(second, _bytes(_brought(residual)))
     elif operation == Operation.MUL:
-        total = (values - first["zero_point"]) * (_bytes(residual) - second["zero_point"])
+        total = (values - first["zero_point"]) * (_bytes(_brought(residual)) - second["zero_point"])
     elif operation == Operation.TABLE:
-        total = _bytes(residual).ravel()[values + BYTES // 2]
+        total = _bytes(_brought(residual)).ravel()[values + BYTES // 2]
     elif operation == Operation.SUM:
-        return _sums(values, window, windows, result)
+        return _sums(values, window, _brought(windows), result)
     elif window:
         combine = np.maximum if operation == Operation.MAXIMUM else np.minimum
         total = combine.reduceat(values, np.arange(0, len(values), window)) - first["zero_point"]
     else:
         combine = np.maximum if operation == Operation.MAXIMUM else np.minimum
-        total = combine(values, _bytes(residual)) - first["zero_point"]
+        total = combine(values, _bytes(_brought(residual))) - first["zero_point"]
     return _result(total, result["multiplier"], result["shift"], result)
+
+
+def _brought(words: np.ndarray | None) -> np.ndarray:
+    """Words of a stream that the pass has, as `demand` checks before."""
+    assert words is not None
+    return words
 
 
 def _bytes(words: np.ndarray) -> np.ndarray:
@@ -143,7 +151,8 @@ def _sums(values: np.ndarray, window: int, windows: np.ndarray, result: dict[str
     multiplier, shift, bias = (
         np.array([p[name] for p in parameters])[:, None] for name in ("multiplier", "shift", "bias")
     )
-    return _result(totals + bias, *table_entries(multiplier, shift), result)
+    multiplier, shift = table_entries(multiplier, shift)
+    return _result(totals + bias, multiplier, shift, result)
 
 
 def _result(

@@ -14,19 +14,21 @@ OverflowError. The reference and the machine would wrap silently there.
 Sources: tensorflow/lite/kernels/internal/reference/integer_ops (conv, depthwise_conv, fully_connected).
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from numpy.typing import ArrayLike
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 from eyrie.model.arithmetic import INT32_MAX
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import int32, requantize, requantize_once
-from eyrie.model.operators.windows import NO_PADS, pad, windows
+from eyrie.model.operators.quantization import Requantization, int32, requantize, requantize_once
+from eyrie.model.operators.windows import NO_PADS, Pair, pad, windows
 
 
-def _check_operands(ifmap, filter_, terms):
+def _check_operands(ifmap: np.ndarray, filter_: np.ndarray, terms: int) -> int:
     if ifmap.dtype not in (np.int8, np.uint8) or filter_.dtype not in (np.int8, np.int16):
         raise InputError(f"operands are int8, got {ifmap.dtype} and {filter_.dtype}")
     peak = (255 if ifmap.dtype == np.uint8 else 128) * (128 if filter_.dtype == np.int8 else 255) * terms
@@ -36,12 +38,12 @@ def _check_operands(ifmap, filter_, terms):
 
 
 @cache
-def _blas():
+def _blas() -> ThreadpoolController:
     """The libraries of this process, which takes a while to find out."""
     return ThreadpoolController()
 
 
-def _matmul(rows, columns):
+def _matmul(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Exact int32 product of integer matrices [..., K] and [M, K].
 
     Done in floating point for the sake of BLAS: every partial sum is an integer that the chosen
@@ -49,12 +51,19 @@ def _matmul(rows, columns):
     other by spinning, which costs far more than they save on products of this size.
     """
     peak = _check_operands(rows, columns, rows.shape[-1])
-    exact = np.float32 if peak <= 2**24 else np.float64
+    exact: np.dtype[np.floating] = np.dtype(np.float32 if peak <= 2**24 else np.float64)
     with _blas().limit(limits=1, user_api="blas"):
         return (rows.astype(exact) @ columns.astype(exact).T).astype(np.int32)
 
 
-def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1):
+def conv2d_sums(
+    ifmap: np.ndarray,
+    filter_: np.ndarray,
+    stride: Pair = 1,
+    pads: Sequence[int] = NO_PADS,
+    pad_value: int = 0,
+    dilation: Pair = 1,
+) -> np.ndarray:
     """Return the raw sums of products, int32 [E, F, M]: no zero point, no bias.
 
     `ifmap` is int8 [H, W, C], or uint8 for activations read as q ^ 0x80; `filter_` [M, R, S, C], or
@@ -74,7 +83,14 @@ def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1)
     return np.concatenate(sums, axis=-1)
 
 
-def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1):
+def depthwise_conv2d_sums(
+    ifmap: np.ndarray,
+    filter_: np.ndarray,
+    stride: Pair = 1,
+    pads: Sequence[int] = NO_PADS,
+    pad_value: int = 0,
+    dilation: Pair = 1,
+) -> np.ndarray:
     """Return the raw sums of products, int32 [E, F, M], of a depthwise filter [R, S, M].
 
     M is the number of channels or a multiple of it (TFLite's depth multiplier: input channel
@@ -94,14 +110,14 @@ def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, d
     return sums
 
 
-def fully_connected_sums(ifmap, filter_):
+def fully_connected_sums(ifmap: np.ndarray, filter_: np.ndarray) -> np.ndarray:
     """Return the raw sums, int32 [..., M], of int8 `ifmap` [..., C] and `filter_` [M, C]."""
     if ifmap.shape[-1] != filter_.shape[-1]:
         raise InputError(f"a filter of {times(filter_.shape)} does not fit {ifmap.shape[-1]} inputs")
     return _matmul(ifmap, filter_)
 
 
-def fold_zero_point(bias, filter_, zero_point, channel_axis=0):
+def fold_zero_point(bias: ArrayLike | None, filter_: np.ndarray, zero_point: int, channel_axis: int = 0) -> np.ndarray:
     """Return bias[m] - zero_point * sum(filter of m), int32 [M]; `bias` None is zero.
 
     With it, raw sums over a map padded with the zero point equal the reference's sums of
@@ -112,12 +128,21 @@ def fold_zero_point(bias, filter_, zero_point, channel_axis=0):
     return int32(folded if bias is None else folded + np.asarray(bias))
 
 
-def accumulate(sums, folded_bias):
+def accumulate(sums: np.ndarray, folded_bias: np.ndarray) -> np.ndarray:
     """Return the int32 accumulators: `sums` [..., M] plus a folded bias [M]."""
     return int32(np.add(sums, folded_bias, dtype=np.int64))
 
 
-def conv2d(ifmap, filter_, bias, zero_point, parameters, stride=1, pads=NO_PADS, dilation=1):
+def conv2d(
+    ifmap: np.ndarray,
+    filter_: np.ndarray,
+    bias: np.ndarray | None,
+    zero_point: int,
+    parameters: Requantization,
+    stride: Pair = 1,
+    pads: Sequence[int] = NO_PADS,
+    dilation: Pair = 1,
+) -> np.ndarray:
     """Int8 convolution -> int8 [E, F, M].
 
     `ifmap` int8 [H, W, C] with `zero_point`, `filter_` [M, R, S, C] (in groups as conv2d_sums has them), `bias` int32
@@ -127,13 +152,24 @@ def conv2d(ifmap, filter_, bias, zero_point, parameters, stride=1, pads=NO_PADS,
     return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point)), parameters)
 
 
-def depthwise_conv2d(ifmap, filter_, bias, zero_point, parameters, stride=1, pads=NO_PADS, dilation=1):
+def depthwise_conv2d(
+    ifmap: np.ndarray,
+    filter_: np.ndarray,
+    bias: np.ndarray | None,
+    zero_point: int,
+    parameters: Requantization,
+    stride: Pair = 1,
+    pads: Sequence[int] = NO_PADS,
+    dilation: Pair = 1,
+) -> np.ndarray:
     """Int8 depthwise convolution -> int8 [E, F, M]; `filter_` [R, S, M], else as conv2d."""
     sums = depthwise_conv2d_sums(ifmap, filter_, stride, pads, zero_point, dilation)
     return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point, -1)), parameters)
 
 
-def fully_connected(ifmap, filter_, bias, zero_point, parameters):
+def fully_connected(
+    ifmap: np.ndarray, filter_: np.ndarray, bias: np.ndarray | None, zero_point: int, parameters: Requantization
+) -> np.ndarray:
     """Int8 fully connected layer: `ifmap` [..., C], `filter_` [M, C] -> int8 [..., M].
 
     Rescaled in fixed point like every operator, as TensorFlow Lite did up to 2.19 and TensorFlow
@@ -143,10 +179,17 @@ def fully_connected(ifmap, filter_, bias, zero_point, parameters):
     return requantize(_fully_connected(ifmap, filter_, bias, zero_point), parameters)
 
 
-def fully_connected_once(ifmap, filter_, bias, zero_point, factor, parameters):
+def fully_connected_once(
+    ifmap: np.ndarray,
+    filter_: np.ndarray,
+    bias: np.ndarray | None,
+    zero_point: int,
+    factor: ArrayLike,
+    parameters: Requantization,
+) -> np.ndarray:
     """As fully_connected, rescaled by `factor` in double: what LiteRT computes, and the only reference for uint8."""
     return requantize_once(_fully_connected(ifmap, filter_, bias, zero_point), factor, parameters)
 
 
-def _fully_connected(ifmap, filter_, bias, zero_point):
+def _fully_connected(ifmap: np.ndarray, filter_: np.ndarray, bias: np.ndarray | None, zero_point: int) -> np.ndarray:
     return accumulate(fully_connected_sums(ifmap, filter_), fold_zero_point(bias, filter_, zero_point))

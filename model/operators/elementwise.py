@@ -5,6 +5,7 @@ MAXIMUM and MINIMUM compare quantised values: inputs and output share scale and 
 tensorflow/lite/kernels/internal/reference (add.h, sub.h, prelu.h, maximum_minimum.h) and integer_ops/mul.h.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from eyrie.model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import Requantization, requantize, rescaling
+from eyrie.model.operators.quantization import Quantization, Requantization, requantize, rescaling
 from eyrie.model.operators.reference import Reference, factor_precision
 
 ADD_LEFT_SHIFT = 20  # headroom both addends are scaled up by before they are rescaled and added
@@ -27,7 +28,9 @@ class AddParameters:
     output: Requantization
 
 
-def add_parameters(first, second, output, activation="NONE"):
+def add_parameters(
+    first: Quantization, second: Quantization, output: Quantization, activation: str = "NONE"
+) -> AddParameters:
     """Return the AddParameters, of an addition or a subtraction, of three Quantizations.
 
     Both operands are scaled to 2^-20 of twice the larger input scale. Raises InputError if the result would have to be
@@ -37,14 +40,14 @@ def add_parameters(first, second, output, activation="NONE"):
     factor = twice_larger / (2**ADD_LEFT_SHIFT * output.scale)
     if factor >= 1:
         raise InputError(f"output scale {output.scale} is too small to hold the sum")
-    inputs = (
+    inputs = [
         Requantization(*quantize_multiplier(addend.scale / twice_larger), addend.zero_point)
         for addend in (first, second)
-    )
-    return AddParameters(*inputs, rescaling(factor, output, activation))
+    ]
+    return AddParameters(inputs[0], inputs[1], rescaling(factor, output, activation))
 
 
-def add(first, second, parameters):
+def add(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.ndarray:
     """Int8 addition -> int8."""
     broadcast(first, second)
     return requantize(
@@ -52,7 +55,7 @@ def add(first, second, parameters):
     )
 
 
-def sub(first, second, parameters):
+def sub(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.ndarray:
     """Int8 subtraction, first - second -> int8."""
     broadcast(first, second)
     return requantize(
@@ -60,12 +63,12 @@ def sub(first, second, parameters):
     )
 
 
-def _to_common_scale(values, scaling):
+def _to_common_scale(values: np.ndarray, scaling: Requantization) -> np.ndarray:
     raised = (values.astype(np.int64) - scaling.zero_point) << ADD_LEFT_SHIFT
     return multiply_by_quantized_multiplier(raised, scaling.multiplier, scaling.shift)
 
 
-def broadcast(first, second):
+def broadcast(first: np.ndarray, second: np.ndarray) -> tuple[int, ...]:
     """Return the shape of the result. Raises InputError where the two do not go together."""
     try:
         return np.broadcast_shapes(first.shape, second.shape)
@@ -75,27 +78,33 @@ def broadcast(first, second):
         ) from None
 
 
-def mul_requantization(first, second, output, activation="NONE", reference=Reference.MICRO):
+def mul_requantization(
+    first: Quantization,
+    second: Quantization,
+    output: Quantization,
+    activation: str = "NONE",
+    reference: Reference = Reference.MICRO,
+) -> Requantization:
     """Return the Requantization of products of values of two Quantizations, each less its zero point."""
     precision = factor_precision(reference)
     factor = precision(first.scale) * precision(second.scale) / precision(output.scale)
     return rescaling(factor, output, activation)
 
 
-def mul(first, second, zero_points, parameters):
+def mul(first: np.ndarray, second: np.ndarray, zero_points: Sequence[int], parameters: Requantization) -> np.ndarray:
     """Int8 product -> int8; `zero_points` are those of first and second."""
     broadcast(first, second)
     factors = (values.astype(np.int64) - zero for values, zero in zip((first, second), zero_points, strict=True))
     return requantize(np.multiply(*factors), parameters)
 
 
-def maximum(first, second):
+def maximum(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Int8 maximum -> int8."""
     broadcast(first, second)
     return np.maximum(first, second)
 
 
-def minimum(first, second):
+def minimum(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Int8 minimum -> int8."""
     broadcast(first, second)
     return np.minimum(first, second)
@@ -109,14 +118,16 @@ class PreluParameters:
     negative: Requantization
 
 
-def prelu_parameters(input_, alpha, output, reference=Reference.MICRO):
+def prelu_parameters(
+    input_: Quantization, alpha: Quantization, output: Quantization, reference: Reference = Reference.MICRO
+) -> PreluParameters:
     """Return the PreluParameters of three Quantizations."""
     precision = factor_precision(reference)
     scale, slope, out = (precision(quantization.scale) for quantization in (input_, alpha, output))
     return PreluParameters(rescaling(scale / out, output), rescaling(scale * slope / out, output))
 
 
-def prelu(values, alpha, zero_points, parameters):
+def prelu(values: np.ndarray, alpha: np.ndarray, zero_points: Sequence[int], parameters: PreluParameters) -> np.ndarray:
     """Int8 PRELU -> int8: values below zero times `alpha`, which broadcasts; `zero_points` are those of the two."""
     if broadcast(values, alpha) != values.shape:
         raise InputError(f"slopes of {times(alpha.shape)} do not go with {times(values.shape)} values")

@@ -6,6 +6,7 @@ fixedpoint/fixedpoint.h, and `GetReciprocal` in tensorflow/lite/kernels/internal
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.model.arithmetic import INT32_MAX, INT32_MIN, rounding_divide_by_pot, wrap_int32
 from eyrie.model.arithmetic import saturating_rounding_doubling_high_mul as _times
@@ -17,12 +18,12 @@ _48_OVER_17, _MINUS_32_OVER_17 = 1515870810, -1010580540  # Q2
 _EXP_OF_POWERS = {-2: 1672461947, -1: 1302514674, 0: 790015084, 1: 290630308, 2: 39332535, 3: 720401, 4: 242}
 
 
-def shift_left_saturating(x, exponent):
+def shift_left_saturating(x: ArrayLike, exponent: np.ndarray | int) -> np.ndarray:
     """Return x * 2^exponent, held in int32."""
     return np.clip(np.asarray(x, np.int64) << exponent, INT32_MIN, INT32_MAX)
 
 
-def _exp_below_zero_above_minus_quarter(a):
+def _exp_below_zero_above_minus_quarter(a: np.ndarray) -> np.ndarray:
     """exp of Q0 numbers in [-1/4, 0), in Q0."""
     x = a + (1 << 28)  # around -1/8
     square = _times(x, x)
@@ -31,7 +32,7 @@ def _exp_below_zero_above_minus_quarter(a):
     return _EXP_OF_MINUS_EIGHTH + _times(_EXP_OF_MINUS_EIGHTH, x + tail)
 
 
-def exp_on_negative_values(a, integer_bits):
+def exp_on_negative_values(a: ArrayLike, integer_bits: int) -> np.ndarray:
     """Return exp, in Q0, of numbers up to 0 in Q`integer_bits` (at most 5)."""
     a = np.asarray(a, np.int64)
     fraction_bits = 31 - integer_bits
@@ -45,13 +46,13 @@ def exp_on_negative_values(a, integer_bits):
     return np.where(a == 0, _ONE, result)
 
 
-def _half_of_sum(a, b):
+def _half_of_sum(a: np.ndarray, b: np.ndarray | int) -> np.ndarray:
     """(a + b) / 2, ties away from zero."""
     total = np.asarray(a, np.int64) + b
     return np.sign(total) * ((np.abs(total) + 1) >> 1)
 
 
-def _two_over_one_plus(a):
+def _two_over_one_plus(a: np.ndarray) -> np.ndarray:
     """2 / (1 + x), in Q2, of Q0 numbers from 0 to 1, by Newton and Raphson."""
     half_denominator = _half_of_sum(a, _ONE)
     x = _48_OVER_17 + _times(half_denominator, _MINUS_32_OVER_17)
@@ -61,14 +62,14 @@ def _two_over_one_plus(a):
     return x
 
 
-def logistic(a, integer_bits):
+def logistic(a: ArrayLike, integer_bits: int) -> np.ndarray:
     """Return 1 / (1 + exp(-a)), in Q0, of numbers in Q`integer_bits`."""
     a = np.asarray(a, np.int64)
     of_positive = shift_left_saturating(_two_over_one_plus(exp_on_negative_values(-np.abs(a), integer_bits)), 1)
     return np.where(a == 0, 1 << 30, np.where(a > 0, of_positive, _ONE - of_positive))
 
 
-def tanh(a, integer_bits):
+def tanh(a: ArrayLike, integer_bits: int) -> np.ndarray:
     """Return tanh, in Q0, of numbers in Q`integer_bits`."""
     a = np.asarray(a, np.int64)
     squared = exp_on_negative_values(-np.abs(a), integer_bits + 1)  # the same bits, read as twice the number
@@ -76,7 +77,7 @@ def tanh(a, integer_bits):
     return np.where(a == 0, 0, np.sign(a) * of_positive)
 
 
-def reciprocal(x, integer_bits):
+def reciprocal(x: ArrayLike, integer_bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Return `(y, bits)`: 1 / x is y in Q0, shifted right by `bits`; x is positive, in Q`integer_bits`."""
     x = np.asarray(x, np.int64)
     headroom = 32 - np.frexp(x.astype(np.float64))[1]  # leading zeros

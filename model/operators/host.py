@@ -5,7 +5,10 @@ Sources: tensorflow/lite/kernels/internal/reference (softmax.h, resize_bilinear.
 arg_min_max.h).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.model.arithmetic import (
     multiply_by_quantized_multiplier,
@@ -21,7 +24,7 @@ SOFTMAX_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
 _DIFFERENCE_BITS, _SUM_BITS = 5, 12  # integer bits of differences to the largest, and of the sum of exponentials
 
 
-def softmax(values, input_, beta=1.0):
+def softmax(values: np.ndarray, input_: Quantization, beta: float = 1.0) -> np.ndarray:
     """Int8 SOFTMAX over the last axis to SOFTMAX_OUTPUT, in fixed point; `beta` multiplies the input."""
     factor = min(np.float64(np.float32(beta)) * input_.scale * 2.0 ** (31 - _DIFFERENCE_BITS), 2.0**31 - 1)
     multiplier, shift = quantize_multiplier(factor)
@@ -36,23 +39,25 @@ def softmax(values, input_, beta=1.0):
     return np.where(counted, np.clip(results, INT8_MIN, INT8_MAX), INT8_MIN).astype(np.int8)
 
 
-def arg_max(values, axis=-1):
+def arg_max(values: np.ndarray, axis: int = -1) -> np.ndarray:
     """ARG_MAX -> int64: the first of the largest along `axis`, which is gone."""
     return np.argmax(values, axis=axis)
 
 
-def quantize(values, output):
+def quantize(values: ArrayLike, output: Quantization) -> np.ndarray:
     """QUANTIZE of float32 -> int8."""
     steps = round_away(np.asarray(values, np.float32) / np.float32(output.scale)) + output.zero_point
     return np.clip(steps, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
-def dequantize(values, input_):
+def dequantize(values: np.ndarray, input_: Quantization) -> np.ndarray:
     """DEQUANTIZE of int8 -> float32."""
     return ((values.astype(np.int64) - input_.zero_point) * input_.scale).astype(np.float32)
 
 
-def resize_bilinear(values, shape, align_corners=False, half_pixel_centers=False):
+def resize_bilinear(
+    values: np.ndarray, shape: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
+) -> np.ndarray:
     """Int8 RESIZE_BILINEAR of maps [..., H, W, C] to `shape` (rows, columns), with 10 fraction bits."""
     rows, columns = (
         _neighbours(size, wanted, align_corners, half_pixel_centers)
@@ -67,7 +72,9 @@ def resize_bilinear(values, shape, align_corners=False, half_pixel_centers=False
     return (np.sign(total) * ((np.abs(total) + (1 << 19)) >> 20)).astype(np.int8)
 
 
-def resize_bilinear_uint8(values, shape, align_corners=False, half_pixel_centers=False):
+def resize_bilinear_uint8(
+    values: np.ndarray, shape: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
+) -> np.ndarray:
     """As resize_bilinear, of uint8 values, which the reference interpolates in float32."""
     (up, down, y), (left, right, x) = (
         _real_neighbours(size, wanted, align_corners, half_pixel_centers)
@@ -75,7 +82,7 @@ def resize_bilinear_uint8(values, shape, align_corners=False, half_pixel_centers
     )
     y, x, one = y[:, None, None], x[:, None], np.float32(1)
 
-    def at(row, column):
+    def at(row: np.ndarray, column: np.ndarray) -> np.ndarray:
         return np.take(np.take(values, row, axis=-3), column, axis=-2).astype(np.float32)
 
     # The order of the reference's products and sums.
@@ -84,7 +91,9 @@ def resize_bilinear_uint8(values, shape, align_corners=False, half_pixel_centers
     return (total + np.float32(0.5)).astype(np.uint8)
 
 
-def _real_neighbours(size, wanted, align_corners, half_pixel_centers):
+def _real_neighbours(
+    size: int, wanted: int, align_corners: bool, half_pixel_centers: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The two neighbours of each output position along an axis, and its distance from the first, in float32."""
     aligned = align_corners and wanted > 1
     scale = np.float32(size - aligned) / np.float32(wanted - aligned)
@@ -95,7 +104,9 @@ def _real_neighbours(size, wanted, align_corners, half_pixel_centers):
     return low, high, place - low.astype(np.float32)
 
 
-def _neighbours(size, wanted, align_corners, half_pixel_centers):
+def _neighbours(
+    size: int, wanted: int, align_corners: bool, half_pixel_centers: bool
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """The two neighbours of each output position along an axis, and their weights in 1 / 1024."""
     if align_corners and wanted > 1:
         scale = (1024 * (size - 1) + (wanted - 1) // 2) // (wanted - 1)

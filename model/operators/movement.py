@@ -5,6 +5,10 @@ Axes may be negative and count from the end then. Values keep scale and zero poi
 (strided_slice.cc and its logic, split_v.cc, mirror_pad.cc, gather.cc) and internal/reference/resize_nearest_neighbor.h.
 """
 
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import Literal
+
 import numpy as np
 
 from eyrie.model.arithmetic import round_away
@@ -12,28 +16,28 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 
 
-def concatenation(parts, axis):
+def concatenation(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """CONCATENATION of several arrays."""
     return np.concatenate(parts, axis=axis)
 
 
-def split(values, count, axis):
+def split(values: np.ndarray, count: int, axis: int) -> list[np.ndarray]:
     """SPLIT into `count` arrays of one size. Raises InputError where the axis does not divide."""
     if values.shape[axis] % count:
         raise InputError(f"{values.shape[axis]} values along an axis do not split into {count}")
     return np.split(values, count, axis=axis)
 
 
-def split_v(values, sizes, axis):
+def split_v(values: np.ndarray, sizes: Sequence[int], axis: int) -> list[np.ndarray]:
     """SPLIT_V into arrays of given sizes, one of which may be -1: what is left."""
-    sizes, total = np.array(sizes), values.shape[axis]
-    sizes[sizes == -1] = total - sizes[sizes != -1].sum()
-    if sizes.min() < 0 or sizes.sum() != total:
-        raise InputError(f"{total} values along an axis do not split into {', '.join(map(str, sizes))}")
-    return np.split(values, np.cumsum(sizes)[:-1], axis=axis)
+    parts, total = np.array(sizes), values.shape[axis]
+    parts[parts == -1] = total - parts[parts != -1].sum()
+    if parts.min() < 0 or parts.sum() != total:
+        raise InputError(f"{total} values along an axis do not split into {', '.join(map(str, parts))}")
+    return np.split(values, np.cumsum(parts)[:-1], axis=axis)
 
 
-def slice_(values, begin, size):
+def slice_(values: np.ndarray, begin: Sequence[int], size: Sequence[int]) -> np.ndarray:
     """SLICE; a size of -1 is up to the end."""
     ends = [
         total if count == -1 else start + count for start, count, total in zip(begin, size, values.shape, strict=True)
@@ -44,13 +48,21 @@ def slice_(values, begin, size):
 
 
 def strided_slice(
-    values, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0
-):
+    values: np.ndarray,
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int],
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> np.ndarray:
     """STRIDED_SLICE; bit n of a mask makes entry n start or end at the edge, an ellipsis, a new axis or an index.
 
     An index whose begin is masked is 0, unlike in TensorFlow.
     """
-    picks = []
+    picks: list[EllipsisType | slice | int | None] = []
     for place, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
         bit = 1 << place
         if ellipsis_mask & bit:
@@ -66,57 +78,60 @@ def strided_slice(
     return values[tuple(picks)]
 
 
-def pad(values, margins, value):
+def pad(values: np.ndarray, margins: Sequence[tuple[int, int]], value: int) -> np.ndarray:
     """PAD (`value` is the zero point) and PADV2: `margins` are (before, after) of each axis."""
     return np.pad(values, margins, constant_values=value)
 
 
-def mirror_pad(values, margins, mode):
+def mirror_pad(values: np.ndarray, margins: Sequence[tuple[int, int]], mode: str) -> np.ndarray:
     """MIRROR_PAD; `mode` is REFLECT, without the edge, or SYMMETRIC, with it."""
-    return np.pad(values, margins, mode=mode.lower())
+    modes: dict[str, Literal["reflect", "symmetric"]] = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}
+    return np.pad(values, margins, mode=modes[mode])
 
 
-def tile(values, multiples):
+def tile(values: np.ndarray, multiples: Sequence[int]) -> np.ndarray:
     """TILE: how often along each axis."""
     return np.tile(values, multiples)
 
 
-def reshape(values, shape):
+def reshape(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """RESHAPE; one size may be -1."""
     return values.reshape(tuple(int(size) for size in shape))
 
 
-def transpose(values, axes):
+def transpose(values: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """TRANSPOSE: axis n of the result is axis axes[n]."""
     return values.transpose(tuple(axes))
 
 
-def squeeze(values, axes=()):
+def squeeze(values: np.ndarray, axes: Sequence[int] = ()) -> np.ndarray:
     """SQUEEZE: without these axes of size 1; all of them if none is given."""
     return np.squeeze(values, tuple(axes) or None)
 
 
-def expand_dims(values, axis):
+def expand_dims(values: np.ndarray, axis: int) -> np.ndarray:
     """EXPAND_DIMS: with a new axis of size 1."""
     return np.expand_dims(values, axis)
 
 
-def pack(parts, axis):
+def pack(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """PACK of arrays of one shape along a new axis."""
     return np.stack(parts, axis=axis)
 
 
-def unpack(values, axis):
+def unpack(values: np.ndarray, axis: int) -> list[np.ndarray]:
     """UNPACK into arrays without the axis."""
     return [np.take(values, place, axis=axis) for place in range(values.shape[axis])]
 
 
-def gather(values, places, axis=0):
+def gather(values: np.ndarray, places: np.ndarray, axis: int = 0) -> np.ndarray:
     """GATHER: the entries at `places`, an array of integers, along `axis`."""
     return np.take(values, places, axis=axis)
 
 
-def resize_nearest_neighbor(values, shape, align_corners=False, half_pixel_centers=False):
+def resize_nearest_neighbor(
+    values: np.ndarray, shape: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
+) -> np.ndarray:
     """RESIZE_NEAREST_NEIGHBOR of maps [..., H, W, C] to `shape` (rows, columns)."""
     rows, columns = (
         _nearest(size, wanted, align_corners, half_pixel_centers)
@@ -125,7 +140,7 @@ def resize_nearest_neighbor(values, shape, align_corners=False, half_pixel_cente
     return np.take(np.take(values, rows, axis=-3), columns, axis=-2)
 
 
-def _nearest(size, wanted, align_corners, half_pixel_centers):
+def _nearest(size: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """Which of `size` places each of `wanted` takes; in float32, as the reference does."""
     if align_corners and wanted > 1:
         scale = np.float32(size - 1) / np.float32(wanted - 1)

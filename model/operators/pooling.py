@@ -5,16 +5,26 @@ Sources: tensorflow/lite/kernels/internal/reference/integer_ops/pooling.h, refer
 reference/reduce.h.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from eyrie.model.arithmetic import quantize_multiplier, rounding_average
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, int32, requantize
-from eyrie.model.operators.windows import NO_PADS, pad, pair, windows
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Quantization, Requantization, int32, requantize
+from eyrie.model.operators.windows import NO_PADS, Pair, pad, pair, windows
 
 
-def average_pool2d(ifmap, kernel, stride, pads=NO_PADS, minimum=INT8_MIN, maximum=INT8_MAX, ties_up=False):
+def average_pool2d(
+    ifmap: np.ndarray,
+    kernel: Pair,
+    stride: Pair,
+    pads: Sequence[int] = NO_PADS,
+    minimum: int = INT8_MIN,
+    maximum: int = INT8_MAX,
+    ties_up: bool = False,
+) -> np.ndarray:
     """Int8 average pooling -> int8 [E, F, C]; each window averages the pixels inside the map.
 
     Input and output share scale and zero point (the reference insists), so none is needed. A tie goes away from zero;
@@ -30,13 +40,20 @@ def average_pool2d(ifmap, kernel, stride, pads=NO_PADS, minimum=INT8_MIN, maximu
     return np.clip(averages, minimum, maximum).astype(np.int8)
 
 
-def max_pool2d(ifmap, kernel, stride, pads=NO_PADS, minimum=INT8_MIN, maximum=INT8_MAX):
+def max_pool2d(
+    ifmap: np.ndarray,
+    kernel: Pair,
+    stride: Pair,
+    pads: Sequence[int] = NO_PADS,
+    minimum: int = INT8_MIN,
+    maximum: int = INT8_MAX,
+) -> np.ndarray:
     """Int8 max pooling -> int8 [E, F, C]; padding never wins. Scales as in average_pool2d."""
     view = windows(pad(ifmap, pads, INT8_MIN), pair(kernel), stride)
     return np.clip(view.max(axis=(-2, -1)), minimum, maximum).astype(np.int8)
 
 
-def mean_requantization(input_, output, count):
+def mean_requantization(input_: Quantization, output: Quantization, count: int) -> Requantization:
     """Return the Requantization of sums of `count` values less their zero point, as MEAN divides and rescales at once.
 
     The multiplier is divided by the count in integers, shifted left first as far as 32 bits, and a right shift of 31 in
@@ -44,10 +61,14 @@ def mean_requantization(input_, output, count):
     """
     multiplier, shift = (int(part) for part in quantize_multiplier(input_.scale / output.scale))
     extra = min(int(count).bit_length() - 1, 32, 31 + shift)
-    return Requantization(np.int32((multiplier << extra) // count), np.int32(shift - extra), output.zero_point)
+    return Requantization(
+        np.array((multiplier << extra) // count, np.int32), np.array(shift - extra, np.int32), output.zero_point
+    )
 
 
-def mean(values, axes, keep_dims, input_, output):
+def mean(
+    values: np.ndarray, axes: int | Sequence[int], keep_dims: bool, input_: Quantization, output: Quantization
+) -> np.ndarray:
     """Int8 MEAN of an array of any shape over `axes` -> int8; `keep_dims` leaves them with size 1."""
     axes = tuple({axis % values.ndim for axis in np.atleast_1d(axes)})
     count = int(np.prod([values.shape[axis] for axis in axes]))

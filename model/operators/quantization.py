@@ -8,6 +8,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.model.arithmetic import (
     INT32_MAX,
@@ -37,7 +38,7 @@ class Quantization:
     scale: float
     zero_point: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "scale", float(np.float32(self.scale)))
         if not 0 < self.scale < np.inf:
             raise InputError(f"a scale is positive and finite, got {self.scale:g}")
@@ -56,7 +57,7 @@ class Requantization:
     maximum: int = INT8_MAX
 
 
-def stored_zero_point(values):
+def stored_zero_point(values: np.ndarray) -> int:
     """Return the zero point z, nearest to 0, with which int8 holds values + z for all integers `values`, and z itself,
     which is a zero. Raises InputError where there is none: values and 0 are of a range of more than 255."""
     least, most = (int(getattr(values, end)(initial=0)) for end in ("min", "max"))
@@ -65,12 +66,12 @@ def stored_zero_point(values):
     return min(max(0, INT8_MIN - least), INT8_MAX - most)
 
 
-def activation_range(activation, output):
+def activation_range(activation: str, output: Quantization) -> tuple[int, int]:
     """Return (minimum, maximum), the int8 clamp of a fused activation (a key of ACTIVATIONS)."""
     if activation not in ACTIVATIONS:
         raise InputError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
 
-    def quantize(real, default):
+    def quantize(real: float | None, default: int) -> int:
         if real is None:
             return default
         # The reference divides in float32.
@@ -81,7 +82,9 @@ def activation_range(activation, output):
     return quantize(low, INT8_MIN), quantize(high, INT8_MAX)
 
 
-def requantization(input_, filter_scales, output, activation="NONE"):
+def requantization(
+    input_: Quantization, filter_scales: ArrayLike, output: Quantization, activation: str = "NONE"
+) -> Requantization:
     """Return the Requantization of sums with scale input.scale * filter_scales[m].
 
     `filter_scales` is [M], or one number for per-tensor weights (1.0 for a plain change of scale).
@@ -91,28 +94,30 @@ def requantization(input_, filter_scales, output, activation="NONE"):
     return rescaling(input_.scale * filter_scales / output.scale, output, activation)
 
 
-def uint8_requantization(input_, filter_scale, output, activation="NONE"):
+def uint8_requantization(
+    input_: Quantization, filter_scale: ArrayLike, output: Quantization, activation: str = "NONE"
+) -> Requantization:
     """As requantization, for the sums of a uint8 convolution: the product of the scales is rounded to float32.
 
     Source: `GetQuantizedConvolutionMultipler`.
     """
-    product = np.float32(input_.scale) * np.float32(filter_scale)
+    product = np.float32(input_.scale) * np.asarray(filter_scale, np.float32)
     return rescaling(np.float64(product) / output.scale, output, activation)
 
 
-def rescaling(factor, output, activation="NONE"):
+def rescaling(factor: ArrayLike, output: Quantization, activation: str = "NONE") -> Requantization:
     """Return the Requantization that multiplies by `factor`, a number or [M] in double."""
     return Requantization(*quantize_multiplier(factor), output.zero_point, *activation_range(activation, output))
 
 
-def requantize(sums, parameters):
+def requantize(sums: np.ndarray, parameters: Requantization) -> np.ndarray:
     """Rescale int32 `sums` [..., M] to int8 and clamp."""
     scaled = multiply_by_quantized_multiplier(sums, parameters.multiplier, parameters.shift)
     scaled += parameters.zero_point
     return np.clip(scaled, parameters.minimum, parameters.maximum).astype(np.int8)
 
 
-def requantize_once(sums, factor, parameters):
+def requantize_once(sums: np.ndarray, factor: ArrayLike, parameters: Requantization) -> np.ndarray:
     """Rescale int32 `sums` by a `factor` in double, rounding once, to int8 and clamp.
 
     LiteRT's FULLY_CONNECTED does so since TensorFlow Lite 2.20, and no other kernel. Its uint8 form, which TensorFlow
@@ -123,7 +128,7 @@ def requantize_once(sums, factor, parameters):
     )
 
 
-def once_in_fixed_point(factor, parameters):
+def once_in_fixed_point(factor: ArrayLike, parameters: Requantization) -> Requantization | None:
     """Return the Requantization with which `requantize` gives what `requantize_once` gives by a `factor` (a number or
     [M]) for every int32 sum, or None where there is none that shifts to the right.
 
@@ -138,14 +143,16 @@ def once_in_fixed_point(factor, parameters):
     return replace(parameters, multiplier=multiplier, shift=shift)
 
 
-def _once_in_fixed_point(factor, low, high):
+def _once_in_fixed_point(factor: float, low: int, high: int) -> tuple[int, int] | None:
     """Return (multiplier, shift) for outputs `low` to `high` before the zero point, or None.
 
     Outputs rise with the sums, so that it is enough that each is reached at the same sum.
     """
     sums = range(INT32_MIN, INT32_MAX + 1)
     outputs = range(low + 1, high + 1)
-    first = [INT32_MIN + bisect_left(sums, output, key=lambda total: round_away(total * factor)) for output in outputs]
+    first = [
+        INT32_MIN + bisect_left(sums, output, key=lambda total: int(round_away(total * factor))) for output in outputs
+    ]
     for right in range(32):
         least, most = 1, INT32_MAX
         for output, total in zip(outputs, first, strict=True):
@@ -163,18 +170,18 @@ def _once_in_fixed_point(factor, low, high):
     return None
 
 
-def int32(values):
+def int32(values: np.ndarray) -> np.ndarray:
     """Return int64 `values` as int32; raises OverflowError where the reference and the machine would wrap silently."""
     if values.size and (values.min() < INT32_MIN or values.max() > INT32_MAX):
         raise OverflowError(f"accumulator {np.abs(values).max()} leaves int32: the bias is too big")
     return values.astype(np.int32)
 
 
-def from_uint8(values):
+def from_uint8(values: ArrayLike) -> np.ndarray:
     """Return the int8 array that stands for a uint8 one: q - 128."""
     return (np.asarray(values, np.uint8) ^ 0x80).view(np.int8)
 
 
-def to_uint8(values):
+def to_uint8(values: ArrayLike) -> np.ndarray:
     """Return the uint8 array for which an int8 one stands: q + 128."""
     return np.asarray(values, np.int8).view(np.uint8) ^ 0x80

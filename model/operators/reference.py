@@ -13,6 +13,6 @@ class Reference(StrEnum):
     LITERT = "litert"
 
 
-def factor_precision(reference):
+def factor_precision(reference: Reference) -> type[np.float32] | type[np.float64]:
     """Return the type in which RELU, LEAKY_RELU, ABS, HARD_SWISH, MUL and PRELU form factors of scales."""
     return np.float32 if reference == Reference.LITERT else np.float64

@@ -6,6 +6,7 @@ preparations in tensorflow/lite/micro/kernels, `LUTPopulate` in internal/common.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.model.arithmetic import (
     multiply_by_quantized_multiplier,
@@ -34,17 +35,19 @@ FUNCTIONS = {
 }
 
 
-def apply(table, values):
+def apply(table: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the int8 results of int8 `values` of any shape."""
     return table[values.astype(np.int64) - INT8_MIN]
 
 
-def rescale(input_, output):
+def rescale(input_: Quantization, output: Quantization) -> np.ndarray:
     """QUANTIZE from one scale to another."""
     return requantize(VALUES - input_.zero_point, rescaling(input_.scale / output.scale, output))
 
 
-def relu(input_, output, activation="RELU", reference=Reference.MICRO):
+def relu(
+    input_: Quantization, output: Quantization, activation: str = "RELU", reference: Reference = Reference.MICRO
+) -> np.ndarray:
     """RELU, RELU6, RELU_N1_TO_1: another scale, and a clamp.
 
     The last two are LiteRT's: TensorFlow Lite Micro has no RELU_N1_TO_1, and its RELU6 takes the output's scale for the
@@ -55,7 +58,9 @@ def relu(input_, output, activation="RELU", reference=Reference.MICRO):
     return requantize(VALUES - input_.zero_point, rescaling(factor, output, activation))
 
 
-def leaky_relu(input_, output, alpha, reference=Reference.MICRO):
+def leaky_relu(
+    input_: Quantization, output: Quantization, alpha: float, reference: Reference = Reference.MICRO
+) -> np.ndarray:
     """LEAKY_RELU; `alpha` is not negative."""
     precision = factor_precision(reference)
     scale, out = precision(input_.scale), precision(output.scale)
@@ -66,14 +71,14 @@ def leaky_relu(input_, output, alpha, reference=Reference.MICRO):
     return np.where(centred >= 0, requantize(centred, positive), requantize(centred, negative))
 
 
-def absolute(input_, output, reference=Reference.MICRO):
+def absolute(input_: Quantization, output: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
     """ABS."""
     precision = factor_precision(reference)
     factor = precision(input_.scale) / precision(output.scale)
     return requantize(np.abs(VALUES - input_.zero_point), rescaling(factor, output))
 
 
-def logistic(input_, reference=Reference.MICRO):
+def logistic(input_: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
     """LOGISTIC to LOGISTIC_OUTPUT: in fixed point by TensorFlow Lite Micro, in float32 by LiteRT."""
     if reference == Reference.LITERT:
         return of_function("LOGISTIC", input_, LOGISTIC_OUTPUT)
@@ -82,7 +87,7 @@ def logistic(input_, reference=Reference.MICRO):
     return _within(input_, radius, inside)
 
 
-def tanh(input_, reference=Reference.MICRO):
+def tanh(input_: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
     """TANH to TANH_OUTPUT: in fixed point by TensorFlow Lite Micro, in float32 by LiteRT."""
     if reference == Reference.LITERT:
         return of_function("TANH", input_, TANH_OUTPUT)
@@ -90,7 +95,7 @@ def tanh(input_, reference=Reference.MICRO):
     return _within(input_, radius, rounding_divide_by_pot(fixed_point.tanh(scaled, _INPUT_BITS), 24))
 
 
-def _in_q4(input_):
+def _in_q4(input_: Quantization) -> tuple[np.ndarray, int]:
     """All values in Q4, and the distance from the zero point at which they do not fit it."""
     multiplier, shift = quantize_multiplier(input_.scale * 2.0 ** (31 - _INPUT_BITS))
     radius = int(np.floor((2**_INPUT_BITS - 1) * 2.0 ** (31 - _INPUT_BITS - int(shift))))
@@ -98,13 +103,13 @@ def _in_q4(input_):
     return multiply_by_quantized_multiplier(centred, multiplier, shift), radius
 
 
-def _within(input_, radius, inside):
+def _within(input_: Quantization, radius: int, inside: np.ndarray) -> np.ndarray:
     centred = VALUES - input_.zero_point
     values = np.where(centred <= -radius, INT8_MIN, np.where(centred >= radius, INT8_MAX, inside))
     return np.clip(values, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
-def hard_swish(input_, output, reference=Reference.MICRO):
+def hard_swish(input_: Quantization, output: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
     """HARD_SWISH, in 16-bit fixed point. Raises InputError if the result would have to be scaled up."""
     precision = factor_precision(reference)
     fine_scale = precision(input_.scale) / 128
@@ -125,22 +130,22 @@ def hard_swish(input_, output, reference=Reference.MICRO):
     return np.clip(rounding_divide_by_pot(product, -exponent) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
-def _int16(values):
+def _int16(values: np.ndarray) -> np.ndarray:
     return np.clip(values, INT16_MIN, INT16_MAX)
 
 
-def _int16_multiplier(factor):
+def _int16_multiplier(factor: float | np.floating) -> tuple[int, int]:
     """A factor as a Q15 number and a power of two."""
     multiplier, exponent = quantize_multiplier(factor)
     return min((int(multiplier) + (1 << 15)) >> 16, INT16_MAX), int(exponent)
 
 
-def _high_mul16(a, b):
+def _high_mul16(a: np.ndarray, b: ArrayLike) -> np.ndarray:
     """a * b / 2^15, rounded."""
     return saturating_rounding_doubling_high_mul(np.asarray(a) << 16, b)
 
 
-def of_function(function, input_, output):
+def of_function(function: str, input_: Quantization, output: Quantization) -> np.ndarray:
     """One of FUNCTIONS evaluated at each value in float32: ELU, EXP, and by LiteRT LOGISTIC and TANH.
 
     Where a result is all but a tie, the reference's entry is what its C library makes of it.
@@ -152,7 +157,7 @@ def of_function(function, input_, output):
     return np.clip(round_away(steps) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
-def joined_uint8(input_, output):
+def joined_uint8(input_: Quantization, output: Quantization) -> np.ndarray:
     """What CONCATENATION does to the values of a uint8 input whose scale or zero point is not the output's."""
     if input_ == output:
         return VALUES.astype(np.int8)
@@ -162,6 +167,6 @@ def joined_uint8(input_, output):
     return np.clip(round_away(steps) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
-def _float32(function, x):
+def _float32(function: np.ufunc, x: np.ndarray) -> np.ndarray:
     """A function evaluated in double and rounded: C's float32 functions are that near."""
     return function(x.astype(np.float64)).astype(np.float32)

@@ -5,29 +5,37 @@ Strides and dilations are one number or (vertical, horizontal); `pads` are alway
 right). Source: tensorflow/lite/kernels/padding.h.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 
+Pair = int | Sequence[int]  # of both directions, or vertical and horizontal
+
 NO_PADS = (0, 0, 0, 0)
 
 
-def pair(value):
+def pair(value: Pair) -> tuple[int, int]:
     """Return (vertical, horizontal) of one number or two."""
-    return (value, value) if np.isscalar(value) else tuple(value)
+    if isinstance(value, int | np.integer):
+        return value, value
+    vertical, horizontal = value
+    return vertical, horizontal
 
 
-def same_pads(shape, kernel, stride, dilation=1):
+def same_pads(shape: Sequence[int], kernel: Pair, stride: Pair, dilation: Pair = 1) -> tuple[int, int, int, int]:
     """Return TFLite's SAME pads for a map of `shape` (H, W): the odd one is at bottom and right."""
-    pads = ()
+    pads: list[int] = []
     for size, taps, step, gap in zip(shape, pair(kernel), pair(stride), pair(dilation), strict=True):
         total = max((-(-size // step) - 1) * step + (taps - 1) * gap + 1 - size, 0)
         pads += (total // 2, total - total // 2)
-    return pads
+    top, bottom, left, right = pads
+    return top, bottom, left, right
 
 
-def pad(ifmap, pads, value):
+def pad(ifmap: np.ndarray, pads: Sequence[int], value: int) -> np.ndarray:
     """Return the map with a border of `value`. Raises InputError for a negative pad."""
     top, bottom, left, right = pads
     if min(pads) < 0:
@@ -38,7 +46,7 @@ def pad(ifmap, pads, value):
     return np.pad(ifmap, widths, constant_values=value)
 
 
-def windows(padded, kernel, stride, dilation=1):
+def windows(padded: np.ndarray, kernel: Pair, stride: Pair, dilation: Pair = 1) -> np.ndarray:
     """Return a view [..., E, F, C, R, S] of every window of a padded map. Raises InputError where none fits."""
     gaps = pair(dilation)
     reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(pair(kernel), gaps, strict=True))
