@@ -76,9 +76,9 @@ def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
 
 def places(buffers: list[Buffer]) -> str:
     """A line per buffer in the GLB: bytes, and the jobs during which they are taken."""
-    found = sorted(buffers, key=lambda buffer: (buffer.birth, buffer.address))
+    found = sorted(buffers, key=lambda buffer: (buffer.birth, buffer.placed))
     return "\n".join(
-        f"{buffer.address * GLB_WORD_BYTES:6} to {(buffer.address + buffer.words) * GLB_WORD_BYTES:6}"
+        f"{buffer.placed * GLB_WORD_BYTES:6} to {(buffer.placed + buffer.words) * GLB_WORD_BYTES:6}"
         f"  jobs {buffer.birth // 2:3} to {buffer.death // 2:3}  {buffer.name}"
         for buffer in found
     )

@@ -55,9 +55,15 @@ class Buffer:
     def death(self) -> int:
         return max(part.death for part in self.parts)
 
+    @property
+    def placed(self) -> int:
+        """Its address, which it has to have."""
+        assert self.address is not None
+        return self.address
+
     def falls_free(self, part: LiveRange) -> list[tuple[int, int, float]]:
         """Words of a part, (first, last + 1), and how many jobs are over when they are free."""
-        start, over = self.address + part.offset, part.death // 2 + 1
+        start, over = self.placed + part.offset, part.death // 2 + 1
         if not self.passing:
             return [(start, start + part.words, over)]
         slots, found = part.words // self.chunk, []

@@ -29,6 +29,7 @@ from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
 
 REMEDY = "give a folder that eyrie compile wrote"
+WRONG_ENTRY = "an entry is unknown, missing or of the wrong kind"
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,10 @@ class Image:
     def load(cls, directory: str | Path) -> "Image":
         """Raises InputError in one line."""
         directory = Path(directory)
-        contents = read_json(directory / "map.json", REMEDY)
+        found = read_json(directory / "map.json", REMEDY)
         dram = np.frombuffer(read_file(directory / "image.bin", REMEDY), np.uint8)
         try:
-            _check(contents)
+            contents = _checked(found)
         except InputError as error:
             raise InputError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
         if len(dram) != contents["bytes"]:
@@ -168,9 +169,10 @@ def patches_of(place: dict) -> Patches | None:
     """Of an entry of the map's inputs, if it lies as patches."""
     if place["patches"] is None:
         return None
-    return Patches(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in place["patches"].items()}
-    )
+    patches: dict = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in place["patches"].items()
+    }
+    return Patches(**patches)
 
 
 def _seal(memory: bytes) -> dict[str, str]:
@@ -178,8 +180,10 @@ def _seal(memory: bytes) -> dict[str, str]:
     return {"sha256": hashlib.sha256(memory).hexdigest()}
 
 
-def _check(contents: dict) -> None:
-    """Raises InputError unless a map has all that is needed."""
+def _checked(contents: object) -> dict:
+    """The contents of a map. Raises InputError unless it has all that is needed."""
+    if not isinstance(contents, dict):
+        raise InputError(WRONG_ENTRY)
     try:
         machine = MachineConfig.of(contents["machine"])
         size, program = contents["bytes"], contents["program"]
@@ -220,7 +224,8 @@ def _check(contents: dict) -> None:
     except KeyError as error:
         raise InputError(f"{error.args[0]} is missing") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
-        raise InputError("an entry is unknown, missing or of the wrong kind") from error
+        raise InputError(WRONG_ENTRY) from error
+    return contents
 
 
 def _laid_shape(place: dict) -> list[int]:

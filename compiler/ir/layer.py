@@ -404,7 +404,6 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
         quantization=Quantization(1.0, group.middle.output.zero_point),
     )
     number = group.name.removeprefix("block")
-    shared = {"image": group.image, "images": group.images}
     first = Depthwise(
         name=f"depthwise{number}",
         source=group.source,
@@ -412,7 +411,8 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
         window=group.window,
         depthwise=group.depthwise,
         middle=group.middle,
-        **shared,
+        image=group.image,
+        images=group.images,
     )
     second = Pointwise(
         name=f"pointwise{number}",
@@ -423,6 +423,7 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
         stored=group.stored,
         filters=group.filters,
         table=group.table,
-        **shared,
+        image=group.image,
+        images=group.images,
     )
     return first, second

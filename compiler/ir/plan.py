@@ -104,12 +104,12 @@ class Segment:
             stripes = [(first, min(first + self.rows, heights[1])) for first in range(0, heights[1], self.rows)]
             return [job for stripe in stripes for n in (0, 1) for job in self._jobs(n, *stripe)]
         targets = self._targets(heights)
-        stripes, depth = len(targets[-1]), len(targets)
-        made, jobs = [0] * depth, []
-        for turn in range(stripes + (depth - 1) * self.lead):
+        count, depth = len(targets[-1]), len(targets)
+        made, jobs = [0] * depth, list[Job]()
+        for turn in range(count + (depth - 1) * self.lead):
             for n in reversed(range(depth)):
                 stripe = turn - n * self.lead
-                if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
+                if 0 <= stripe < count and targets[n][stripe] > made[n]:
                     jobs += self._jobs(n, made[n], targets[n][stripe])
                     made[n] = targets[n][stripe]
         return jobs
@@ -179,7 +179,7 @@ class MapPlan:
     buffer: Buffer
 
     def placed(self) -> FeatureMap:
-        return replace(self.layout, address=self.buffer.address)
+        return replace(self.layout, address=self.buffer.placed)
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]
     while at < len(commands):
         first = commands[at]
         if isinstance(first, Transfer) and first.chunk and not first.block:
-            run = _run_of_chunks(commands, at)
+            run = _run_of_chunks(first, commands, at)
             yield commands[at : at + run.count], run.encode() if run.count > 1 else first.encode()
             at += run.count
         else:
@@ -164,18 +164,18 @@ def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]
             at += 1
 
 
-def _run_of_chunks(commands: list[Command], at: int) -> Chunks:
-    """All chunks from `at` on that go on from each other."""
-    run = Chunks(commands[at])
+def _run_of_chunks(first: Transfer, commands: list[Command], at: int) -> Chunks:
+    """The first chunk, command number `at`, and all behind it that go on from each other."""
+    run, last = Chunks(first), first
     for n in range(at + 1, min(len(commands), at + MOST_CHUNKS)):
-        last, behind = commands[n - 1], commands[n]
+        behind = commands[n]
         if not isinstance(behind, Transfer):
             break
         end = (last.glb_address + last.words) % GLB_ADDRESSES
         ring = (behind.glb_address, end) if run.ring is None and behind.glb_address != end else run.ring
         if behind != _next_chunk(last, ring):
             break
-        run = Chunks(run.first, run.count + 1, ring)
+        run, last = Chunks(run.first, run.count + 1, ring), behind
     return run
 
 
@@ -185,13 +185,13 @@ def disassemble(words: np.ndarray) -> list[Command]:
     values, at = [int(word) for word in words], 0
     while at < len(values):
         command = _decode(values, at)
-        words = command.encode()
-        if words != values[at : at + len(words)]:
+        encoding = command.encode()
+        if encoding != values[at : at + len(encoding)]:
             raise InputError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
         commands += command.loads() if isinstance(command, Chunks) else [command]
         if isinstance(command, End):
             return commands
-        at += len(words)
+        at += len(encoding)
     raise InputError("the list has no END")
 
 

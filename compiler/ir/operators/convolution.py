@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
+from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.tensor import Form
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
@@ -108,7 +108,7 @@ class Conv2D(Windowed):
                 values[0],
                 self.filters,
                 self.bias,
-                inputs[0].zero_point,
+                quantized(inputs[0]).zero_point,
                 parameters,
                 self.stride,
                 self.pads,
@@ -141,7 +141,7 @@ class DepthwiseConv2D(Windowed):
                 values[0],
                 self.filters,
                 self.bias,
-                inputs[0].zero_point,
+                quantized(inputs[0]).zero_point,
                 parameters,
                 self.stride,
                 self.pads,
@@ -170,7 +170,7 @@ class FullyConnected(Weighted):
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         flat = values[0].reshape(-1, self.filters.shape[1])
-        layer = flat, self.filters, self.bias, inputs[0].zero_point
+        layer = flat, self.filters, self.bias, quantized(inputs[0]).zero_point
         parameters = self.requantization(inputs, outputs)
         if self.unsigned:
             made = convolution.fully_connected_once(*layer, self._factors(inputs, outputs), parameters)
@@ -188,7 +188,8 @@ class FullyConnected(Weighted):
 
     def _factors(self, inputs: Tensors, outputs: Tensors) -> np.ndarray:
         """Of the sums, [M] or [1]."""
-        return inputs[0].quantization.scale * self.scales.astype(float) / outputs[0].quantization.scale
+        input_, output = quantizations(inputs[0], outputs[0])
+        return input_.scale * self.scales.astype(float) / output.scale
 
     def macs(self, inputs: Tensors, outputs: Tensors) -> int:
         return outputs[0].size * self.filters.shape[1]

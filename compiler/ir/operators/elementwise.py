@@ -19,6 +19,7 @@ from eyrie.compiler.ir.tensor import Form
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import elementwise
+from eyrie.model.operators.quantization import Requantization
 from eyrie.model.operators.reference import Reference
 
 
@@ -47,7 +48,8 @@ class Sum(Binary):
     activation: str = "NONE"
 
     def parameters(self, inputs: Tensors, outputs: Tensors) -> elementwise.AddParameters:
-        return elementwise.add_parameters(*quantizations(*inputs, *outputs), self.activation)
+        first, second, output = quantizations(*inputs, *outputs)
+        return elementwise.add_parameters(first, second, output, self.activation)
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         self.parameters(inputs, outputs)
@@ -58,7 +60,7 @@ class Add(Sum):
     name = "ADD"
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        return (elementwise.add(*values, self.parameters(inputs, outputs)),)
+        return (elementwise.add(values[0], values[1], self.parameters(inputs, outputs)),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,7 @@ class Sub(Sum):
     name = "SUB"
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        return (elementwise.sub(*values, self.parameters(inputs, outputs)),)
+        return (elementwise.sub(values[0], values[1], self.parameters(inputs, outputs)),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +77,15 @@ class Mul(Binary):
     activation: str = "NONE"
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
-        elementwise.mul_requantization(*quantizations(*inputs, *outputs), self.activation, self.reference)
+        self.parameters(inputs, outputs)
+
+    def parameters(self, inputs: Tensors, outputs: Tensors) -> Requantization:
+        first, second, output = quantizations(*inputs, *outputs)
+        return elementwise.mul_requantization(first, second, output, self.activation, self.reference)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        scales = quantizations(*inputs, *outputs)
-        parameters = elementwise.mul_requantization(*scales, self.activation, self.reference)
-        return (elementwise.mul(*values, [scale.zero_point for scale in scales[:2]], parameters),)
+        zero_points = [scale.zero_point for scale in quantizations(*inputs)]
+        return (elementwise.mul(values[0], values[1], zero_points, self.parameters(inputs, outputs)),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +123,12 @@ class Prelu(Binary):
         return made
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
-        elementwise.prelu_parameters(*quantizations(*inputs, *outputs), self.reference)
+        self.parameters(inputs, outputs)
+
+    def parameters(self, inputs: Tensors, outputs: Tensors) -> elementwise.PreluParameters:
+        values, slopes, output = quantizations(*inputs, *outputs)
+        return elementwise.prelu_parameters(values, slopes, output, self.reference)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        scales = quantizations(*inputs, *outputs)
-        parameters = elementwise.prelu_parameters(*scales, self.reference)
-        return (elementwise.prelu(*values, [scale.zero_point for scale in scales[:2]], parameters),)
+        zero_points = [scale.zero_point for scale in quantizations(*inputs)]
+        return (elementwise.prelu(values[0], values[1], zero_points, self.parameters(inputs, outputs)),)

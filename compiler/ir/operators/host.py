@@ -15,6 +15,7 @@ from eyrie.compiler.ir.operators.operator import (
     int8,
     only,
     quantizations,
+    quantized,
 )
 from eyrie.compiler.ir.tensor import Form, Quantized
 from eyrie.model.errors import InputError
@@ -42,10 +43,10 @@ class Softmax(Operator):
             )
         if not 0 < self.beta < np.inf:
             raise InputError(f"beta is positive and finite, got {self.beta:g}")
-        host.softmax(np.zeros(1, np.int8), *quantizations(*inputs), self.beta)
+        host.softmax(np.zeros(1, np.int8), quantized(inputs[0]).quantization, self.beta)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        return (host.softmax(values[0], *quantizations(*inputs), self.beta),)
+        return (host.softmax(values[0], quantized(inputs[0]).quantization, self.beta),)
 
 
 @dataclass(frozen=True, kw_only=True)

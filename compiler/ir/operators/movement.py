@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, axis_of, check_same, only
+from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, axis_of, check_same, only, quantized
 from eyrie.compiler.ir.tensor import Form
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
@@ -248,8 +248,9 @@ class Concatenation(Operator):
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         if self.unsigned:
+            output = quantized(outputs[0]).quantization
             values = tuple(
-                tables.apply(tables.joined_uint8(tensor.quantization, outputs[0].quantization), value)
+                tables.apply(tables.joined_uint8(quantized(tensor).quantization, output), value)
                 for tensor, value in zip(inputs, values)
             )
         return (movement.concatenation(values, self.axis),)

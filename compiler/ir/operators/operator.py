@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all operators have in common."""
 
-from dataclasses import MISSING, dataclass, fields
-from typing import ClassVar
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 
 import numpy as np
 
@@ -15,12 +15,12 @@ Tensors = tuple[Tensor, ...]
 
 
 class Operator:
-    """What a node does: a frozen dataclass of its attributes.
+    """What a node does: a frozen dataclass of its attributes."""
 
-    name  the operator's in TensorFlow Lite
-    """
-
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """The operator's in TensorFlow Lite."""
+        raise NotImplementedError
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         """Types and shapes of what it makes. Raises InputError where the inputs do not go with it."""
@@ -43,12 +43,17 @@ class Operator:
 
     def __str__(self) -> str:
         """Attributes that are not what they are by default."""
-        values = ((field, getattr(self, field.name)) for field in fields(self))
         return "  ".join(
             f"{field.name} {_text(value)}"
-            for field, value in values
+            for field, value in _attributes(self)
             if field.default is MISSING or np.any(value != field.default)
         )
+
+
+def _attributes(operator: object) -> Iterator[tuple[Field, object]]:
+    """Fields with their values."""
+    assert is_dataclass(operator) and not isinstance(operator, type)
+    return ((field, getattr(operator, field.name)) for field in fields(operator))
 
 
 def _text(value: object) -> str:

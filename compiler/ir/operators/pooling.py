@@ -14,6 +14,7 @@ from eyrie.compiler.ir.operators.operator import (
     int8,
     only,
     quantizations,
+    quantized,
 )
 from eyrie.compiler.ir.tensor import Form
 from eyrie.model.operators import pooling
@@ -48,7 +49,7 @@ class AveragePool2D(Pool):
     name = "AVERAGE_POOL_2D"
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        clamp = activation_range(self.activation, outputs[0].quantization)
+        clamp = activation_range(self.activation, quantized(outputs[0]).quantization)
         return (pooling.average_pool2d(values[0], self.kernel, self.stride, self.pads, *clamp, self.unsigned),)
 
 
@@ -57,7 +58,7 @@ class MaxPool2D(Pool):
     name = "MAX_POOL_2D"
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        clamp = activation_range(self.activation, outputs[0].quantization)
+        clamp = activation_range(self.activation, quantized(outputs[0]).quantization)
         return (pooling.max_pool2d(values[0], self.kernel, self.stride, self.pads, *clamp),)
 
 
@@ -79,7 +80,8 @@ class Mean(Operator):
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         count = max(inputs[0].size // max(outputs[0].size, 1), 1)
-        pooling.mean_requantization(*quantizations(*inputs, *outputs), count)
+        input_, output = quantizations(*inputs, *outputs)
+        pooling.mean_requantization(input_, output, count)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         return (pooling.mean(values[0], self.axes, self.keep_axes, *quantizations(*inputs, *outputs)),)
