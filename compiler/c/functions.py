@@ -4,9 +4,10 @@
 import numpy as np
 
 from eyrie.compiler.c.scales import multiplier_of_16_bits, range_of, scale_of, scaling, to_integer_bits, zero_point_of
-from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.c.steps import Calls, Fields
+from eyrie.compiler.c.steps import Real as Number
 from eyrie.compiler.c.tables import table_of
-from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.graph import Node, operator_of
 from eyrie.compiler.ir.operators.tables import (
     Absolute,
     HardSwish,
@@ -20,17 +21,17 @@ from eyrie.compiler.ir.operators.tables import (
 )
 
 
-def _call(node: Node, calls: Calls, kernel: str, settings: dict[str, Setting]) -> None:
-    given = {"count": node.inputs[0].size, "zero_point": zero_point_of(node.inputs[0])} | settings
+def _call(node: Node, calls: Calls, kernel: str, settings: Fields) -> None:
+    given: Fields = {"count": node.inputs[0].size, "zero_point": zero_point_of(node.inputs[0])} | settings
     calls.call(node, kernel, given, node.inputs, node.outputs[0])
 
 
 def _table(node: Node, calls: Calls, entries: np.ndarray) -> None:
-    settings = {"count": node.inputs[0].size, "entries": entries}
+    settings: Fields = {"count": node.inputs[0].size, "entries": entries}
     calls.call(node, "lookup", settings, node.inputs, node.outputs[0])
 
 
-def _scales(node: Node, single: bool) -> tuple[float, float]:
+def _scales(node: Node, single: bool) -> tuple[Number, Number]:
     """Of input and output; single: in float32, as the reference of uint8 forms factors of them."""
     precision = np.float32 if single else np.float64
     return precision(scale_of(node.inputs[0])), precision(scale_of(node.outputs[0]))
@@ -43,16 +44,17 @@ def quantize(node: Node, calls: Calls) -> None:
 
 def relu(node: Node, calls: Calls) -> None:
     """Of RELU6 and RELU_N1_TO_1 LiteRT's, which forms factors in float32."""
-    activation = node.operator.activation
-    input_, output = _scales(node, single=node.operator.unsigned or activation != "RELU")
+    operator = operator_of(node, Relu)
+    activation = operator.activation
+    input_, output = _scales(node, single=operator.unsigned or activation != "RELU")
     _call(node, calls, "scale_values", scaling(input_ / output) | range_of(node.outputs[0], activation))
 
 
 def leaky_relu(node: Node, calls: Calls) -> None:
-    single = node.operator.unsigned
-    input_, output = _scales(node, single)
-    slope = np.float32(node.operator.alpha)
-    slope = slope if single else np.float64(slope)
+    operator = operator_of(node, LeakyRelu)
+    input_, output = _scales(node, operator.unsigned)
+    rounded = np.float32(operator.alpha)
+    slope: Number = rounded if operator.unsigned else np.float64(rounded)
     _call(
         node,
         calls,
@@ -69,26 +71,26 @@ def absolute(node: Node, calls: Calls) -> None:
 
 
 def logistic(node: Node, calls: Calls) -> None:
-    if node.operator.unsigned:
+    if operator_of(node, Logistic).unsigned:
         _table(node, calls, table_of("LOGISTIC", node.inputs[0], node.outputs[0]))
     else:
         _call(node, calls, "logistic", _to_4_bits(node))
 
 
 def tanh(node: Node, calls: Calls) -> None:
-    if node.operator.unsigned:
+    if operator_of(node, Tanh).unsigned:
         _table(node, calls, table_of("TANH", node.inputs[0], node.outputs[0]))
     else:
         _call(node, calls, "tangent", _to_4_bits(node))
 
 
-def _to_4_bits(node: Node) -> dict[str, int]:
+def _to_4_bits(node: Node) -> Fields:
     multiplier, shift, radius = to_integer_bits(scale_of(node.inputs[0]), 4)
     return {"radius": radius, "multiplier": multiplier, "shift": shift}
 
 
 def hard_swish(node: Node, calls: Calls) -> None:
-    input_, output = _scales(node, single=node.operator.unsigned)
+    input_, output = _scales(node, single=operator_of(node, HardSwish).unsigned)
     three = type(input_)(3 / 32768)
     multiplier, exponent = multiplier_of_16_bits(input_ / 128 / output)
     gate_multiplier, gate_exponent = multiplier_of_16_bits(input_ / 128 / three)
@@ -107,11 +109,11 @@ def hard_swish(node: Node, calls: Calls) -> None:
 
 
 def real(node: Node, calls: Calls) -> None:
-    _table(node, calls, table_of(node.operator.function, node.inputs[0], node.outputs[0]))
+    _table(node, calls, table_of(operator_of(node, Real).function, node.inputs[0], node.outputs[0]))
 
 
 def lookup(node: Node, calls: Calls) -> None:
-    _table(node, calls, node.operator.entries)
+    _table(node, calls, operator_of(node, Lookup).entries)
 
 
 LOWERINGS = {

@@ -6,10 +6,11 @@ from math import prod
 import numpy as np
 
 from eyrie.compiler.c.scales import range_of, scale_of, scaling, to_integer_bits, zero_point_of
-from eyrie.compiler.c.steps import Calls
+from eyrie.compiler.c.steps import Calls, Fields
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.graph import Node, operator_of
 from eyrie.compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
+from eyrie.compiler.ir.operators.operator import quantized
 
 _MOST_ADDED = 4095  # exponentials whose sum fits int32 with 12 integer bits
 _LARGEST_FACTOR = 2.0**31 - 1
@@ -26,9 +27,9 @@ def softmax(node: Node, calls: Calls) -> None:
             bound=_MOST_ADDED,
             remedy=f"have at most {_MOST_ADDED:,}",
         )
-    factor = min(float(np.float32(node.operator.beta)) * scale_of(source) * 2.0**26, _LARGEST_FACTOR)
+    factor = min(float(np.float32(operator_of(node, Softmax).beta)) * scale_of(source) * 2.0**26, _LARGEST_FACTOR)
     multiplier, shift, radius = to_integer_bits(factor / 2.0**26, 5)
-    settings = {
+    settings: Fields = {
         "rows": source.size // length,
         "length": length,
         "lowest": -radius,
@@ -39,40 +40,49 @@ def softmax(node: Node, calls: Calls) -> None:
 
 
 def arg_max(node: Node, calls: Calls) -> None:
-    shape = node.inputs[0].shape
-    axis = node.operator.axis % len(shape)
-    settings = {"outer": prod(shape[:axis]), "count": shape[axis], "inner": prod(shape[axis + 1 :])}
-    calls.call(node, f"arg_max_{node.operator.dtype}", settings, node.inputs, node.outputs[0])
+    operator, shape = operator_of(node, ArgMax), node.inputs[0].shape
+    axis = operator.axis % len(shape)
+    settings: Fields = {"outer": prod(shape[:axis]), "count": shape[axis], "inner": prod(shape[axis + 1 :])}
+    calls.call(node, f"arg_max_{operator.dtype}", settings, node.inputs, node.outputs[0])
 
 
 def resize_bilinear(node: Node, calls: Calls) -> None:
+    operator = operator_of(node, ResizeBilinear)
     batch, height, width, channels = node.inputs[0].shape
-    rows, columns = node.operator.size
-    settings = {"N": batch, "H": height, "W": width, "C": channels, "E": rows, "F": columns}
-    unsigned = node.inputs[0].unsigned
+    rows, columns = operator.size
+    settings: Fields = {"N": batch, "H": height, "W": width, "C": channels, "E": rows, "F": columns}
+    unsigned = quantized(node.inputs[0]).unsigned
     for name, size, wanted in (("row_scale", height, rows), ("column_scale", width, columns)):
-        aligned = int(node.operator.align_corners and wanted > 1)
+        aligned = int(operator.align_corners and wanted > 1)
         size, wanted = size - aligned, wanted - aligned
         settings[name] = np.float32(size) / np.float32(wanted) if unsigned else (1024 * size + wanted // 2) // wanted
-    settings["half_pixel_centers"] = int(node.operator.half_pixel_centers)
+    settings["half_pixel_centers"] = int(operator.half_pixel_centers)
     calls.call(node, "resize_bilinear_float" if unsigned else "resize_bilinear", settings, node.inputs, node.outputs[0])
 
 
 def quantize(node: Node, calls: Calls) -> None:
     (output,) = node.outputs
-    settings = {"count": output.size, "scale": np.float32(scale_of(output)), "zero_point": zero_point_of(output)}
+    settings: Fields = {
+        "count": output.size,
+        "scale": np.float32(scale_of(output)),
+        "zero_point": zero_point_of(output),
+    }
     calls.call(node, "quantize_float", settings, node.inputs, output)
 
 
 def quantize_int32(node: Node, calls: Calls) -> None:
     (source,), (output,) = node.inputs, node.outputs
-    settings = {"count": output.size, **scaling(scale_of(source) / scale_of(output)), **range_of(output)}
+    settings: Fields = {"count": output.size, **scaling(scale_of(source) / scale_of(output)), **range_of(output)}
     calls.call(node, "quantize_int32", settings, node.inputs, output)
 
 
 def dequantize(node: Node, calls: Calls) -> None:
     (source,) = node.inputs
-    settings = {"count": source.size, "zero_point": zero_point_of(source), "scale": np.float32(scale_of(source))}
+    settings: Fields = {
+        "count": source.size,
+        "zero_point": zero_point_of(source),
+        "scale": np.float32(scale_of(source)),
+    }
     calls.call(node, "dequantize", settings, node.inputs, node.outputs[0])
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from eyrie.compiler.c.axes import Sizes, Walk, dense
 from eyrie.compiler.c.scales import rounded
-from eyrie.compiler.c.steps import BYTES, Calls, Operand, bytes_of
+from eyrie.compiler.c.steps import BYTES, Calls, Fields, Operand, bytes_of
 from eyrie.compiler.c.tables import joined_table
-from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.graph import Node, operator_of
 from eyrie.compiler.ir.operators.movement import (
     Concatenation,
     Gather,
@@ -26,6 +26,7 @@ from eyrie.compiler.ir.operators.movement import (
     Transpose,
     Unpack,
 )
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Tensor
 
 _WHOLE = slice(None)
@@ -37,43 +38,36 @@ def reshape(node: Node, calls: Calls) -> None:
 
 def transpose(node: Node, calls: Calls) -> None:
     source, steps = node.inputs[0], dense(node.inputs[0].shape)
-    taken = tuple(steps[axis] for axis in node.operator.axes)
+    taken = tuple(steps[axis] for axis in operator_of(node, Transpose).axes)
     _move(node, calls, source, node.outputs[0], node.outputs[0].shape, taken)
 
 
 def pad(node: Node, calls: Calls) -> None:
-    (source,), (output,), margins = node.inputs, node.outputs, node.operator.margins
+    operator, (source,), (output,) = operator_of(node, Pad), node.inputs, node.outputs
+    margins = operator.margins
     if np.any(margins):
-        calls.call(node, "fill", {"count": output.size, "value": node.operator.value & 0xFF}, (), output)
+        calls.call(node, "fill", {"count": output.size, "value": operator.value & 0xFF}, (), output)
     steps = dense(output.shape)
     first = sum(before * step for (before, _), step in zip(margins, steps))
     _move(node, calls, source, output, source.shape, dense(source.shape), steps, put=first)
 
 
 def tile(node: Node, calls: Calls) -> None:
-    source, multiples = node.inputs[0], node.operator.multiples
+    source, multiples = node.inputs[0], operator_of(node, Tile).multiples
     sizes = tuple(size for pair in zip(multiples, source.shape) for size in pair)
     taken = tuple(step for steps in ((0, step) for step in dense(source.shape)) for step in steps)
     _move(node, calls, source, node.outputs[0], sizes, taken)
 
 
 def slice_(node: Node, calls: Calls) -> None:
-    _sliced(
-        node,
-        calls,
-        node.outputs[0],
-        [
-            range(first, first + size)
-            for first, size in zip(
-                node.operator.begin, [node.outputs[0].shape[axis] for axis in range(len(node.operator.begin))]
-            )
-        ],
-    )
+    begin, output = operator_of(node, Slice).begin, node.outputs[0]
+    sizes = [output.shape[axis] for axis in range(len(begin))]
+    _sliced(node, calls, output, [range(first, first + size) for first, size in zip(begin, sizes)])
 
 
 def strided_slice(node: Node, calls: Calls) -> None:
     """New axes have one value, and so do those of which an index is taken: neither is counted through."""
-    operator: StridedSlice = node.operator
+    operator = operator_of(node, StridedSlice)
     shape, entries = node.inputs[0].shape, len(operator.begin)
     ellipsis = operator.ellipsis_mask & ((1 << entries) - 1)
     given = sum(1 for entry in range(entries) if not (ellipsis | operator.new_axis_mask) >> entry & 1)
@@ -96,14 +90,15 @@ def strided_slice(node: Node, calls: Calls) -> None:
 
 
 def split(node: Node, calls: Calls) -> None:
-    axis, first = node.operator.axis % len(node.inputs[0].shape), 0
-    for output, size in zip(node.outputs, node.operator.sizes):
+    operator = operator_of(node, Split)
+    axis, first = operator.axis % len(node.inputs[0].shape), 0
+    for output, size in zip(node.outputs, operator.sizes):
         _sliced(node, calls, output, _only(node.inputs[0], axis, range(first, first + size)))
         first += size
 
 
 def unpack(node: Node, calls: Calls) -> None:
-    axis = node.operator.axis % len(node.inputs[0].shape)
+    axis = operator_of(node, Unpack).axis % len(node.inputs[0].shape)
     for place, output in enumerate(node.outputs):
         _sliced(node, calls, output, _only(node.inputs[0], axis, range(place, place + 1)))
 
@@ -128,11 +123,11 @@ def _sliced(node: Node, calls: Calls, output: Tensor, taken: Sequence[range]) ->
 
 
 def concatenation(node: Node, calls: Calls) -> None:
-    output, first = node.outputs[0], 0
-    axis, steps = node.operator.axis % len(output.shape), dense(output.shape)
+    operator, output, first = operator_of(node, Concatenation), node.outputs[0], 0
+    axis, steps = operator.axis % len(output.shape), dense(output.shape)
     for part in node.inputs:
         source = part
-        if node.operator.unsigned and part.quantization != output.quantization:
+        if operator.unsigned and quantized(part).quantization != quantized(output).quantization:
             source = calls.scratch(part.form)
             calls.call(node, "lookup", {"count": part.size, "entries": joined_table(part, output)}, (part,), source)
         _move(node, calls, source, output, part.shape, dense(part.shape), steps, put=first * steps[axis])
@@ -141,7 +136,7 @@ def concatenation(node: Node, calls: Calls) -> None:
 
 def pack(node: Node, calls: Calls) -> None:
     output = node.outputs[0]
-    axis, steps = node.operator.axis % len(output.shape), dense(output.shape)
+    axis, steps = operator_of(node, Pack).axis % len(output.shape), dense(output.shape)
     for place, part in enumerate(node.inputs):
         _move(
             node,
@@ -177,7 +172,7 @@ def _move(
     if run == bytes_of(source) == bytes_of(output):
         calls.view(output, source)
         return
-    settings = {
+    settings: Fields = {
         "count": walk.count,
         "run": run,
         "axes": len(walk.sizes),
@@ -192,18 +187,20 @@ def _move(
 
 
 def gather(node: Node, calls: Calls) -> None:
-    axis = node.operator.axis % len(node.inputs[0].shape)
-    _gather(node, calls, {axis: np.array(node.operator.places, np.int64)})
+    operator = operator_of(node, Gather)
+    axis = operator.axis % len(node.inputs[0].shape)
+    _gather(node, calls, {axis: np.array(operator.places, np.int64)})
 
 
 def mirror_pad(node: Node, calls: Calls) -> None:
-    edge = node.operator.mode == "REFLECT"
+    operator = operator_of(node, MirrorPad)
+    edge = operator.mode == "REFLECT"
     _gather(
         node,
         calls,
         {
             axis: np.array([_mirrored(place, size, edge) for place in range(-before, size + after)])
-            for axis, ((before, after), size) in enumerate(zip(node.operator.margins, node.inputs[0].shape))
+            for axis, ((before, after), size) in enumerate(zip(operator.margins, node.inputs[0].shape))
             if before or after
         },
     )
@@ -217,10 +214,9 @@ def _mirrored(place: int, size: int, edge: bool) -> int:
 
 
 def resize_nearest_neighbor(node: Node, calls: Calls) -> None:
-    sizes = zip(node.inputs[0].shape[1:3], node.operator.size)
-    _gather(
-        node, calls, {1 + number: _nearest(size, wanted, node.operator) for number, (size, wanted) in enumerate(sizes)}
-    )
+    operator = operator_of(node, ResizeNearestNeighbor)
+    sizes = zip(node.inputs[0].shape[1:3], operator.size)
+    _gather(node, calls, {1 + n: _nearest(size, wanted, operator) for n, (size, wanted) in enumerate(sizes)})
 
 
 def _nearest(size: int, wanted: int, operator: ResizeNearestNeighbor) -> np.ndarray:
@@ -242,7 +238,7 @@ def _gather(node: Node, calls: Calls, places: dict[int, np.ndarray]) -> None:
         return
     tables = [places.get(axis, np.arange(source.shape[axis])) * steps[axis] for axis in range(last + 1)]
     sizes = [len(table) for table in tables]
-    settings = {
+    settings: Fields = {
         "count": prod(sizes),
         "run": steps[last],
         "axes": len(sizes),

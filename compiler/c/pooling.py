@@ -5,26 +5,26 @@ import numpy as np
 
 from eyrie.compiler.c.axes import Walk, dense
 from eyrie.compiler.c.scales import limits, mean_scaling, range_of, scale_of, zero_point_of
-from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.c.steps import Calls, Fields
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.graph import Node, operator_of
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
 
 _MOST_AVERAGED = 2**23  # values of int8, less a zero point or more an offset, whose sum fits int32
 
 
 def average_pool_2d(node: Node, calls: Calls) -> None:
-    offset = 128 if node.operator.unsigned else 0
+    offset = 128 if operator_of(node, Pool).unsigned else 0
     _check_windows(node)
     calls.call(
-        node, "average_pool_2d", _window(node) | {"offset": offset} | _limits(node), node.inputs, node.outputs[0]
+        node, "average_pool_2d", _window(node) | Fields(offset=offset) | _limits(node), node.inputs, node.outputs[0]
     )
 
 
 def _check_windows(node: Node) -> None:
     """Raises Unsupported where one has nothing to average, or too much."""
     (_, height, width, _), (_, rows, columns, _) = node.inputs[0].shape, node.outputs[0].shape
-    operator: Pool = node.operator
+    operator = operator_of(node, Pool)
     for size, count, kernel, stride, pad in zip(
         (height, width), (rows, columns), operator.kernel, operator.stride, operator.pads[::2]
     ):
@@ -39,8 +39,8 @@ def max_pool_2d(node: Node, calls: Calls) -> None:
     calls.call(node, "max_pool_2d", _window(node) | _limits(node), node.inputs, node.outputs[0])
 
 
-def _window(node: Node) -> dict[str, Setting]:
-    operator: Pool = node.operator
+def _window(node: Node) -> Fields:
+    operator = operator_of(node, Pool)
     (batch, height, width, channels), (_, rows, columns, _) = node.inputs[0].shape, node.outputs[0].shape
     return {
         "N": batch,
@@ -57,18 +57,18 @@ def _window(node: Node) -> dict[str, Setting]:
     }
 
 
-def _limits(node: Node) -> dict[str, int]:
-    return limits(node.outputs[0], node.operator.activation)
+def _limits(node: Node) -> Fields:
+    return limits(node.outputs[0], operator_of(node, Pool).activation)
 
 
 def mean(node: Node, calls: Calls) -> None:
     (source,), (output,) = node.inputs, node.outputs
     rank = len(source.shape)
-    averaged = sorted({axis % rank for axis in node.operator.axes})
+    averaged = sorted({axis % rank for axis in operator_of(node, Mean).axes})
     walks = [_along(source.shape, axes) for axes in ([axis for axis in range(rank) if axis not in averaged], averaged)]
     kept, gone = walks
     _check_count(node, gone.count)
-    settings: dict[str, Setting] = {"outputs": kept.count, "count": gone.count}
+    settings: Fields = {"outputs": kept.count, "count": gone.count}
     for name, walk in (("kept", kept), ("averaged", gone)):
         settings |= {
             f"{name}_axes": len(walk.sizes),

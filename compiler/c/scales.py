@@ -7,12 +7,13 @@ reference/integer_ops/logistic.h, reference/hard_swish.h, reference/softmax.h; `
 sets of kernels is followed where.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import floor, frexp
 
 import numpy as np
 
+from eyrie.compiler.c.steps import Fields, Real
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.model.errors import InputError
 
@@ -27,7 +28,7 @@ def rounded(value: Fraction | float) -> int:
     return floor(value + Fraction(1, 2)) if value >= 0 else -floor(-value + Fraction(1, 2))
 
 
-def multiplier_of(factor: float) -> tuple[int, int]:
+def multiplier_of(factor: Real) -> tuple[int, int]:
     """(multiplier, shift): the factor is about multiplier * 2^(shift - 31). Raises InputError for one that is too
     large."""
     fraction, shift = frexp(factor)
@@ -39,19 +40,19 @@ def multiplier_of(factor: float) -> tuple[int, int]:
     return (multiplier, shift) if shift >= _LEAST_SHIFT else (0, 0)
 
 
-def scaling(factor: float, prefix: str = "") -> dict[str, int]:
+def scaling(factor: Real, prefix: str = "") -> Fields:
     """Fields of a kernel: multiplier and shift."""
     multiplier, shift = multiplier_of(float(factor))
     return {f"{prefix}multiplier": multiplier, f"{prefix}shift": shift}
 
 
-def scalings(factors: Sequence[float]) -> dict[str, np.ndarray]:
+def scalings(factors: np.ndarray) -> Fields:
     """Fields of a kernel: multipliers int32 [M], shifts int8 [M]."""
     multipliers, shifts = zip(*(multiplier_of(float(factor)) for factor in factors))
     return {"multipliers": np.array(multipliers, np.int32), "shifts": np.array(shifts, np.int8)}
 
 
-def limits(output: Tensor, activation: str = "NONE") -> dict[str, int]:
+def limits(output: Tensor, activation: str = "NONE") -> Fields:
     """Fields of a kernel: what a fused activation leaves of int8."""
     scale, zero_point = np.float32(scale_of(output)), zero_point_of(output)
     ends = []
@@ -61,23 +62,23 @@ def limits(output: Tensor, activation: str = "NONE") -> dict[str, int]:
     return {"minimum": ends[0], "maximum": ends[1]}
 
 
-def range_of(output: Tensor, activation: str = "NONE") -> dict[str, dict[str, int]]:
+def range_of(output: Tensor, activation: str = "NONE") -> Fields:
     """Field of a kernel: struct range."""
     return {"to": {"zero_point": zero_point_of(output), **limits(output, activation)}}
 
 
 def scale_of(tensor: Tensor) -> float:
-    return tensor.quantization.scale
+    return quantized(tensor).quantization.scale
 
 
 def zero_point_of(tensor: Tensor) -> int:
-    return tensor.quantization.zero_point
+    return quantized(tensor).zero_point
 
 
 # ---- Of single operators ----
 
 
-def mean_scaling(factor: float, count: int) -> dict[str, int]:
+def mean_scaling(factor: float, count: int) -> Fields:
     """Of a sum of `count` values: divided and rescaled at once."""
     multiplier, shift = multiplier_of(factor)
     raised = min(count.bit_length() - 1, 32, 31 + shift)
@@ -92,7 +93,7 @@ def to_integer_bits(scale: float, bits: int) -> tuple[int, int, int]:
     return multiplier, shift, min(floor(held), 256)
 
 
-def multiplier_of_16_bits(factor: float) -> tuple[int, int]:
+def multiplier_of_16_bits(factor: Real) -> tuple[int, int]:
     """(multiplier, exponent): the factor is about multiplier * 2^(exponent - 15)."""
     multiplier, exponent = multiplier_of(factor)
     return min((multiplier + (1 << 15)) >> 16, 2**15 - 1), exponent

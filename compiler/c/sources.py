@@ -2,7 +2,7 @@
 """What is lowered as text: the header, the source, and the constants."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +13,11 @@ import numpy as np
 from eyrie.compiler.c import kernels
 from eyrie.compiler.c.lowering import Lowered, lower
 from eyrie.compiler.c.names import identifier, remark, unique
-from eyrie.compiler.c.steps import Operand, Setting
+from eyrie.compiler.c.steps import Operand, Real, Setting
 from eyrie.compiler.files import write_all
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 
 _WIDTH = 120
@@ -73,7 +74,7 @@ class Argument:
 
     @property
     def zero_point(self) -> int:
-        return self.tensor.quantization.zero_point + (128 if self.dtype == "uint8" else 0)
+        return quantized(self.tensor).zero_point + (128 if self.dtype == "uint8" else 0)
 
     @property
     def about(self) -> str:
@@ -188,26 +189,26 @@ class _Text:
         tensor, offset = operand.tensor, operand.offset
         if tensor.name in self._lowered.places:
             return _plus("arena", self._lowered.places[tensor.name] + offset)
-        argument = self._arguments.get(tensor.name)
         if isinstance(tensor, Constant):
-            name, type_ = self._constant(tensor.data, "constant"), _TYPES[tensor.dtype]
+            name, type_, is_read = self._constant(tensor.data, "constant"), _TYPES[tensor.dtype], True
         else:
-            name, type_ = argument.name, argument.type
+            argument = self._arguments[tensor.name]
+            name, type_, is_read = argument.name, argument.type, argument.tensor in self._inputs
         if not offset or type_ == "int8_t":
             return _plus(name, offset)
-        qualifier = "const " if isinstance(tensor, Constant) or argument.tensor in self._inputs else ""
+        qualifier = "const " if is_read else ""
         return f"({qualifier}unsigned char *){name} + {offset}"
 
     @property
     def _inputs(self) -> list[Tensor]:
         return [tensor for tensor, _ in self._lowered.inputs]
 
-    def _struct(self, settings: dict[str, Setting], prefix: str, depth: int) -> str:
+    def _struct(self, settings: Mapping[str, Setting], prefix: str, depth: int) -> str:
         fields = [f".{name} = {self._value(value, f'{prefix}{name}', depth)}" for name, value in settings.items()]
         return f"{{\n{_lines(fields)}\n}}" if depth == 1 else f"{{{', '.join(fields)}}}"
 
     def _value(self, value: Setting, name: str, depth: int) -> str:
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             return self._struct(value, f"{name}_", depth + 1)
         if isinstance(value, tuple):
             return f"{{{', '.join(map(_number, value))}}}"
@@ -254,7 +255,7 @@ def _numbers(values: Iterable) -> str:
     return ", ".join(map(_number, np.asarray(values).reshape(-1)))
 
 
-def _number(value: int | float) -> str:
+def _number(value: int | Real) -> str:
     if isinstance(value, float | np.floating):
         text = str(value)
         text = text if "." in text or "e" in text else f"{text}.0"

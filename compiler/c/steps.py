@@ -15,7 +15,9 @@ from eyrie.compiler.ir.tensor import Form, Tensor
 
 BYTES = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "int32": 4, "float32": 4, "int64": 8}
 
-Setting = int | float | np.ndarray | tuple[int, ...] | Mapping[str, "Setting"]
+Setting = int | float | np.float32 | np.ndarray | tuple[int, ...] | Mapping[str, "Setting"]
+Fields = dict[str, Setting]  # of a struct
+Real = float | np.float32 | np.float64
 
 
 @dataclass(frozen=True)

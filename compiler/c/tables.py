@@ -34,7 +34,7 @@ def table_of(function: str, input_: Tensor, output: Tensor) -> np.ndarray:
     """int8 [256] of one of FUNCTIONS."""
     scale, steps = _float(scale_of(input_)), _float(1) / _float(scale_of(output))
 
-    def entry(value: int) -> float:
+    def entry(value: int) -> np.float32:
         with np.errstate(over="ignore"):
             return FUNCTIONS[function](scale * _float(value - zero_point_of(input_))) * steps
 
@@ -48,6 +48,6 @@ def joined_table(input_: Tensor, output: Tensor) -> np.ndarray:
     return _entries(lambda value: _float(value + 128) * scale + bias, output)
 
 
-def _entries(steps: Callable[[int], float], output: Tensor) -> np.ndarray:
+def _entries(steps: Callable[[int], np.float32], output: Tensor) -> np.ndarray:
     held = (min(max(float(steps(value)), -(2**15)), 2**15 - 1) for value in _VALUES)
     return np.array([min(max(rounded(value) + zero_point_of(output), INT8[0]), INT8[1]) for value in held], np.int8)

@@ -4,45 +4,44 @@
 import numpy as np
 
 from eyrie.compiler.c.scales import INT8, limits, range_of, scale_of, scalings, zero_point_of
-from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.c.steps import Calls, Fields
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
+from eyrie.compiler.ir.graph import Node, operator_of
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted, Windowed
 
 INT32 = (-(2**31), 2**31 - 1)
 
 
 def conv_2d(node: Node, calls: Calls) -> None:
-    operator: Conv2D = node.operator
+    operator = operator_of(node, Conv2D)
     channels = node.inputs[0].shape[3]
     groups = channels // operator.filters.shape[3]
-    settings = _window(node) | {"groups": groups} | _weights(node, 0) | _rescaled(node)
+    settings = _window(node, operator) | Fields(groups=groups) | _weights(node, operator, 0) | _rescaled(node, operator)
     calls.call(node, "conv_2d", settings, node.inputs, node.outputs[0])
 
 
 def depthwise_conv_2d(node: Node, calls: Calls) -> None:
-    calls.call(
-        node, "depthwise_conv_2d", _window(node) | _weights(node, 2) | _rescaled(node), node.inputs, node.outputs[0]
-    )
+    operator = operator_of(node, DepthwiseConv2D)
+    settings = _window(node, operator) | _weights(node, operator, 2) | _rescaled(node, operator)
+    calls.call(node, "depthwise_conv_2d", settings, node.inputs, node.outputs[0])
 
 
 def fully_connected(node: Node, calls: Calls) -> None:
-    operator: FullyConnected = node.operator
+    operator = operator_of(node, FullyConnected)
     outputs, channels = operator.filters.shape
-    settings = {"N": node.inputs[0].size // channels, "C": channels, "M": outputs} | _weights(node, 0)
+    settings = Fields(N=node.inputs[0].size // channels, C=channels, M=outputs) | _weights(node, operator, 0)
     if operator.unsigned:
         settings |= {
-            "factors": _factors(node),
+            "factors": _factors(node, operator),
             "zero_point": zero_point_of(node.outputs[0]),
             **limits(node.outputs[0], operator.activation),
         }
         calls.call(node, "fully_connected_once", settings, node.inputs, node.outputs[0])
     else:
-        calls.call(node, "fully_connected", settings | _rescaled(node), node.inputs, node.outputs[0])
+        calls.call(node, "fully_connected", settings | _rescaled(node, operator), node.inputs, node.outputs[0])
 
 
-def _window(node: Node) -> dict[str, Setting]:
-    operator: Windowed = node.operator
+def _window(node: Node, operator: Windowed) -> Fields:
     (batch, height, width, channels), (_, rows, columns, outputs) = node.inputs[0].shape, node.outputs[0].shape
     return {
         "N": batch,
@@ -61,10 +60,10 @@ def _window(node: Node) -> dict[str, Setting]:
     }
 
 
-def _weights(node: Node, axis: int) -> dict[str, Setting]:
+def _weights(node: Node, operator: Weighted, axis: int) -> Fields:
     """axis: of the outputs in the filters. Filters that int8 does not hold have a zero point: uint8 ones do."""
-    filters, zero_point = node.operator.filters, 0
-    _check_sums(node, axis)
+    filters, zero_point = operator.filters, 0
+    _check_sums(node, operator, axis)
     if filters.dtype != np.int8:
         zero_point = INT8[0] - int(filters.min())
         filters = (filters + zero_point).astype(np.int8)
@@ -72,17 +71,17 @@ def _weights(node: Node, axis: int) -> dict[str, Setting]:
         "input_zero_point": zero_point_of(node.inputs[0]),
         "filter_zero_point": zero_point,
         "filters": filters,
-        "bias": node.operator.bias,
+        "bias": operator.bias,
     }
 
 
-def _check_sums(node: Node, axis: int) -> None:
+def _check_sums(node: Node, operator: Weighted, axis: int) -> None:
     """Raises Unsupported where a sum, or a part of one, could leave int32."""
-    filters = np.moveaxis(node.operator.filters, axis, 0).reshape(node.operator.outputs, -1).astype(np.int64)
+    filters = np.moveaxis(operator.filters, axis, 0).reshape(operator.outputs, -1).astype(np.int64)
     ends = [end - zero_point_of(node.inputs[0]) for end in INT8]
     products = np.sort([filters * end for end in ends], axis=0)
     least, most = np.minimum(products[0], 0).sum(axis=1), np.maximum(products[1], 0).sum(axis=1)
-    bias = node.operator.bias.astype(np.int64)
+    bias = operator.bias.astype(np.int64)
     outside = np.flatnonzero((bias + least < INT32[0]) | (bias + most > INT32[1]))
     if len(outside):
         raise Unsupported(
@@ -92,13 +91,12 @@ def _check_sums(node: Node, axis: int) -> None:
         )
 
 
-def _rescaled(node: Node) -> dict[str, Setting]:
-    return scalings(_factors(node)) | range_of(node.outputs[0], node.operator.activation)
+def _rescaled(node: Node, operator: Weighted) -> Fields:
+    return scalings(_factors(node, operator)) | range_of(node.outputs[0], operator.activation)
 
 
-def _factors(node: Node) -> np.ndarray:
+def _factors(node: Node, operator: Weighted) -> np.ndarray:
     """Of the sums, double [M]. A convolution of uint8 forms the product of its scales in float32."""
-    operator = node.operator
     input_, filters, output = scale_of(node.inputs[0]), operator.scales, scale_of(node.outputs[0])
     if operator.unsigned and isinstance(operator, Windowed):
         products = (np.float32(input_) * filters.astype(np.float32)).astype(np.float64)

@@ -148,6 +148,9 @@ class BufferTree:
         """Buffers that hold an operand, from DRAM on."""
         return sorted((memory for memory in self.memories if role in memory.holds), key=self.depth)
 
-    def unit(self, work: Work) -> Unit | None:
-        """That does it."""
-        return next((unit for unit in self.units if work in unit.works), None)
+    def does(self, work: Work) -> bool:
+        return any(work in unit.works for unit in self.units)
+
+    def unit(self, work: Work) -> Unit:
+        """That does it, which one has to."""
+        return next(unit for unit in self.units if work in unit.works)

@@ -7,6 +7,7 @@ tensor = name type[shape] scale/zero point
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from eyrie.compiler.ir.tensor import Constant, Tensor
 from eyrie.model.errors import InputError
 
 REMEDY = "convert the model again"
+OperatorType = TypeVar("OperatorType", bound=Operator)
 
 
 class Malformed(Failure):
@@ -157,6 +159,12 @@ class Graph:
             if tensor.name not in made or known[tensor.name] != tensor:
                 raise Malformed(f"the model's output {tensor.name} is made by no operator", remedy=REMEDY)
         return self
+
+
+def operator_of(node: Node, kind: type[OperatorType]) -> OperatorType:
+    """Of a node that is known to have one of this kind."""
+    assert isinstance(node.operator, kind)
+    return node.operator
 
 
 def _one(tensors: tuple[Tensor, ...], end: str) -> Tensor:
