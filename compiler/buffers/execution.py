@@ -65,9 +65,15 @@ class _Execution:
         self._count = 0
 
     def output(self) -> np.ndarray:
-        does = {Allocate: self._allocate, Load: self._load, Store: self._store, Compute: self._compute}
         for instruction in self._program.instructions:
-            does[type(instruction)](instruction)
+            if isinstance(instruction, Allocate):
+                self._allocate(instruction)
+            elif isinstance(instruction, Load):
+                self._load(instruction)
+            elif isinstance(instruction, Store):
+                self._store(instruction)
+            else:
+                self._compute(instruction)
         if not self._stored.all():
             raise self._wrong("some of the output is never stored")
         return self._output.reshape(self._nest.node.outputs[0].shape)
@@ -95,6 +101,7 @@ class _Execution:
 
     def _load(self, load: Load) -> None:
         self._check_neighbours(load.place, load.source)
+        channels: np.ndarray | int
         if load.source is None:
             if load.place.role not in self._dram:
                 raise self._wrong(f"{load.place.role.value} is not in DRAM")
@@ -122,7 +129,7 @@ class _Execution:
                 raise self._wrong(
                     f"a unit takes {role.value} of buffer {_innermost(self._tree, role)}, not of {place.memory}"
                 )
-        taken = {
+        taken: dict[Role, np.ndarray] = {
             role: self._read(place, nest.region(role, tile))[0]
             for role, place in compute.places.items()
             if role not in (Role.SUMS, Role.OUTPUT)
@@ -136,15 +143,16 @@ class _Execution:
         """With those of the channels before; they stay in their buffer, if there is one."""
         region, place = self._nest.region(Role.SUMS, compute.tile), compute.places.get(Role.SUMS)
         first, last = compute.tile[CHANNELS]
-        if place is None and (first, last) != (0, self._nest.sizes[CHANNELS]):
-            raise self._wrong(f"no buffer holds sums of channels {first} to {last - 1}")
+        if place is None:
+            if (first, last) != (0, self._nest.sizes[CHANNELS]):
+                raise self._wrong(f"no buffer holds sums of channels {first} to {last - 1}")
+            return sums
         if first:
             before, channels = self._read(place, region)
             if (channels != first).any():
                 raise self._wrong(f"sums {_text(region)} in buffer {place.memory} are not those of {first} channels")
             sums = sums + before
-        if place:
-            self._write(place, region, sums, last)
+        self._write(place, region, sums, last)
         return sums
 
     def _check_neighbours(self, place: Place, around: Place | None) -> None:
@@ -168,10 +176,10 @@ class _Execution:
         buffer, size = self._buffers[place.memory], prod(shape) * operand.dtype.itemsize
         here = slice(place.address, place.address + size)
         inside = _slices(tuple((first - low, last - low) for (first, last), (low, _) in zip(region, allocation.region)))
-        noted = [
+        owners, channels = (
             each[here].reshape(*shape, operand.dtype.itemsize)[inside] for each in (buffer.owners, buffer.channels)
-        ]
-        return _View(buffer.data[here].view(operand.dtype).reshape(shape)[inside], *noted, allocation.number)
+        )
+        return _View(buffer.data[here].view(operand.dtype).reshape(shape)[inside], owners, channels, allocation.number)
 
     def _read(self, place: Place, region: Region) -> tuple[np.ndarray, np.ndarray]:
         """Values, and what is noted of their channels."""

@@ -11,15 +11,17 @@ import numpy as np
 from eyrie.compiler.ir.buffer_tree import Role, Work
 from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.layer import Window, window_of
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted, Windowed
 from eyrie.compiler.ir.operators.elementwise import Binary
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.operators.pooling import Pool
 from eyrie.compiler.ir.operators.tables import Function
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fold_zero_point
-from eyrie.model.operators.quantization import requantize
+from eyrie.model.operators.quantization import Requantization, requantize
 
 Sizes = tuple[int, int, int, int]  # rows, columns, filters, channels
+Shape = tuple[int, int, int]  # of a map
 Range = tuple[int, int]  # first and last + 1
 Tile = tuple[Range, Range, Range, Range]
 Region = tuple[Range, ...]  # of an operand, axis by axis
@@ -48,7 +50,8 @@ class Nest:
     @property
     def tile(self) -> Tile:
         """All."""
-        return tuple((0, size) for size in self.sizes)
+        rows, columns, filters, channels = self.sizes
+        return (0, rows), (0, columns), (0, filters), (0, channels)
 
     def region(self, role: Role, tile: Tile) -> Region:
         """What a tile takes or makes of an operand: as a product of ranges, which may be empty where all is padding."""
@@ -95,17 +98,27 @@ class Nest:
             whole = (of[1] - of[0] - 1) * stride + span
             before = min(whole, max(0, pad - of[0] * stride))
             found += [before, whole - (last - first) - before]
-        return tuple(found)
+        top, bottom, left, right = found
+        return top, bottom, left, right
 
 
 class _Weighted(Nest):
     """Sums of products, rescaled by a table; source: [H, W, C] of the input."""
 
-    def __init__(self, node: Node, work: Work, sizes: Sizes, source: tuple[int, ...], filters: np.ndarray) -> None:
-        window = window_of(node.operator) if isinstance(node.operator, Windowed) else Window()
+    def __init__(
+        self,
+        node: Node,
+        operator: Weighted,
+        parameters: Requantization,
+        work: Work,
+        sizes: Sizes,
+        source: tuple[int, ...],
+        filters: np.ndarray,
+    ) -> None:
+        window = window_of(operator) if isinstance(operator, Windowed) else Window()
         super().__init__(node, work, sizes, window, sizes[FILTERS] // source[2] if work is Work.DEPTHWISE else 1)
-        self._filters, self._zero_point = filters, node.inputs[0].zero_point
-        self._parameters = node.operator.fixed_point(node.inputs, node.outputs)
+        self._filters, self._zero_point = filters, quantized(node.inputs[0]).zero_point
+        self._bias, self._parameters = operator.bias, parameters
         mixed = work is Work.CONVOLUTION
         self.operands |= {
             Role.INPUT: Operand(source, INT8, (ROWS, COLUMNS, CHANNELS if mixed else FILTERS)),
@@ -125,7 +138,7 @@ class _Weighted(Nest):
 
     def arrays(self, values: Mapping[str, np.ndarray]) -> dict[Role, np.ndarray]:
         axis = 0 if self.work is Work.CONVOLUTION else -1
-        bias = fold_zero_point(self.node.operator.bias, self._filters, self._zero_point, axis)
+        bias = fold_zero_point(self._bias, self._filters, self._zero_point, axis)
         columns = np.broadcast_arrays(
             accumulate(np.zeros_like(bias), bias), self._parameters.multiplier, self._parameters.shift
         )
@@ -159,22 +172,23 @@ class _Weighted(Nest):
 
 
 class _Pooled(Nest):
-    def __init__(self, node: Node) -> None:
-        super().__init__(node, Work.POOL, (*node.outputs[0].shape[1:], 1), window_of(node.operator))
+    def __init__(self, node: Node, operator: Pool) -> None:
+        rows, columns, channels = node.outputs[0].shape[1:]
+        super().__init__(node, Work.POOL, (rows, columns, channels, 1), window_of(operator))
+        self._operator = operator
         self.operands[Role.INPUT] = Operand(node.inputs[0].shape[1:], INT8, (ROWS, COLUMNS, FILTERS))
 
     def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
-        operator = replace(self.node.operator, pads=self._pads(tile))
+        operator = replace(self._operator, pads=self._pads(tile))
         return operator.run((values[Role.INPUT],), self.node.inputs, self.node.outputs)[0]
 
 
 class _Valued(Nest):
     """Value by value; axes of an input that are 1 are taken for all outputs."""
 
-    def __init__(self, node: Node) -> None:
-        super().__init__(node, Work.ELEMENTWISE, (*_map(node.outputs[0].shape), 1))
-        for role, tensor in zip((Role.INPUT, Role.OTHER), node.inputs):
-            shape = _map(tensor.shape)
+    def __init__(self, node: Node, output: Shape, inputs: list[Shape]) -> None:
+        super().__init__(node, Work.ELEMENTWISE, (*output, 1))
+        for role, shape in zip((Role.INPUT, Role.OTHER), inputs):
             loops = tuple(loop for loop, size in enumerate(shape) if size == self.sizes[loop])
             self.operands[role] = Operand(shape, INT8, loops)
 
@@ -195,37 +209,44 @@ def nest_of(node: Node) -> Nest | None:
     """A node as loops; None for one that is none, or of several images."""
     operator = node.operator
     if isinstance(operator, FullyConnected):
-        return _fully_connected(node)
+        return _fully_connected(node, operator)
     if any(tensor.dtype != "int8" for tensor in (*node.inputs, *node.outputs)):
         return None
     if isinstance(operator, (Binary, Function)):
-        return _Valued(node) if all(_map(tensor.shape) for tensor in (*node.inputs, *node.outputs)) else None
+        output, *inputs = [_map(tensor.shape) for tensor in (*node.outputs, *node.inputs)]
+        known = [shape for shape in inputs if shape]
+        return _Valued(node, output, known) if output and len(known) == len(inputs) else None
     if not isinstance(operator, (Windowed, Pool)) or node.inputs[0].shape[0] > 1:
         return None
     if isinstance(operator, Pool):
-        return _Pooled(node)
-    return _convolution(node)
+        return _Pooled(node, operator)
+    return _convolution(node, operator)
 
 
-def _fully_connected(node: Node) -> Nest | None:
-    operator = node.operator
-    if operator.fixed_point(node.inputs, node.outputs) is None:
+def _fully_connected(node: Node, operator: FullyConnected) -> Nest | None:
+    parameters = operator.fixed_point(node.inputs, node.outputs)
+    if parameters is None:
         return None
     outputs, inputs = operator.filters.shape
     sizes = node.outputs[0].size // outputs, 1, outputs, inputs
-    return _Weighted(node, Work.CONVOLUTION, sizes, (sizes[ROWS], 1, inputs), operator.filters[:, None, None])
+    filters, source = operator.filters[:, None, None], (sizes[ROWS], 1, inputs)
+    return _Weighted(node, operator, parameters, Work.CONVOLUTION, sizes, source, filters)
 
 
-def _convolution(node: Node) -> Nest | None:
-    operator, made, source = node.operator, node.outputs[0].shape[1:], node.inputs[0].shape[1:]
+def _convolution(node: Node, operator: Windowed) -> Nest | None:
+    (rows, columns, outputs), source = node.outputs[0].shape[1:], node.inputs[0].shape[1:]
+    parameters = operator.requantization(node.inputs, node.outputs)
     if isinstance(operator, DepthwiseConv2D):
-        return _Weighted(node, Work.DEPTHWISE, (*made, 1), source, operator.filters)
+        return _Weighted(
+            node, operator, parameters, Work.DEPTHWISE, (rows, columns, outputs, 1), source, operator.filters
+        )
     if isinstance(operator, Conv2D) and operator.filters.shape[3] == source[2]:
-        return _Weighted(node, Work.CONVOLUTION, (*made, source[2]), source, operator.filters)
+        sizes = rows, columns, outputs, source[2]
+        return _Weighted(node, operator, parameters, Work.CONVOLUTION, sizes, source, operator.filters)
     return None
 
 
-def _map(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+def _map(shape: tuple[int, ...]) -> Shape | None:
     """The last three axes, where there are no others."""
     rows, columns, channels = (1, 1, 1, *shape)[-3:]
     return (rows, columns, channels) if prod(shape) == rows * columns * channels else None

@@ -7,15 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyrie.compiler.buffers.execution import execute
-from eyrie.compiler.buffers.nests import Nest, nest_of
+from eyrie.compiler.buffers.nests import nest_of
 from eyrie.compiler.buffers.program import Program, program_of
 from eyrie.compiler.buffers.timing import Timing, timing_of
 from eyrie.compiler.ir.buffer_tree import BufferTree
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.operator import Arrays
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.passes.simplify import simplified
 from eyrie.model.messages import times
+
+
+@dataclass(frozen=True)
+class Programmed:
+    """What the machine does of a node."""
+
+    program: Program
+    timing: Timing
 
 
 @dataclass(frozen=True)
@@ -23,9 +32,16 @@ class Step:
     """A node, and its program with its timing, or why the host does it."""
 
     node: Node
-    program: Program | None = None
-    timing: Timing | None = None
+    machine: Programmed | None = None
     reason: str = ""
+
+    @property
+    def program(self) -> Program | None:
+        return self.machine.program if self.machine else None
+
+    @property
+    def timing(self) -> Timing | None:
+        return self.machine.timing if self.machine else None
 
 
 @dataclass(frozen=True)
@@ -53,7 +69,7 @@ class Compiled:
         values = {tensor.name: value for tensor, value in zip(self.graph.inputs, inputs, strict=True)}
         for step in self.steps:
             if step.program:
-                made = (execute(step.program, values),)
+                made: Arrays = (execute(step.program, values),)
             else:
                 made = step.node.run(
                     tuple(
@@ -70,12 +86,13 @@ class Compiled:
         lines = [["", "operator", "tiles", "cycles", "computing", *names]]
         for step in self.steps:
             head = [step.node.where, step.node.operator.name]
-            if step.timing is None:
+            if step.machine is None:
                 lines.append([*head, f"host: {step.reason}"])
                 continue
-            tiles = " > ".join(map(times, step.program.partition.tiles))
-            moved = [f"{step.timing.moved[name]:,}" for name in names]
-            lines.append([*head, tiles, f"{step.timing.cycles:,}", f"{step.timing.computing:,}", *moved])
+            tiles = " > ".join(map(times, step.machine.program.partition.tiles))
+            timing = step.machine.timing
+            moved = [f"{timing.moved[name]:,}" for name in names]
+            lines.append([*head, tiles, f"{timing.cycles:,}", f"{timing.computing:,}", *moved])
         computing = sum(step.timing.computing for step in self.steps if step.timing)
         moved = [f"{self.moved[name]:,}" for name in names]
         lines.append(["", "all", "", f"{self.cycles:,}", f"{computing:,}", *moved])
@@ -99,17 +116,12 @@ def compiled(graph: Graph, tree: BufferTree, doubled: bool = False) -> Compiled:
 
 def _step(node: Node, tree: BufferTree, doubled: bool) -> Step:
     nest = nest_of(node)
-    reason = _not_done(nest, tree)
-    if reason:
-        return Step(node, reason=reason)
+    if nest is None:
+        return Step(node, reason="is no loop over tiles")
+    if not tree.does(nest.work):
+        return Step(node, reason=f"no unit does {nest.work.value}")
     try:
         program = program_of(nest, tree, doubled)
     except DoesNotFit as failure:
         return Step(node, reason=failure.what.removeprefix(f"{node.place}: "))
-    return Step(node, program, timing_of(program))
-
-
-def _not_done(nest: Nest | None, tree: BufferTree) -> str:
-    if nest is None:
-        return "is no loop over tiles"
-    return "" if tree.unit(nest.work) else f"no unit does {nest.work.value}"
+    return Step(node, Programmed(program, timing_of(program)))

@@ -5,7 +5,7 @@ the best of all.
 Source: section 5.2.5.3 of the dissertation that docs/buffers.md names.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -50,7 +50,7 @@ class Partitioner:
         return self._cycles(depth, partition.tiles[:depth], partition.orders[depth - 1])
 
     def _partition(self, choose: Callable[[int, tuple[Sizes, ...]], Sizes]) -> Partition:
-        tiles, orders = [], []
+        tiles, orders = list[Sizes](), list[tuple[int, ...]]()
         for depth in range(1, self.tree.levels + 1):
             tiles.append(choose(depth, tuple(tiles)))
             orders.append(min(ORDERS, key=lambda order: self._cycles(depth, tuple(tiles), order)))
@@ -77,7 +77,7 @@ class Partitioner:
         around = (self.nest.sizes, *outer)[-1]
         whole = (CHANNELS,) if depth < self._sums_from else ()
         for grain in (self._grain, (1, 1, 1, 1)):
-            tile = tuple(
+            tile = _sizes(
                 size if loop in whole else min(size, step) for loop, (size, step) in enumerate(zip(around, grain))
             )
             if not self._too_small(depth, (*outer, tile)):
@@ -95,9 +95,9 @@ class Partitioner:
             [size] if loop in whole else sorted({-(-size // count) for count in range(1, size + 1)})
             for loop, size in enumerate(around)
         ]
-        fitting = [tile for tile in product(*sizes) if not self._too_small(depth, (*outer, tile))]
+        fitting = [tile for tile in map(_sizes, product(*sizes)) if not self._too_small(depth, (*outer, tile))]
         if not fitting:
-            raise self._failure(depth, (*outer, tuple(each[0] for each in sizes)))
+            raise self._failure(depth, (*outer, _sizes(each[0] for each in sizes)))
         return min(fitting, key=lambda tile: self._least_cycles(depth, (*outer, tile)))
 
     def _too_small(self, depth: int, tiles: tuple[Sizes, ...]) -> Memory | None:
@@ -113,6 +113,7 @@ class Partitioner:
 
     def _failure(self, depth: int, tiles: tuple[Sizes, ...]) -> DoesNotFit:
         memory = self._too_small(depth, tiles)
+        assert memory is not None
         needed = self.needed(memory, tiles)
         return DoesNotFit(
             f"{self.nest.node.place}: needs at least {needed} bytes of buffer {memory.name}, there are {memory.bytes}",
@@ -140,13 +141,18 @@ class Partitioner:
         return cycles
 
 
+def _sizes(found: Iterable[int]) -> Sizes:
+    rows, columns, filters, channels = found
+    return rows, columns, filters, channels
+
+
 def _larger(tile: Sizes, around: Sizes, grain: Sizes) -> Iterator[Sizes]:
     """With one loop in fewer tiles, of whole grains."""
     for loop, (part, size, step) in enumerate(zip(tile, around, grain)):
         count = -(-size // part)
         if count > 1:
             fewer = -(-size // (count - 1))
-            yield (*tile[:loop], min(size, -(-fewer // step) * step), *tile[loop + 1 :])
+            yield _sizes((*tile[:loop], min(size, -(-fewer // step) * step), *tile[loop + 1 :]))
 
 
 def aligned(size: int, memory: Memory) -> int:

@@ -144,7 +144,8 @@ class _Writer:
             for (start, last), size in zip(tile, sizes)
         ]
         for found in product(*(ranges[loop] for loop in order)):
-            yield tuple(found[order.index(loop)] for loop in range(len(order)))
+            rows, columns, filters, channels = (found[order.index(loop)] for loop in range(len(order)))
+            yield rows, columns, filters, channels
 
     def _bring(self, depth: int, role: Role, tile: Tile) -> None:
         """Has the operand's region of a tile where it belongs."""
@@ -170,7 +171,7 @@ class _Writer:
     def _stores(self, depth: int, tile: Tile) -> list[Instruction]:
         """What is to go out behind a tile."""
         resident = self._residents.get((depth, Role.OUTPUT))
-        if resident is None or tile[CHANNELS][1] < self.nest.sizes[CHANNELS]:
+        if resident is None or resident.region is None or tile[CHANNELS][1] < self.nest.sizes[CHANNELS]:
             return []
         return [Store(resident.place, resident.region, self._around(depth, Role.OUTPUT))]
 

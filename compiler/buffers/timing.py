@@ -42,9 +42,15 @@ class _Clock:
         self._moved: dict[str, int] = dict.fromkeys(self._memories, 0)
 
     def timing(self) -> Timing:
-        does = {Allocate: self._allocate, Load: self._load, Store: self._store, Compute: self._compute}
         for instruction in self._program.instructions:
-            does[type(instruction)](instruction)
+            if isinstance(instruction, Allocate):
+                self._allocate(instruction)
+            elif isinstance(instruction, Load):
+                self._load(instruction)
+            elif isinstance(instruction, Store):
+                self._store(instruction)
+            else:
+                self._compute(instruction)
         return Timing(max(self._busy, *self._port.values()), self._computing, self._moved)
 
     def _allocate(self, allocate: Allocate) -> None:
