@@ -13,7 +13,7 @@ from eyrie.compiler.assembly.checks import Refused, Watched, check_streams
 from eyrie.compiler.assembly.commands import Parser, to_text
 from eyrie.compiler.assembly.lexer import AssemblyError
 from eyrie.compiler.assembly.link import BY_HAND, Linker
-from eyrie.compiler.assembly.source import Commands, Source, read
+from eyrie.compiler.assembly.source import Commands, Layers, Source, read
 from eyrie.compiler.cost.counters import by_layer, commands_of
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.emit import races
@@ -28,7 +28,7 @@ from eyrie.compiler.network import compile_graph
 from eyrie.compiler.options import EFFORT, OBJECTIVES
 from eyrie.compiler.passes.constraints import Obstacles
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
 from eyrie.model.machine import MachineError
@@ -71,7 +71,7 @@ def assemble_file(
     try:
         source = read(path)
         if source.image:
-            return _edited(source)
+            return _edited(source, source.image)
         return _linked(source, objective, effort, on_stage)
     except AssemblyError as error:
         raise InputError(f"{path}:{error}") from error
@@ -95,10 +95,11 @@ def _linked(source: Source, objective: str, effort: int, on_stage: Callable[[str
         if isinstance(block, Commands):
             linker.take_commands(block)
             continue
-        stages = _compiled(source, number, objective, effort, on_stage)
-        if len(source.blocks) == 1 and set(stages.ends) == set(source.outputs):
-            return Assembled(stages.image, stages.text, stages)
-        linker.take_layers(stages.schedule, stages.ends, next(iter(block.places.values())))
+        stages = _compiled(source, number, block, objective, effort, on_stage)
+        ends = made(stages.ends)
+        if len(source.blocks) == 1 and set(ends) == set(source.outputs):
+            return Assembled(made(stages.image), made(stages.text), stages)
+        linker.take_layers(made(stages.schedule), ends, next(iter(block.places.values())))
     image = linker.image()
     if linker.places:
         commands = [*linker.commands, End()]
@@ -111,10 +112,9 @@ def _linked(source: Source, objective: str, effort: int, on_stage: Callable[[str
 
 
 def _compiled(
-    source: Source, number: int, objective: str, effort: int, on_stage: Callable[[str], None] | None
+    source: Source, number: int, block: Layers, objective: str, effort: int, on_stage: Callable[[str], None] | None
 ) -> Stages:
     """A block of layers. Raises AssemblyError."""
-    block = source.blocks[number]
     graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
     if not graph.outputs:
         raise AssemblyError(first, "nothing reads what these lines make: add a line, output NAME")
@@ -140,19 +140,17 @@ def _maker(work: Stages, layer: str | None) -> str:
         run_stages(work, STAGES[1 : NAMES.index("groups") + 1])
     except InputError:
         return ""
-    return next((group.output.name for group in work.groups if group.name == layer), "")
+    return next((group.output.name for group in made(work.groups) if group.name == layer), "")
 
 
 # ---- Programs for the DRAM of a folder ----
 
 
-def _edited(source: Source) -> Assembled:
+def _edited(source: Source, image: Image) -> Assembled:
     """Raises AssemblyError."""
-    image = source.image
     parser = Parser(glb={name: address for name, (address, _) in source.buffers.items()})
-    for block in source.blocks:
-        for line in block.lines:
-            parser.take(line)
+    for line in (line for block in source.blocks if isinstance(block, Commands) for line in block.lines):
+        parser.take(line)
     commands = [*parser.commands, End()]
     words, place = assemble(commands), image.map["program"]
     dram, address = image.dram.copy(), place["address"]
@@ -218,8 +216,8 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
         ) from error
     for name, place in outputs.items():
         first = image.map["outputs"][name]["address"]
-        words = FeatureMap(**image.map["outputs"][name]["layout"]).words
-        if (missing := machine.missing(first, first + image.images * words * GLB_WORD_BYTES)) is not None:
+        size = image.images * FeatureMap(**image.map["outputs"][name]["layout"]).words * GLB_WORD_BYTES
+        if (missing := machine.missing(first, first + size)) is not None:
             raise AssemblyError(place, f"output {name} is not stored from DRAM 0x{missing:08x} on: store all of it")
     try:
         races.verify(commands, image.machine)
@@ -230,7 +228,7 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
 def _ranges(image: Image) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Of DRAM: what has values before a run, and what a program stores."""
     ends = {place["address"] for place in image.map["inputs"].values()}
-    there, stored = [], []
+    there, stored = list[tuple[int, int]](), list[tuple[int, int]]()
     for name, (address, size) in image.map["areas"].items():
         kind = name.partition(".")[0].rpartition(":")[2]  # behind a block's number; tensors' names may have anything
         if name != PROGRAM:

@@ -158,6 +158,9 @@ def _in_parts(
     compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage, failure)
     if options.output:
         compiled.save(options.output)
-    parts = [(number, each) for number, each in enumerate(compiled.parts) if each.stages and options.dump]
-    dumps = [f"part{number}: {each.part}\n{each.stages.dump(options.dump)}" for number, each in parts]
+    dumps = [
+        f"part{number}: {each.part}\n{each.stages.dump(options.dump)}"
+        for number, each in enumerate(compiled.parts)
+        if each.stages and options.dump
+    ]
     return str(compiled), "\n\n".join(dumps)

@@ -5,11 +5,11 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar, overload
 
 from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line, unknown
@@ -24,12 +24,19 @@ _ARGPARSE = (  # what it says of an option, and what we say
     (re.compile(r"^the following arguments are required: (.*)$"), r"\1 missing"),
 )
 
+Options = TypeVar("Options")
+
 
 class Parser(argparse.ArgumentParser):
     """Leaves out the usage, which --help prints; exit code 2."""
 
-    def __init__(self, **options: object) -> None:
-        super().__init__(allow_abbrev=False, **options)
+    def __init__(
+        self,
+        prog: str | None = None,
+        description: str | None = None,
+        formatter_class: type[argparse.HelpFormatter] = argparse.HelpFormatter,
+    ) -> None:
+        super().__init__(prog, description=description, formatter_class=formatter_class, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
         for theirs, ours in _ARGPARSE:
@@ -37,12 +44,24 @@ class Parser(argparse.ArgumentParser):
         hint = "" if message.endswith("?") else "; see --help"
         self.exit(2, one_line(f"{self.prog}: {message}{hint}") + "\n")
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: object = None) -> argparse.Namespace:
-        args = sys.argv[1:] if args is None else args
-        for word in takewhile(lambda word: word != "--", args):  # before what a misspelt option leaves missing
+    @overload
+    def parse_args(self, args: Iterable[str] | None = None, namespace: None = None) -> argparse.Namespace: ...
+
+    @overload
+    def parse_args(self, args: Iterable[str] | None, namespace: Options) -> Options: ...
+
+    @overload
+    def parse_args(self, *, namespace: Options) -> Options: ...
+
+    def parse_args(
+        self, args: Iterable[str] | None = None, namespace: Options | None = None
+    ) -> Options | argparse.Namespace:
+        words = sys.argv[1:] if args is None else list(args)
+        for word in takewhile(lambda word: word != "--", words):  # before what a misspelt option leaves missing
             if word.startswith("--"):
                 self._check_option(word)
-        options, surplus = self.parse_known_args(args, namespace)
+        options: Options | argparse.Namespace
+        options, surplus = self.parse_known_args(words, namespace)
         for word in surplus:
             if word.startswith("-"):
                 self._check_option(word)
@@ -57,7 +76,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             name = action.metavar or (action.option_strings or [action.dest])[-1].lstrip("-")
-            raise argparse.ArgumentError(None, unknown(name.lower(), str(value), map(str, action.choices)))
+            said = name if isinstance(name, str) else " ".join(name)
+            raise argparse.ArgumentError(None, unknown(said.lower(), str(value), map(str, action.choices)))
 
 
 # ---- Errors ----
@@ -81,7 +101,7 @@ def say(line: str) -> None:
 # ---- Types of arguments ----
 
 
-def whole_number(least: int, most: int | None = None):
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
     """An integer of at least `least`, at most `most`."""
     bound = f"at least {least}" if most is None else f"{least} to {most}"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.files import unlink
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Stages, made
 
 if TYPE_CHECKING:  # imported when there is something to save
     from eyrie.compiler.performance import Performance
@@ -17,5 +17,5 @@ DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 
 def save(stages: Stages, figures: Performance, folder: str | Path) -> None:
     """Writes the folder of a compiled network, and what a run will take. Raises InputError in one line."""
-    stages.image.save(folder, stages.text, {"layers.csv": figures.csv(), "summary.json": figures.json()})
+    made(stages.image).save(folder, made(stages.text), {"layers.csv": figures.csv(), "summary.json": figures.json()})
     unlink(folder, DESCRIPTION)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The levels of a network that have a text: what each holds, and how compiling goes on from it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from eyrie.compiler.ir.failure import Inconsistent
 from eyrie.compiler.ir.graph import Graph
@@ -11,7 +12,7 @@ from eyrie.compiler.ir.heading import IMPORT, heading, level_of
 from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages
 from eyrie.compiler.text.classes import said, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written
@@ -21,6 +22,8 @@ from eyrie.model.messages import unknown
 from eyrie.model.reading import read_file
 
 REMEDY = "write it with eyrie ir"
+T = TypeVar("T")
+Values = Mapping[str, object]  # of a text, by name
 ASKED = {"machine": MachineConfig, "objective": str, "effort": int, "images": int}  # of the compilation
 
 
@@ -32,23 +35,37 @@ class Level:
     after: str
     holds: dict[str, object]
     values: Callable[[Stages], dict[str, object]]
-    taken: Callable[[Stages, dict], None]
+    taken: Callable[[Stages, Values], None]
 
 
-def _groups_taken(work: Stages, values: dict) -> None:
-    work.inputs, work.ends = values["inputs"], values["ends"]
-    work.groups = values["groups"]
+def _value(values: Values, name: str, kind: type[T]) -> T:
+    """What `_read` has found to be of this kind."""
+    value = values[name]
+    assert isinstance(value, kind)
+    return value
 
 
-def _segments_taken(work: Stages, values: dict) -> None:
+def _list(values: Values, name: str, kind: type[T]) -> list[T]:
+    found: list[T] = _value(values, name, list)
+    assert all(isinstance(each, kind) for each in found)
+    return found
+
+
+def _groups_taken(work: Stages, values: Values) -> None:
+    work.inputs, work.ends = _list(values, "inputs", Map), _value(values, "ends", dict)
+    work.groups = _list(values, "groups", Group)
+
+
+def _segments_taken(work: Stages, values: Values) -> None:
     from eyrie.compiler.plan.given import check_segments
     from eyrie.compiler.plan.tensors import plan_maps
 
     _check_images("segments", work)
     _groups_taken(work, values)
-    STAGES[NAMES.index("groups")].verify(work)
-    check_segments(work.groups, values["segments"])
-    work.plan = plan_maps(values["groups"], values["segments"], work.machine, values["stores_overlap"])
+    made(STAGES[NAMES.index("groups")].verify)(work)
+    groups, segments = made(work.groups), _list(values, "segments", Segment)
+    check_segments(groups, segments)
+    work.plan = plan_maps(groups, segments, work.machine, _value(values, "stores_overlap", bool))
 
 
 def _check_images(level: str, work: Stages) -> None:
@@ -56,8 +73,8 @@ def _check_images(level: str, work: Stages) -> None:
         raise NoText("segments of several images have no text: write level groups, or leave out --batch")
 
 
-def _graph_taken(work: Stages, values: dict) -> None:
-    work.graph, work.folded = _with_dimensions(values["graph"]), _with_dimensions(values["folded"])
+def _graph_taken(work: Stages, values: Values) -> None:
+    work.graph, work.folded = (_with_dimensions(_value(values, name, Graph)) for name in ("graph", "folded"))
 
 
 _ENDS = {"inputs": list[Map], "ends": dict[str, str]}
@@ -79,11 +96,11 @@ LEVELS = {
         "segments",
         {"groups": list[Group], "segments": list[Segment], "stores_overlap": bool, **_ENDS},
         lambda work: {
-            "groups": work.plan.groups,
+            "groups": made(work.plan).groups,
             "inputs": work.inputs,
             "ends": work.ends,
-            "segments": work.plan.segments,
-            "stores_overlap": work.plan.stores_overlap,
+            "segments": made(work.plan).segments,
+            "stores_overlap": made(work.plan).stores_overlap,
         },
         _segments_taken,
     ),
@@ -100,12 +117,12 @@ def text_of(work: Stages, level: str) -> str:
 def load(path: str | Path) -> Graph:
     """The graph of a text of level `import`. Raises InputError, which begins with the path."""
     _, values = _read(path)
-    return _checked(path, lambda: _with_dimensions(values["graph"]).verified())
+    return _checked(path, lambda: _with_dimensions(_value(values, "graph", Graph)).verified())
 
 
 def _with_dimensions(graph: Graph) -> Graph:
     """Raises InputError for a tensor of a dimension below 1, of which no operator has anything to say."""
-    for tensor in (*graph.inputs, *(made for node in graph.nodes for made in node.outputs)):
+    for tensor in (*graph.inputs, *(output for node in graph.nodes for output in node.outputs)):
         if min(tensor.shape, default=1) < 1:
             raise InputError(f"{tensor.name} has the shape {tensor.shape}: give dimensions of 1 or more")
     return graph
@@ -115,7 +132,13 @@ def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) ->
     """A network from a level behind `import` on, for the machine and the objective that its text says. Raises
     InputError, which begins with the path."""
     level, values = _read(path)
-    work = Stages(path, *(values[name] for name in ASKED))
+    work = Stages(
+        path,
+        _value(values, "machine", MachineConfig),
+        _value(values, "objective", str),
+        _value(values, "effort", int),
+        _value(values, "images", int),
+    )
     behind = STAGES[NAMES.index(LEVELS[level].after) + 1 :]
     try:
         _checked(path, lambda: LEVELS[level].taken(work, values))
@@ -127,7 +150,7 @@ def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) ->
         raise InputError(f"{path}: the values do not go together ({what}): {REMEDY}") from error
 
 
-def _checked(path: str | Path, check: Callable):
+def _checked(path: str | Path, check: Callable[[], T]) -> T:
     """What a check gives; what it finds begins with the path, once."""
     try:
         return check()
@@ -154,7 +177,9 @@ def _read(path: str | Path) -> tuple[str, dict[str, object]]:
         if not takes(hint, values[name]):
             raise Misread(f"{path}: {name} has to be {said(hint)}")
     if level != IMPORT and (
-        values["objective"] not in OBJECTIVES or values["effort"] < 1 or not 1 <= values["images"] <= MOST_IMAGES
+        values["objective"] not in OBJECTIVES
+        or _value(values, "effort", int) < 1
+        or not 1 <= _value(values, "images", int) <= MOST_IMAGES
     ):
         raise Misread(
             f"{path}: objective is one of {', '.join(OBJECTIVES)}, effort 1 or more, images 1 to {MOST_IMAGES}"

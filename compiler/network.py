@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from eyrie.compiler.options import EFFORT, OBJECTIVES
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages, stage_named
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages, stage_named
 from eyrie.model.config import DEFAULT, MachineConfig
 
 if TYPE_CHECKING:  # which takes a while to import
@@ -51,8 +51,8 @@ def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str]
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
     first = run_stages(work, stages[1:2], on_stage)
     simplifies = first.folded is not None
-    composed = (True, False) if simplifies and composes(first.graph) else (True,)
-    turned = (False, True) if simplifies and turns(first.graph) else (False,)
+    composed = (True, False) if simplifies and composes(made(first.graph)) else (True,)
+    turned = (False, True) if simplifies and turns(made(first.graph)) else (False,)
     machine, ways = work.machine, [*product(planned_for(work.machine), composed, turned)]
     if len(ways) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
@@ -123,23 +123,24 @@ def planned_for(machine: MachineConfig) -> list[MachineConfig]:
 
 def labelled(work: Stages, machine: MachineConfig) -> Stages:
     """The image says which machine it is for, whichever it was planned for."""
-    if work.image.machine != machine:
-        work.image = replace(work.image, map=work.image.map | {"machine": machine.as_dict()})
+    image = made(work.image)
+    if image.machine != machine:
+        work.image = replace(image, map=image.map | {"machine": machine.as_dict()})
     return work
 
 
 def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
     """What is judged to be least of what the attempts make. Raises the last one's failure where all fail."""
-    from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
+    from eyrie.compiler.ir.failure import DoesNotFit, Failure, Unsupported
 
-    found, failure = [], None
+    found, failures = list[T](), list[Failure]()
     for attempt in attempts:
         try:
             found.append(attempt())
         except (DoesNotFit, Unsupported) as error:
-            failure = error
+            failures.append(error)
     if not found:
-        raise failure
+        raise failures[-1]
     return found[0] if len(found) == 1 else min(found, key=judged)
 
 

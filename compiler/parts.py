@@ -28,7 +28,7 @@ from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.performance import Performance, performance
-from eyrie.compiler.pipeline import NAMES, Stages
+from eyrie.compiler.pipeline import NAMES, Stages, made
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.messages import about
 
@@ -50,7 +50,7 @@ class CompiledPart:
     @cached_property
     def performance(self) -> Performance:
         """Of a machine part."""
-        return performance(self.stages)
+        return performance(made(self.stages))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.layer import Filtered, Group
 from eyrie.compiler.ir.plan import Plan, Way
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Stages, made
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 
@@ -164,13 +164,13 @@ def _cells(layer: Layer) -> tuple[str, ...]:
 
 def performance(stages: Stages) -> Performance:
     """Of a network that went through all stages."""
-    image, machine, steps = stages.image, stages.machine, stages.steps
+    image, machine, plan, steps = made(stages.image), stages.machine, made(stages.plan), made(stages.steps)
     counters = by_layer(image)
     window = max(DRAM_BYTES, image.dram.nbytes)
     prediction = predict(image, window)
     cycles, spans = prediction.cycles, [layer.cycles for layer in prediction.layers]
     layers = tuple(
-        _layer(*parts, stages.plan, image) for parts in zip(steps, image.map["steps"], spans, counters, strict=True)
+        _layer(*parts, plan, image) for parts in zip(steps, image.map["steps"], spans, counters, strict=True)
     )
     total = {name: sum(of[name] for of in counters) for name in counters[0]}
     commands = fetched_bytes(image, window)
@@ -198,7 +198,7 @@ def performance(stages: Stages) -> Performance:
 
 def _layer(step: Step, entry: dict, cycles: int, counters: dict[str, int], plan: Plan, image: Image) -> Layer:
     bounds = step_bounds(image, entry)
-    bound = max(bounds, key=bounds.get)
+    bound = max(bounds, key=lambda name: bounds[name])
     ifmap, ofmap = _places(plan, step.index)
     return Layer(
         step.group.layer,

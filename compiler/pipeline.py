@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from eyrie.model.config import MachineConfig
 from eyrie.model.errors import InputError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
     from eyrie.compiler.ir.plan import Plan
     from eyrie.compiler.plan.search import Placed
     from eyrie.compiler.plan.settle import Planning
+
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -78,6 +80,12 @@ class Stage:
     dump: Callable[[Stages], str]
     settled: str | None = None
     verify: Callable[[Stages], None] | None = None
+
+
+def made(value: Made | None) -> Made:
+    """What a stage that has run has made."""
+    assert value is not None
+    return value
 
 
 def _import(work: Stages) -> None:

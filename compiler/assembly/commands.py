@@ -87,12 +87,13 @@ class Parser:
         """A word of the descriptor: another of the CONFIG before it, or the first of one."""
         index, value = parse_word(statement, self.glb)
         before = self.commands[-1] if self.commands else None
-        if goes_on and not isinstance(before, Config):
-            raise statement.error(f"{statement.keyword} without config: write config {statement.keyword}")
-        if goes_on and index == before.index + len(before.words):
-            self.commands[-1] = Config(before.index, (*before.words, value))
-        else:
-            self._add(statement, Config(index, (value,)))
+        if goes_on:
+            if not isinstance(before, Config):
+                raise statement.error(f"{statement.keyword} without config: write config {statement.keyword}")
+            if index == before.index + len(before.words):
+                self.commands[-1] = Config(before.index, (*before.words, value))
+                return
+        self._add(statement, Config(index, (value,)))
 
     def _command(self, statement: Statement) -> Command:
         keyword = statement.keyword
@@ -106,11 +107,15 @@ class Parser:
             raise statement.error(unknown("command", keyword, KEYWORDS))
         block = any(name in statement.named for name in BLOCK)
         statement.expect((), (*TRANSFER, *BLOCK), ("dram", "glb", "words", *(BLOCK if block else ())))
-        values = {PLACES.get(name, name): self._number(statement, name) for name in TRANSFER}
-        values["chunk"] = bool(values["chunk"])
+        values = {name: self._number(statement, name) for name in TRANSFER}
         return Transfer(
             TRANSFERS[keyword],
-            **values,
+            dram_address=values["dram"],
+            glb_address=values["glb"],
+            words=values["words"],
+            wait_passes=values["wait_passes"],
+            wait_chunks=values["wait_chunks"],
+            chunk=bool(values["chunk"]),
             block=Block(*(self._number(statement, name) for name in BLOCK)) if block else None,
         )
 

@@ -31,7 +31,9 @@ class Item:
 
     def number(self, symbols: dict[str, int] | None = None) -> int:
         """A whole number, or a symbol with or without one that is added. Raises AssemblyError."""
-        name, sign, offset = re.fullmatch(r"(.*?)(?:(\+)(\w+))?", self.text, re.DOTALL).groups()
+        parts = re.fullmatch(r"(.*?)(?:(\+)(\w+))?", self.text, re.DOTALL)
+        assert parts  # every text is like that
+        name, sign, offset = parts.groups()
         if symbols is not None and name in symbols:
             return symbols[name] + (_number(offset, self) if sign else 0)
         if symbols and re.match(r"[^\W\d]", name):

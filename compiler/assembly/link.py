@@ -110,9 +110,10 @@ class Linker:
                 self._chunks += command.chunk
                 freed = command.wait_chunks and command.wait_chunks + chunks
                 command = replace(command, wait_passes=command.wait_passes + passes, wait_chunks=freed)
-            else:
+            elif isinstance(command, Config):
                 last = command.index + len(command.words)
                 if last > enc.CONFIG_WORDS:
+                    assert place  # what the compiler writes lies within
                     raise AssemblyError(
                         place, f"word{last - 1} lies beyond the descriptor: it has words 0 to {enc.CONFIG_WORDS - 1}"
                     )

@@ -118,16 +118,20 @@ def _window(statement: Statement, known: Known, kernel: tuple[int, int]) -> dict
             raise item.error(f"pad=same of {times(shape)}, which is no map: leave it out")
         pads = same_pads(shape[1:3], kernel, stride, dilation)
     else:
-        pads = tuple(item.numbers())
-        if len(pads) != 4 or min(pads) < 0:
+        numbers = item.numbers()
+        if len(numbers) != 4 or min(numbers) < 0:
             raise item.error(f"pad={item.text}: write same, valid, or four numbers: top, bottom, left, right")
+        top, bottom, left, right = numbers
+        pads = top, bottom, left, right
     return {"stride": stride, "dilation": dilation, "pads": pads}
 
 
 def _pair(statement: Statement, name: str) -> tuple[int, int]:
     """Vertical and horizontal of one number or two."""
     item = statement.named.get(name)
-    values = item.numbers() if item else [1]
+    if item is None:
+        return 1, 1
+    values = item.numbers()
     if len(values) > 2 or min(values) < 1:
         raise item.error(f"{name}={item.text}: write one number of at least 1, or two: vertical, horizontal")
     return values[0], values[-1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from eyrie.compiler.assembly.tables import filter_of, quantization_of, shape_of,
 from eyrie.compiler.assembly.words import by_name, is_word
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.errors import InputError
@@ -38,7 +40,12 @@ class Layers:
     @property
     def reads(self) -> dict[str, Quantized]:
         """Tensors that others make."""
-        return {tensor.name: tensor for node in self.nodes for tensor in node.inputs if tensor.name not in self.places}
+        return {
+            tensor.name: quantized(tensor)
+            for node in self.nodes
+            for tensor in node.inputs
+            if tensor.name not in self.places
+        }
 
     def graph(self, wanted: set[str]) -> Graph:
         """With those tensors as outputs that are wanted."""
@@ -58,6 +65,9 @@ class Commands:
     def words(self) -> set[str]:
         """All names in them."""
         return {item.text.partition("+")[0] for line in self.lines for item in line.items}
+
+
+Block = TypeVar("Block", bound=Layers | Commands)
 
 
 @dataclass
@@ -96,7 +106,7 @@ class Source:
             block = self._block(Layers)
             block.nodes.append(node)
             block.places[node.where] = statement.place
-            self.known.tensors[node.where] = node.outputs[0]
+            self.known.tensors[node.where] = quantized(node.outputs[0])
         elif keyword == "end":
             statement.expect((), ())
             self.ended = True
@@ -106,11 +116,13 @@ class Source:
             known = (*DECLARATIONS, *MACROS, *MOVES, *KEYWORDS, "barrier", *by_name())
             raise statement.error(unknown("statement", keyword, known, "docs/assembly.md"))
 
-    def _block(self, kind: type) -> Layers | Commands:
-        if self._fresh or not isinstance(self.blocks[-1], kind):
-            self.blocks.append(kind())
-            self._fresh = False
-        return self.blocks[-1]
+    def _block(self, kind: type[Block]) -> Block:
+        if not self._fresh and isinstance(self.blocks[-1], kind):
+            return self.blocks[-1]
+        block = kind()
+        self.blocks.append(block)
+        self._fresh = False
+        return block
 
     def _name(self, statement: Statement) -> str:
         """The first item, which is a name that nothing has. Raises AssemblyError."""
@@ -201,10 +213,12 @@ class Source:
         return set(self.outputs).union(*(block.reads if isinstance(block, Layers) else block.words for block in behind))
 
     def shared(self, number: int) -> frozenset[str]:
-        """What a block reads that others read or make, too."""
+        """What a block of layers reads that others read or make, too."""
+        own = self.blocks[number]
+        assert isinstance(own, Layers)
         others = self.blocks[:number] + self.blocks[number + 1 :]
         known = (block.words if isinstance(block, Commands) else {*block.reads, *block.places} for block in others)
-        return frozenset(self.blocks[number].reads).intersection(set().union(*known))
+        return frozenset(own.reads).intersection(set().union(*known))
 
     def checked(self) -> Source:
         """Raises AssemblyError for a program of nothing."""

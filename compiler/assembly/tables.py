@@ -75,8 +75,10 @@ def quantization_of(statement: Statement) -> Quantization:
     """Of scale= and zero_point= (0). Raises AssemblyError."""
     scale, zero_point = statement.named["scale"], statement.named.get("zero_point")
     found = Quantization(_scale(scale), 0)
+    if zero_point is None:
+        return found
     try:
-        return Quantization(found.scale, zero_point.number()) if zero_point else found
+        return Quantization(found.scale, zero_point.number())
     except InputError as error:
         raise zero_point.error(str(error)) from None
 

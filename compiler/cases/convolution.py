@@ -98,6 +98,7 @@ def convolution_case(
         )
     descriptor = convolution_descriptor(machine, final)
     if finish.addition is not None:
+        assert final.ofmap is not None  # the sum is stored as words
         set_addition(descriptor, memory, final.ofmap, finish.addition)
     return Case(memory.words, descriptor, places, (m, height, width), final.ofmap)
 

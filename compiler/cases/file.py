@@ -146,9 +146,9 @@ def _checked(values: dict[str, np.ndarray], machine: MachineConfig) -> CaseFile:
     window = Window((rows, taps), (stride, stride), pads)
     height, width = output_size(ifmap.shape[1:], window)
     pointwise = _tensor(values, "pw_filter", np.int8, (None, channels)) if fused else None
-    shape = (len(pointwise) if fused else len(filters), height, width)
+    shape = (len(filters) if pointwise is None else len(pointwise), height, width)
     ipsum = _tensor(values, "ipsum", np.int32, shape) if "ipsum" in values else None
-    table = (_table(values, channels), pointwise) if fused else None
+    table = None if pointwise is None else (_table(values, channels), pointwise)
     mapping = _mapping(values, machine)
     return CaseFile(ifmap, filters, window, zero_point, ipsum, table, mapping, shape)
 
@@ -185,7 +185,8 @@ def _number(values: dict, name: str, low: int, high: int) -> int:
 
 def _pads(values: dict) -> tuple[int, int, int, int]:
     pads = _integers(values, "pad", (1, 4), 0, LARGEST_MAP)
-    return tuple(int(pad) for pad in np.broadcast_to(pads, 4))
+    top, bottom, left, right = (int(pad) for pad in np.broadcast_to(pads, 4))
+    return top, bottom, left, right
 
 
 def _padded(

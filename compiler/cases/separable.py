@@ -102,6 +102,7 @@ def separable_case(
     if finish.ipsum is not None:
         _set_ipsum(descriptor, memory, pack_ipsum(finish.ipsum, places, descriptor))
     if finish.addition is not None:
+        assert ofmap is not None  # the sum is stored as words
         set_addition(descriptor, memory, ofmap, finish.addition)
     return Case(memory.words, descriptor, places, (channels, height, width), ofmap)
 

@@ -62,11 +62,11 @@ def _channels(node: Node, tensor: Tensor) -> int:
 
 @dataclass(frozen=True)
 class Copy:
-    """Of a tensor from one mapping to another on chip."""
+    """Of a tensor from one mapping to another on chip; None: one that nobody has mapped."""
 
     tensor: Tensor
-    made: Mapping
-    taken: Mapping
+    made: Mapping | None
+    taken: Mapping | None
 
     def __str__(self) -> str:
         return f"{self.tensor.name:24} {self.tensor.size:10,}  {self.made} -> {self.taken}"
@@ -95,13 +95,14 @@ def local(graph: Graph, array: Array) -> Movement:
     """Each operator's mapping by itself; a tensor stays on chip for the next operator and comes from DRAM for
     others."""
     copies, stored = [], 0
-    before = None
+    before: Node | None = None
     for node in graph.nodes:
-        made = before and (array.made(before) or array.by_itself(before.outputs[0]))
         for tensor in node.activations:
             taken = array.taken(node, tensor) or array.by_itself(tensor)
-            if before and tensor in before.outputs and made != taken:
-                copies.append(Copy(tensor, made, taken))
+            if before and tensor in before.outputs:
+                made = array.made(before) or array.by_itself(before.outputs[0])
+                if made != taken:
+                    copies.append(Copy(tensor, made, taken))
         before = node
     ends = {tensor.name for tensor in graph.outputs}
     for n, node in enumerate(graph.nodes):

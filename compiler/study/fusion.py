@@ -129,7 +129,7 @@ MEASURES = {
 
 def plan_value(plan: FusionPlan, objective: Objective) -> Value:
     """Cost, the tie of its kind, passes, fused borders: what two plans are compared by."""
-    costs = [objective.cost(group) for group in plan]
+    costs = [cost for group in plan if (cost := objective.cost(group)) is not None]
     tail = sum(group.passes for group in plan), sum(len(group.layers) - 1 for group in plan)
     if objective.combine is Combine.MAX:
         return max(costs), sum(group.transfer for group in plan), *tail
@@ -206,7 +206,9 @@ def best_plan(
         first = group.transfer if peak else cost
         return value[0] + first, value[1] + group.passes, value[2] + len(group.layers) - 1
 
-    return _search(kept, len(chain), (0, 0, 0), settle)[1]
+    settled = _search(kept, len(chain), (0, 0, 0), settle)
+    assert settled  # the plan that is found above is among those that are left
+    return settled[1]
 
 
 def _no_plan(chain: Chain, capacity: int | None, space: SearchSpace) -> DoesNotFit:

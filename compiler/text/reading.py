@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from math import inf, nan, prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +92,7 @@ class _Reader:
             case ast.List(elts=elements):
                 return list(map(self._value, elements))
             case ast.Dict(keys=keys, values=held) if None not in keys:
-                return {self._key(key): self._value(value) for key, value in zip(keys, held)}
+                return {self._key(key): self._value(value) for key, value in zip(keys, held) if key}
             case ast.Attribute(value=ast.Name(id=name), attr=member):
                 return self._member(node, name, member)
             case ast.Call(func=ast.Name(id=name)):
@@ -159,7 +160,7 @@ class _Reader:
             raise self._misread(node, f"no {name} is like that: {error}") from error
 
     def _array(self, node: ast.Call) -> np.ndarray:
-        given = [self._value(argument) for argument in node.args]
+        given: list[Any] = [self._value(argument) for argument in node.args]  # TypeError says which ones do not go
         if node.keywords or len(given) not in (2, 3) or given[0] not in TYPES:
             raise self._misread(node, "array takes a type, and numbers or shape and base64: one of " + ", ".join(TYPES))
         dtype = np.dtype(given[0])
@@ -179,7 +180,7 @@ class _Reader:
         except (ValueError, TypeError, zlib.error, OverflowError) as error:
             raise self._misread(node, f"no array: {error}") from error
 
-    def _misread(self, node: ast.AST, what: str) -> Misread:
+    def _misread(self, node: ast.stmt | ast.expr | ast.keyword, what: str) -> Misread:
         return Misread(f"{self.path}:{node.lineno}:{node.col_offset + 1}: {what}")
 
 

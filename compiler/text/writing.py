@@ -7,11 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eyrie.compiler.text.classes import classes
 from eyrie.model.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 WIDTH = 100  # characters from which on a value has a line of its own
 FEW = 16  # elements of an array that are written out
@@ -78,7 +82,7 @@ class _Writer:
             return repr(value.item())
         if value is None or isinstance(value, (bool, int, float, str)):
             return repr(value)
-        if is_dataclass(value):
+        if is_dataclass(value) and not isinstance(value, type):
             return self._dataclass(value)
         if isinstance(value, Mapping):
             return "{" + ", ".join(f"{self._text(k)}: {self._text(v)}" for k, v in value.items()) + "}"
@@ -90,7 +94,7 @@ class _Writer:
             return "frozenset([" + ", ".join(map(self._text, sorted(value))) + "])"
         raise NoText(f"a {type(value).__name__} has no text")
 
-    def _dataclass(self, value: object) -> str:
+    def _dataclass(self, value: "DataclassInstance") -> str:
         name = type(value).__name__
         if classes().get(name) is not type(value):
             raise NoText(f"a {name} has no text")
