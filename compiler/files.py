@@ -11,6 +11,7 @@ from typing import BinaryIO
 from eyrie.model.errors import InputError
 
 REMEDY = "name a place with room that can be written to"
+_MOST_LETTERS = 40  # of a file's name in that of its part
 
 
 def check_folder(directory: str | Path) -> None:
@@ -85,7 +86,7 @@ def whole_file(path: Path | str) -> Iterator[BinaryIO]:
     with writing(path):
         if path.exists() and not path.is_file():
             raise OSError(0, "a folder" if path.is_dir() else "a pipe or a device")
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:_MOST_LETTERS]}.", dir=path.parent)
         part = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as file:

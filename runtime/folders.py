@@ -45,6 +45,12 @@ def checkout(needed: str) -> Path:
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux, renameat2(2)
 _MARK = ".own-"  # in the names of folders that a process is filling
+_NAME_BYTES = 100  # of a model's name, in the name of a folder
+
+
+def shortened(name: str) -> str:
+    """Return the beginning of a model's name: file systems take names of 255 bytes, and a key and a suffix follow."""
+    return os.fsencode(name)[:_NAME_BYTES].decode(errors="ignore")
 
 
 @contextmanager

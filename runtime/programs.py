@@ -3,7 +3,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,11 +18,10 @@ from eyrie.compiler.performance import performance
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.messages import about
 from eyrie.runtime.digests import COMPILER, digest_of
-from eyrie.runtime.folders import BUILD
+from eyrie.runtime.folders import BUILD, shortened
 from eyrie.runtime.kept import kept
 
 PROGRAMS = BUILD / "programs"
-NAME_BYTES = 120  # of a model's name, in the name of its folder
 
 
 def compiled(
@@ -97,8 +95,3 @@ def kept_program(
     key = hashlib.sha256(b"\0".join([digest_of(*sources), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{shortened(name)}-{key}"
     return kept(folder, f"compiling {name}", lambda part, task: fill(part, task.say))
-
-
-def shortened(name: str) -> str:
-    """Return the beginning of a model's name: file systems take names of 255 bytes, and a key and a suffix follow."""
-    return os.fsdecode(os.fsencode(name)[:NAME_BYTES])

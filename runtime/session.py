@@ -8,16 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.folder import DESCRIPTION
-from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.graph import Graph, map_shape
 from eyrie.compiler.ir.image import REMEDY, Image
 from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
 from eyrie.compiler.parts import MODELS, digest, prepared
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of
 from eyrie.compiler.passes.simplify import simplified
 from eyrie.model.errors import InputError
-from eyrie.model.messages import array
+from eyrie.model.machine import MachineError
+from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
 from eyrie.runtime.networks import named_on_model, read_arrays
+
+_AGAIN = "compile the network again"
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,17 @@ BackEnd = Callable[[Path, dict[str, np.ndarray]], MachineRun]  # of a part's fol
 
 
 def on_command_level(program: Path, inputs: dict[str, np.ndarray]) -> MachineRun:
-    """The command-level model: a BackEnd, which counts nothing. Raises MachineError."""
+    """The command-level model: a BackEnd, which counts nothing. Raises InputError, in one line, for a program that it
+    does not run."""
     image = Image.load(program)
-    return MachineRun(image, named_on_model(image, inputs), [])
+    try:
+        return MachineRun(image, named_on_model(image, inputs), [])
+    except MachineError as error:
+        raise InputError(f"{program}: {error}: {_AGAIN}") from error
+    except InputError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # of commands that make no sense
+        raise InputError(f"{program}: a damaged program: {_AGAIN}") from error
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,8 @@ class Session:
     @classmethod
     def _of(cls, directory: Path, description: dict, graph_of: Callable[[], Graph]) -> "Session":
         try:
+            if not isinstance(description["composed"], bool):
+                raise InputError("composed is neither true nor false")
             graph = graph_of()
             by_text = {str(node): node for node in graph.nodes}
             parts, folders = [], []
@@ -101,12 +114,18 @@ class Session:
                 folders.append(_folder(directory, entry) if parts[-1].side == Side.MACHINE else None)
             if by_text:
                 raise InputError("operators are missing")
+            _check_order(graph, parts)
         except InputError as error:
+            if str(error).endswith(REMEDY):
+                raise
             raise InputError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{directory / DESCRIPTION}: an entry is unknown, missing or of the wrong kind: {REMEDY}"
             ) from error
+        for part, folder in zip(parts, folders):
+            if folder:
+                _check_map(part, folder)
         return cls(graph, tuple(parts), tuple(folders))
 
     @property
@@ -227,6 +246,33 @@ def _folder(directory: Path, entry: dict) -> Path:
     if digest(read_file(folder / "map.json", REMEDY)) != entry["sha256"]:
         raise InputError(f"{folder.name} is not the one that was compiled with it")
     return folder
+
+
+def _check_order(graph: Graph, parts: list[Part]) -> None:
+    """Raises InputError unless each operator takes what the network takes, or what one before it makes."""
+    known = {tensor.name for tensor in graph.inputs}
+    for number, part in enumerate(parts):
+        for node in part.graph.nodes:
+            for tensor in node.activations:
+                if tensor.name not in known:
+                    raise InputError(f"part {number} takes {tensor.name}, which nothing before it makes")
+            known |= {tensor.name for tensor in node.outputs}
+
+
+def _check_map(part: Part, folder: Path) -> None:
+    """Raises InputError unless a machine part's image takes and makes what the part does."""
+    contents = Image.load(folder).map
+    for end, tensors in (("inputs", part.graph.inputs), ("outputs", part.graph.outputs)):
+        found = {name: tuple(place["shape"]) for name, place in contents[end].items()}
+        wanted = {tensor.name: map_shape(tensor.shape) for tensor in tensors}
+        if found != wanted:
+            raise InputError(
+                f"{folder / 'map.json'}: its {end} are {_listed(found)}, the network has {_listed(wanted)}: {REMEDY}"
+            )
+
+
+def _listed(shapes: dict[str, tuple[int, int, int]]) -> str:
+    return ", ".join(f"{name} {times(shape)}" for name, shape in shapes.items())
 
 
 def _inside(tensor: Tensor, value: np.ndarray) -> np.ndarray:

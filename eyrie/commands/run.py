@@ -13,7 +13,6 @@ import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
-from eyrie.model.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,24 +39,19 @@ def run(options: argparse.Namespace) -> None:
     check_file(options.output)
     from eyrie.compiler.folder import DESCRIPTION
     from eyrie.compiler.ir.image import Image
-    from eyrie.model.machine import MachineError
     from eyrie.model.messages import array
     from eyrie.runtime.board.runs import reported
     from eyrie.runtime.folders import BUILD, replacing
-    from eyrie.runtime.networks import named_on_model, read_inputs, write_arrays
+    from eyrie.runtime.networks import read_inputs, write_arrays
     from eyrie.runtime.results import report_line
+    from eyrie.runtime.session import on_command_level
 
     if (options.directory / DESCRIPTION).exists():
         return run_parts(options)
     image = Image.load(options.directory)
     inputs = read_inputs(options.input, {name: place["shape"] for name, place in image.map["inputs"].items()})
     if options.golden:
-        try:
-            outputs = list(named_on_model(image, dict(zip(image.map["inputs"], inputs))).values())
-        except MachineError as error:
-            raise InputError(f"{options.directory}: {error}: compile the network again") from error
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # of commands that make no sense
-            raise InputError(f"{options.directory}: a damaged program: compile the network again") from error
+        outputs = list(on_command_level(options.directory, dict(zip(image.map["inputs"], inputs))).outputs.values())
     else:
         target = BUILD / "run"
         with replacing(target) as folder:

@@ -85,16 +85,16 @@ class Campaign:
 
     def _result(self, trial: Trial, sources: bytes, stop: threading.Event) -> dict | None:
         from eyrie.compiler.files import whole_file
-        from eyrie.runtime.folders import BUILD
+        from eyrie.runtime.folders import BUILD, shortened
 
-        kept = BUILD / "results" / f"{trial.model.stem}-{key(trial, sources)}.json"
+        kept = BUILD / "results" / f"{shortened(trial.model.stem)}-{key(trial, sources)}.json"
         try:
             return json.loads(kept.read_text()) | {"file": trial.name}
         except (OSError, ValueError):
             pass
         if stop.is_set() or time.monotonic() > self.end:
             return None
-        entry = tried(trial, self.folder / f"{trial.name}-{'rtl' if trial.rtl_macs else 'model'}", stop)
+        entry = tried(trial, self.folder / f"{shortened(trial.name)}-{'rtl' if trial.rtl_macs else 'model'}", stop)
         if entry["status"] in KEPT and sources_digest() == sources:  # nobody has changed them meanwhile
             kept.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(kept) as file:

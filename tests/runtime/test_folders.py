@@ -144,6 +144,12 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert target.read_bytes() == b"after" and files(tmp_path) == {"out.bin"}
 
 
+def test_a_file_of_any_name_that_there_can_be(tmp_path: Path) -> None:
+    with whole_file(tmp_path / ("x" * 255)) as file:
+        file.write(b"x")
+    assert files(tmp_path) == {"x" * 255}
+
+
 @pytest.mark.parametrize("place", ["nowhere/x", "file/x", "folder"])
 def test_places_that_cannot_be_written(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")

@@ -3,6 +3,8 @@
 not what was compiled is refused. test_random_graphs.py has random ones."""
 
 import json
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.failure import Failure
-from eyrie.compiler.parts import compile_parts
+from eyrie.compiler.parts import compile_parts, digest
+from eyrie.model.errors import InputError
 from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.session import Session, on_command_level
 from eyrie.testing.references import run_micro
@@ -18,6 +21,8 @@ from eyrie.testing.tflite_builder import Builder
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_refused, eyrie
 from tests.compiler.test_partition import image_classifier
+
+EDITS = 15  # of each file
 
 
 @pytest.fixture
@@ -92,6 +97,36 @@ def change(key: str, value: object):
     return damage
 
 
+def edit(change: Callable[[dict, dict[int, dict]], object]) -> Callable[[Path], None]:
+    """Changes the description, or the maps of parts by number, and seals both again."""
+
+    def damage(net: Path) -> None:
+        contents = json.loads((net / "network.json").read_text())
+        files = {int(path.parent.name[4:]): path for path in net.glob("part*/map.json")}
+        maps = {number: json.loads(path.read_text()) for number, path in files.items()}
+        change(contents, maps)
+        for number, path in files.items():
+            path.write_text(json.dumps(maps[number]))
+        entries = contents.get("parts")
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and (net / str(entry.get("folder")) / "map.json").exists():
+                entry["sha256"] = digest((net / str(entry["folder"]) / "map.json").read_bytes())
+        (net / "network.json").write_text(json.dumps(contents))
+
+    return damage
+
+
+def rename(contents: dict, end: str) -> None:
+    [place] = contents[end].values()
+    contents[end] = {"other": place}
+
+
+@edit
+def swap_folders(contents: dict, _: dict[int, dict]) -> None:
+    one, other = (entry for entry in contents["parts"] if "folder" in entry)
+    one["folder"], other["folder"] = other["folder"], one["folder"]
+
+
 DAMAGES = {
     "another model": (
         lambda net: (net / "model.tflite").write_bytes(b"0000TFL3"),
@@ -105,6 +140,27 @@ DAMAGES = {
     "unknown nodes": (change("nodes", ["#1"]), "network.json: an entry is unknown, missing or of the wrong kind"),
     "unknown side": (change("side", "moon"), "network.json: "),
     "no text": (lambda net: (net / "network.json").write_bytes(b"\xff"), "network.json: not JSON (no text in UTF-8)"),
+    "another order": (
+        edit(lambda contents, _: contents["parts"].reverse()),
+        "network.json: part 0 takes t6, which nothing before it makes",
+    ),
+    "another order of nodes": (
+        edit(lambda contents, _: contents["parts"][4]["nodes"].reverse()),
+        "network.json: part 4 takes t7, which nothing before it makes",
+    ),
+    "an input renamed": (
+        edit(lambda _, maps: rename(maps[1], "inputs")),
+        "part1/map.json: its inputs are other 4 x 4 x 1, the network has ",
+    ),
+    "an output renamed": (
+        edit(lambda _, maps: rename(maps[1], "outputs")),
+        "part1/map.json: its outputs are other 4 x 4 x 2, the network has ",
+    ),
+    "folders swapped": (swap_folders, "part3/map.json: its inputs are "),
+    "a number for a word": (
+        edit(lambda contents, _: contents.update(composed=3)),
+        "network.json: composed is neither true nor",
+    ),
     "a list": (lambda net: (net / "network.json").write_text("[]"), "network.json: an entry is unknown, missing or of"),
 }
 
@@ -117,3 +173,42 @@ def test_damaged_folders(what: str, net: Path, tmp_path: Path) -> None:
     ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
     assert_refused(ended, f"eyrie run: {net}/{message}")
     assert ended.stderr.endswith(": give a folder that eyrie compile wrote\n")
+
+
+def places(value: object) -> Iterator[tuple]:
+    """Every entry of what a JSON file holds: what it is in, and its key or number."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+def test_edited_and_sealed_again(net: Path, seed: int) -> None:
+    """An entry missing, swapped with another, or of another kind: refused in one line, or of no consequence."""
+    rng = np.random.default_rng(seed)
+    inputs = [rng.normal(0, 5, (1, 1, 4, 4, 1)).astype(np.float32)]
+    expected = Session.load(net).run(inputs).outputs[0]
+    maps = [json.loads((net / f"part{number}" / "map.json").read_text()) for number in (1, 3)]
+    counts = [len(list(places(each))) for each in (json.loads((net / "network.json").read_text()), *maps)]
+    refused = 0
+    for file, count in enumerate(counts):
+        for number in sorted(rng.choice(count, min(count, EDITS), replace=False)):
+            for value in (None, [], "word", -1):
+
+                def change(contents: dict, maps: dict[int, dict], file=file, number=number, value=value) -> None:
+                    container, key = list(places((contents, *maps.values())[file]))[number]
+                    if value is None:
+                        del container[key]
+                    else:
+                        container[key] = value
+
+                copy = net.with_name("copy")
+                shutil.copytree(net, copy)
+                edit(change)(copy)
+                try:
+                    assert Session.load(copy).run(inputs).outputs[0].shape == expected.shape
+                except InputError as error:
+                    assert str(error).startswith(str(copy)) and "\n" not in str(error), error
+                    refused += 1
+                shutil.rmtree(copy)
+    assert refused
