@@ -3,7 +3,15 @@
 
 import numpy as np
 
-from eyrie.compiler.c.scales import multiplier_of_16_bits, range_of, scale_of, scaling, to_integer_bits, zero_point_of
+from eyrie.compiler.c.scales import (
+    multiplier_of,
+    multiplier_of_16_bits,
+    range_of,
+    scale_of,
+    scaling,
+    to_integer_bits,
+    zero_point_of,
+)
 from eyrie.compiler.c.steps import Calls, Fields
 from eyrie.compiler.c.steps import Real as Number
 from eyrie.compiler.c.tables import table_of
@@ -55,14 +63,10 @@ def leaky_relu(node: Node, calls: Calls) -> None:
     input_, output = _scales(node, operator.unsigned)
     rounded = np.float32(operator.alpha)
     slope: Number = rounded if operator.unsigned else np.float64(rounded)
-    _call(
-        node,
-        calls,
-        "leaky_relu",
-        scaling(input_ / output, "positive_")
-        | scaling(input_ * slope / output, "negative_")
-        | range_of(node.outputs[0]),
-    )
+    factor = input_ * slope / output
+    multiplier, shift = multiplier_of(abs(float(factor)))
+    negative: Fields = {"negative_multiplier": -multiplier if factor < 0 else multiplier, "negative_shift": shift}
+    _call(node, calls, "leaky_relu", scaling(input_ / output, "positive_") | negative | range_of(node.outputs[0]))
 
 
 def absolute(node: Node, calls: Calls) -> None:

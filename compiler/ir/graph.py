@@ -64,6 +64,8 @@ class Node:
             if made:
                 self._check_outputs(made)
                 self.operator.check(self.inputs, self.outputs)
+        except Failure as error:
+            raise Malformed(f"{self.place}: {error.what}", layer=self.where, remedy=error.remedy or REMEDY) from error
         except InputError as error:
             raise Malformed(f"{self.place}: {error}", layer=self.where, remedy=REMEDY) from error
 

@@ -5,6 +5,8 @@ Sources: tensorflow/lite/kernels/internal/reference (leaky_relu.h, hard_swish.h)
 preparations in tensorflow/lite/micro/kernels, `LUTPopulate` in internal/common.h.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -25,6 +27,7 @@ INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
 LOGISTIC_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
 TANH_OUTPUT = Quantization(1 / 128, 0)
 _INPUT_BITS = 4  # integer bits of what logistic and tanh take
+FIXED_POINT_SCALES = 8  # their inputs' are below it in fixed point: no left shift is for more
 
 # Functions that the reference evaluates in float32, for `of_function`.
 FUNCTIONS = {
@@ -61,13 +64,13 @@ def relu(
 def leaky_relu(
     input_: Quantization, output: Quantization, alpha: float, reference: Reference = Reference.MICRO
 ) -> np.ndarray:
-    """LEAKY_RELU; `alpha` is not negative."""
+    """LEAKY_RELU; of a negative `alpha` the multiplier is negative."""
     precision = factor_precision(reference)
     scale, out = precision(input_.scale), precision(output.scale)
     centred = VALUES - input_.zero_point
-    positive, negative = (
-        rescaling(np.float64(factor), output) for factor in (scale / out, scale * precision(np.float32(alpha)) / out)
-    )
+    slope = np.float64(scale * precision(np.float32(alpha)) / out)
+    positive, negative = (rescaling(np.float64(factor), output) for factor in (scale / out, np.abs(slope)))
+    negative = replace(negative, multiplier=np.where(slope < 0, -negative.multiplier, negative.multiplier))
     return np.where(centred >= 0, requantize(centred, positive), requantize(centred, negative))
 
 

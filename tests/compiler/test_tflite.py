@@ -12,6 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import ImportFailure
 from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.testing.tflite_builder import Builder
 from tb.common.random_operators import draw
 from tests.commands.small_nets import separable
 from tests.compiler.test_groups import Net
@@ -186,3 +187,23 @@ def test_the_options_of_another_operator_are_refused(name: str, kind: str, wante
     model = change(draw(name, np.random.default_rng(seed)).model, other_options(kind))
     with pytest.raises(ImportFailure, match=f"^operator #0 {name}: its options are {kind}, must be {wanted}: convert"):
         tflite.from_bytes(model)
+
+
+@pytest.mark.parametrize(("name", "scale"), [("TANH", 1 / 128), ("LOGISTIC", 1 / 256)])
+def test_scales_that_fixed_point_does_not_take(name: str, scale: float) -> None:
+    """The reason is the true one, and what is said to help does."""
+
+    def model(input_scale: float) -> bytes:
+        net = Builder()
+        x = net.tensor((1, 4, 4, 1), scale=input_scale)
+        y = net.tensor((1, 4, 4, 1), scale=scale, zero_point=-128 if name == "LOGISTIC" else 0)
+        net.operator(name, [x], [y])
+        return net.pack([x], [y])
+
+    with pytest.raises(ImportFailure) as caught:
+        tflite.from_bytes(model(9))
+    assert str(caught.value) == (
+        f"operator #0 {name}: its input has scale 9, its fixed point takes less than 8: "
+        "quantise its input with a smaller scale"
+    )
+    assert tflite.from_bytes(model(float(np.nextafter(np.float32(8), np.float32(0))))).nodes

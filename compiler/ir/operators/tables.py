@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
 from eyrie.compiler.ir.tensor import Form
 from eyrie.model.errors import InputError
@@ -82,8 +83,8 @@ class LeakyRelu(Function):
     alpha: float
 
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
-        if not 0 <= self.alpha < np.inf:
-            raise InputError(f"a slope is not negative and finite, got {self.alpha:g}")
+        if not np.isfinite(self.alpha):
+            raise InputError(f"a slope is finite, got {self.alpha:g}")
         return tables.leaky_relu(input_, output, self.alpha, self.reference)
 
 
@@ -101,6 +102,7 @@ class Logistic(Function):
 
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
         _expect_output(output, tables.LOGISTIC_OUTPUT)
+        _expect_scale(input_, self.reference)
         return tables.logistic(input_, self.reference)
 
 
@@ -110,6 +112,7 @@ class Tanh(Function):
 
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
         _expect_output(output, tables.TANH_OUTPUT)
+        _expect_scale(input_, self.reference)
         return tables.tanh(input_, self.reference)
 
 
@@ -133,6 +136,15 @@ class Real(Function):
 
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
         return tables.of_function(self.function, input_, output)
+
+
+def _expect_scale(input_: Quantization, reference: Reference) -> None:
+    """Raises Unsupported where the fixed point of TensorFlow Lite Micro has no factor for an input's scale."""
+    if reference == Reference.MICRO and input_.scale >= tables.FIXED_POINT_SCALES:
+        raise Unsupported(
+            f"its input has scale {input_.scale:g}, its fixed point takes less than {tables.FIXED_POINT_SCALES}",
+            remedy="quantise its input with a smaller scale",
+        )
 
 
 def _expect_output(output: Quantization, wanted: Quantization) -> None:

@@ -71,7 +71,11 @@ def draw_relu(rng, name, kind="int8", references=None):
 
 
 def draw_leaky_relu(rng, kind="int8"):
-    alpha = float(np.float32(rng.choice([0.0, 0.01, 0.1, 0.2, 0.3, rng.uniform(0, 1), rng.uniform(1, 2)])))
+    alpha = float(
+        np.float32(
+            rng.choice([0.0, 0.01, 0.1, 0.2, 0.3, -0.2, -1.0, rng.uniform(0, 1), rng.uniform(1, 2), rng.uniform(-2, 0)])
+        )
+    )
     return draw_unary(
         rng,
         "LEAKY_RELU",
