@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from eyrie.compiler.c import elementwise, functions, host, movement, pooling, weighted
 from eyrie.compiler.c.arena import Lifetime, placed
 from eyrie.compiler.c.steps import Calls, Operand, Step, bytes_of
+from eyrie.compiler.c.tables import FUNCTIONS
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.custom import Custom
 from eyrie.compiler.ir.operators.operator import Operator, Unknown
+from eyrie.compiler.ir.operators.tables import Real
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 from eyrie.compiler.passes.fold_pads import fold_pads
+from eyrie.compiler.passes.own_tables import own_tables
 
 LOWERINGS: dict[type[Operator], Callable[[Node, Calls], None]] = {
     **weighted.LOWERINGS,
@@ -43,9 +46,9 @@ class Lowered:
 
 
 def lower(graph: Graph) -> Lowered:
-    """PAD goes into the layer behind it, for a padded map takes as much memory as the map. Raises Unsupported for an
-    operator that is not written as C."""
-    calls, graph = Calls(), fold_pads(graph)
+    """PAD goes into the layer behind it, for a padded map takes as much memory as the map. A function of one value that
+    has no kernel here is a table. Raises Unsupported for an operator that is not written as C."""
+    calls, graph = Calls(), own_tables(fold_pads(graph), _known)
     for node in graph.nodes:
         _check_sizes(node)
         _lowering(node)(node, calls)
@@ -57,6 +60,12 @@ def lower(graph: Graph) -> Lowered:
     lifetimes = _lifetimes(steps, callers)
     places, size, least = placed(lifetimes)
     return Lowered(steps, inputs, outputs, places, size, least)
+
+
+def _known(operator: Operator) -> bool:
+    if isinstance(operator, Real):
+        return operator.function in FUNCTIONS
+    return type(operator) in LOWERINGS
 
 
 def _lowering(node: Node) -> Callable[[Node, Calls], None]:

@@ -32,17 +32,7 @@ from eyrie.compiler.ir.operators.movement import (
 )
 from eyrie.compiler.ir.operators.operator import Operator, Unknown
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
-from eyrie.compiler.ir.operators.tables import (
-    Absolute,
-    HardSwish,
-    LeakyRelu,
-    Logistic,
-    Lookup,
-    Real,
-    Relu,
-    Requantize,
-    Tanh,
-)
+from eyrie.compiler.ir.operators.tables import Function
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.passes.moves import Unmovable, moves_of
 from eyrie.compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, mean_group, pixels_inside
@@ -224,6 +214,7 @@ ANYWHERE: tuple[Constraint, ...] = (of_maps, int8_tensors, one_image)
 SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones before
 _OF_TWO = (a_map_and_its_like, fields)
 _MOVES = (movable,)
+# Of all operators that the machine runs, beside functions of one value, of which it takes any.
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (countable_steps,),
     DepthwiseConv2D: (countable_steps,),
@@ -236,7 +227,6 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     AveragePool2D: (countable_steps, countable_window, few_averaged),
     MaxPool2D: (countable_steps, countable_window),
     Mean: (countable_mean,),
-    **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), ()),
     **dict.fromkeys(
         (
             Reshape,
@@ -291,12 +281,13 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
     site = Site(node, graph)
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
-    if type(node.operator) not in OF_OPERATORS:
+    own = () if isinstance(node.operator, Function) else OF_OPERATORS.get(type(node.operator))
+    if own is None:
         return _broken((int8_tensors,), site) or ["the machine has no such operator"]
     for constraints in (ANYWHERE, SIZES):
         if found := _broken(constraints, site):
             return found
-    return _broken(OF_OPERATORS[type(node.operator)], site)
+    return _broken(own, site)
 
 
 def check(graph: Graph) -> Graph:

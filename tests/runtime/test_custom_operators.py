@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Custom operators: functions of the user's between machine parts."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.frontend.tflite import load
-from eyrie.compiler.parts import compile_parts
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.tables import Function, Real
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.parts import compile_graph, compile_parts
 from eyrie.compiler.passes.partition import Side
+from eyrie.model.operators import tables
 from eyrie.model.operators.elementwise import add, add_parameters
 from eyrie.model.operators.quantization import Quantization
+from eyrie.runtime.portable_c.executable import CHECKED, build
 from eyrie.runtime.session import Session
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import eyrie
@@ -88,3 +95,32 @@ def test_a_file_that_is_none(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("EYRIE_CUSTOM", str(tmp_path / "nothing.py"))
     ended = eyrie("compile", write(tmp_path), "-o", tmp_path / "net")
     assert ended.returncode and "EYRIE_CUSTOM=" in ended.stderr and ended.stderr.count("\n") == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parity(Function):
+    """1 for odd values, else 0."""
+
+    name = "PARITY"
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return (tables.VALUES & 1).astype(np.int8)
+
+
+@pytest.mark.parametrize("operator", [Parity(), Real(function="SIN")], ids=["class", "function"])
+def test_a_new_function_of_one_value(operator: Function, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its table is all that the machine, the golden model and C need."""
+    monkeypatch.setitem(tables.FUNCTIONS, "SIN", lambda x: np.sin(x.astype(np.float64)).astype(np.float32))
+    x, y = (
+        Quantized(name=name, shape=(1, 16, 16, 1), dtype="int8", quantization=Quantization(scale, 2))
+        for name, scale in (("x", 0.05), ("y", 0.01))
+    )
+    graph = Graph((x,), (Node(operator, "#0", (x,), (y,)),), (y,)).verified()
+    values = [tables.VALUES.astype(np.int8).reshape(1, 1, 16, 16, 1)]
+    compile_graph(graph, "net").save(tmp_path / "net")
+    session = Session.of_graph(graph, tmp_path / "net")
+    [golden] = session.golden(values)
+    assert not session.host and len(set(golden.ravel().tolist())) > 1
+    assert np.array_equal(session.run(values).outputs[0], golden)
+    [made] = build([sources_of(graph, "net")], tmp_path / "c", CHECKED).run(values)
+    assert np.array_equal(made, golden)
