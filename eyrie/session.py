@@ -28,7 +28,7 @@ from eyrie.values import joined, stacked
 
 BACK_ENDS = ("rtl", "model", "c")
 
-Value = np.ndarray | Picture | str | PathLike
+Value = np.ndarray | list | Picture | str | PathLike
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ def load(model: str | PathLike, machine: Machine = None, back_end: str = "rtl", 
     """
     if back_end not in BACK_ENDS:
         raise InputError(unknown("back end", str(back_end), BACK_ENDS))
+    if not isinstance(model, str | PathLike):
+        raise InputError(f"a model is a file's path, not {type(model).__name__}: write it to a file and give its path")
+    if type(seed) is not int:
+        raise InputError(f"seed = {seed}: must be an integer")
     return Session(Path(model), machine_of(machine), back_end, seed)
 
 
@@ -81,9 +85,10 @@ class Session:
         """The outputs by name, in the model's types.
 
         For a network of one input a value; for others values by name, in a mapping or as arguments. A value is an array
-        of the model's type and shape, with the batch of 1 or without, or N of them; or, for a network that takes one
-        picture, a file or a picture of Pillow's, which is fitted (docs/runs.md, Pictures). Of N values the outputs have
-        N in place of the batch of 1, or in front of another shape.
+        or list of the model's type and shape, with the batch of 1 or without, or N of them; real numbers for quantised
+        inputs are quantised by their scales. For a network that takes one picture it may be a file or a picture of
+        Pillow's, which is fitted (docs/runs.md, Pictures). Of N values the outputs have N in place of the batch of 1,
+        or in front of another shape.
         Raises InputError, in one line, for what does not fit.
         """
         given, several = stacked(self._graph, value, values)

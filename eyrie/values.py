@@ -8,11 +8,15 @@ import numpy as np
 from PIL.Image import Image as Picture
 
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.tensor import Form, Tensor
+from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
 from eyrie.model.errors import InputError
-from eyrie.model.messages import array, unknown
+from eyrie.model.messages import about, array, unknown
+from eyrie.model.operators.host import quantize
+from eyrie.model.operators.quantization import to_uint8
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.session import file_type
+
+_STEPS = np.array([-512.0, 512.0])  # more of a scale than any value of int8 is away from its zero point
 
 
 def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[list[np.ndarray], bool]:
@@ -63,7 +67,9 @@ def _named(graph: Graph, value: object, values: Mapping[str, object]) -> dict[st
 def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, bool]:
     if isinstance(value, (Picture, str, PathLike)):
         return photo_input(value, graph)[0], False
-    values, shape = np.asarray(value), tensor.shape
+    with about(f"input {tensor.name}"):
+        values = _converted(as_array(value, file_type(tensor)), tensor)
+    shape = tensor.shape
     shapes = [shape, shape[1:]] if shape[:1] == (1,) else [shape]
     if str(values.dtype) == file_type(tensor):
         if values.shape in shapes:
@@ -73,3 +79,33 @@ def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, boo
     raise InputError(
         f"input {tensor.name} is {array(values)}, the network takes {Form(file_type(tensor), shape)}, or N of them"
     )
+
+
+def as_array(value: object, dtype: np.typing.DTypeLike) -> np.ndarray:
+    """An array as it is; of a list the whole numbers in a type that holds them. Raises InputError in one line."""
+    if not isinstance(value, list | tuple):
+        return np.asarray(value)
+    try:
+        made = np.asarray(value)
+    except ValueError as error:
+        raise InputError("lists that are no array: give rows of one length") from error
+    kind = np.dtype(dtype)
+    if made.dtype.kind in "iu" and kind.kind in "iu" and made.size:
+        limits = np.iinfo(kind)
+        if made.min() >= limits.min and made.max() <= limits.max:
+            return made.astype(kind)
+    return made
+
+
+def _converted(values: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """Real numbers as the network takes them: quantised as QUANTIZE does, or in its float type."""
+    if values.dtype.kind != "f":
+        return values
+    if np.isnan(values).any():
+        raise InputError("has values that are no numbers: give real ones")
+    if file_type(tensor) == "float32":
+        return values.astype(np.float32)
+    if not isinstance(tensor, Quantized) or tensor.dtype != "int8":
+        return values
+    made = quantize(np.clip(values, *_STEPS * tensor.quantization.scale), tensor.quantization)
+    return to_uint8(made) if tensor.unsigned else made

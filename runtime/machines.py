@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from os import PathLike
 
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 
 Machine = MachineConfig | Mapping[str, int] | str | PathLike | None
 
@@ -13,4 +14,6 @@ def machine_of(machine: Machine) -> MachineConfig:
     """None: the default one; names and numbers; or a JSON file of these. Raises InputError in one line."""
     if machine is None or isinstance(machine, MachineConfig):
         return machine or DEFAULT
+    if not isinstance(machine, Mapping | str | PathLike):
+        raise InputError(f"a machine is names and numbers, or a JSON file, not {type(machine).__name__}")
     return MachineConfig.of(machine) if isinstance(machine, Mapping) else MachineConfig.load(machine)

@@ -2,7 +2,11 @@
 """What operators are told: tensors, filters, and the operators themselves. A descriptor is created, set (again, if one
 likes), got and destroyed; a call takes what it says at that moment."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +33,9 @@ class TensorSetting:
 
     def __post_init__(self) -> None:
         _positive(n=self.n, h=self.h, w=self.w, c=self.c)
+        _numbers(scale=self.scale)
+        if type(self.zero_point) is not int:
+            raise InputError(f"zero_point = {self.zero_point}: must be an integer")
         Quantization(self.scale, self.zero_point)
 
     @property
@@ -72,6 +79,10 @@ class FilterSetting:
 
     def __post_init__(self) -> None:
         _positive(m=self.m, r=self.r, s=self.s, c=self.c)
+        _as_tuples(self, "scales")
+        if not isinstance(self.scales, tuple):
+            raise InputError(f"scales = {self.scales}: must be a tuple of one number, or of {self.m}")
+        _numbers(**{f"scale {n}": scale for n, scale in enumerate(self.scales)})
         if len(self.scales) not in (1, self.m) or not all(0 < scale < np.inf for scale in self.scales):
             raise InputError(f"{len(self.scales)} scales for {self.m} filters: give one, or one of each, all positive")
 
@@ -98,6 +109,9 @@ class ConvolutionSetting:
 
     def __post_init__(self) -> None:
         _positive(groups=self.groups)
+        _as_tuples(self, "stride", "dilation", "pads")
+        if not isinstance(self.activation, str):
+            raise InputError(f"activation = {self.activation}: must be a name")
         _integers(2, 1, stride=self.stride, dilation=self.dilation)
         _integers(4, 0, pads=self.pads)
 
@@ -114,6 +128,7 @@ class PoolingSetting:
     def __post_init__(self) -> None:
         if self.kind not in ("max", "average"):
             raise InputError(f"a pooling is max or average, not {self.kind}")
+        _as_tuples(self, "kernel", "stride", "pads")
         _integers(2, 1, kernel=self.kernel, stride=self.stride)
         _integers(4, 0, pads=self.pads)
 
@@ -124,6 +139,25 @@ class ActivationSetting:
 
     function: str
     alpha: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.function, str):
+            raise InputError(f"function = {self.function}: must be a name")
+        _numbers(alpha=self.alpha)
+
+
+def _as_tuples(setting: object, *names: str) -> None:
+    """Lists and arrays are taken like tuples."""
+    for name in names:
+        value = getattr(setting, name)
+        if isinstance(value, list | np.ndarray):
+            object.__setattr__(setting, name, tuple(np.asarray(value, object).tolist()))
+
+
+def _numbers(**values: object) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise InputError(f"{name} = {value}: must be a number")
 
 
 def _positive(**sizes: int) -> None:
@@ -147,21 +181,26 @@ class _Descriptor:
 
     kind: type
 
+    def __init_subclass__(cls) -> None:
+        """Signatures and docstrings are those of the setting."""
+        for name, what in (("set", "Set it"), ("__init__", "Create it; without arguments it is not set yet")):
+            setattr(cls, name, _with_fields(getattr(cls, name), cls.kind, what))
+
     def __init__(self, *values: object, **named: object) -> None:
         self._setting, self._destroyed = None, False
         if values or named:
             self.set(*values, **named)
 
     def set(self, *values: object, **named: object) -> None:
-        """As the fields of its setting. Raises OperatorError."""
         if self._destroyed:
             raise OperatorError(Status.BAD_DESCRIPTOR, f"{type(self).__name__} is destroyed: create another one")
         try:
             self._setting = self.kind(*values, **named)
-        except (TypeError, InputError) as error:
-            raise OperatorError(Status.BAD_ARGUMENT, f"{type(self).__name__}: {error}") from error
+        except (TypeError, ValueError) as error:
+            said = " ".join(str(error).replace(f"{self.kind.__name__}.__init__() ", "").split())
+            raise OperatorError(Status.BAD_ARGUMENT, f"{type(self).__name__}: {said}") from error
 
-    def get(self):
+    def get(self) -> Any:
         """Its setting. Raises OperatorError where there is none."""
         if self._setting is None:
             raise OperatorError(
@@ -173,21 +212,62 @@ class _Descriptor:
         self._setting, self._destroyed = None, True
 
 
+def _with_fields(function: Callable[..., None], kind: type, what: str) -> Callable[..., None]:
+    """The function, with the fields of a setting as its signature."""
+
+    @wraps(function)
+    def made(self: object, *values: object, **named: object) -> None:
+        function(self, *values, **named)
+
+    this = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    of = signature(kind)
+    vars(made)["__signature__"] = of.replace(parameters=[this, *of.parameters.values()])
+    made.__doc__ = f"{what}. Raises OperatorError.\n\n{kind.__doc__ or ''}"
+    return made
+
+
+def setting_of(name: str, descriptor: object, *kinds: type[_Descriptor]) -> Any:
+    """What a descriptor says. Raises OperatorError where the argument of this name is of none of these kinds."""
+    if not isinstance(descriptor, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise OperatorError(Status.BAD_ARGUMENT, f"{name} is of type {type(descriptor).__name__}, must be a {wanted}")
+    return descriptor.get()
+
+
+def placed(name: str, pair: object, kind: type[_Descriptor]) -> tuple[Any, int]:
+    """What a descriptor says, and the offset. Raises OperatorError where the argument of this name is no such pair."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or type(pair[1]) is not int:
+        raise OperatorError(
+            Status.BAD_ARGUMENT, f"{name} is of type {type(pair).__name__}, must be a {kind.__name__} and an offset"
+        )
+    return setting_of(name, pair[0], kind), pair[1]
+
+
 class TensorDescriptor(_Descriptor):
+    """Of a tensor: int8 [n, h, w, c], with a scale and a zero point."""
+
     kind = TensorSetting
 
 
 class FilterDescriptor(_Descriptor):
+    """Of filters: int8 [m, r, s, c], with one scale, or one of each."""
+
     kind = FilterSetting
 
 
 class ConvolutionDescriptor(_Descriptor):
+    """Of a convolution: stride, dilation, pads, groups, and the activation that is fused."""
+
     kind = ConvolutionSetting
 
 
 class PoolingDescriptor(_Descriptor):
+    """Of a pooling: its kind, kernel, stride and pads."""
+
     kind = PoolingSetting
 
 
 class ActivationDescriptor(_Descriptor):
+    """Of an activation: its function, and the slope of LEAKY_RELU."""
+
     kind = ActivationSetting

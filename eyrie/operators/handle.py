@@ -18,6 +18,8 @@ from eyrie.operators.descriptors import (
     PoolingDescriptor,
     TensorDescriptor,
     TensorSetting,
+    placed,
+    setting_of,
 )
 from eyrie.operators.launch import Launcher, packed, unpacked
 from eyrie.operators.memory import Memory
@@ -25,6 +27,7 @@ from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran, Stream
 from eyrie.runtime.board.driver import Board
 from eyrie.runtime.machines import Machine, machine_of
+from eyrie.values import as_array
 
 Source = tuple[TensorDescriptor, int]  # with the offset of its allocation
 MEMORY_BYTES = 64 << 20
@@ -85,11 +88,14 @@ class Handle:
             self._memory.give(offset)
 
     def copy_to(
-        self, offset: int, values: np.ndarray, descriptor: TensorDescriptor | FilterDescriptor | None = None
+        self, offset: int, values: np.ndarray | list, descriptor: TensorDescriptor | FilterDescriptor | None = None
     ) -> None:
         """int8 values of the descriptor's shape, or without one a bias: int32 [m]."""
+        setting = (
+            setting_of("descriptor", descriptor, TensorDescriptor, FilterDescriptor) if descriptor is not None else None
+        )
+        values = np.ascontiguousarray(as_array(values, np.int8 if setting else np.int32))
         self.synchronize()
-        values, setting = np.ascontiguousarray(values), descriptor and descriptor.get()
         if setting and (values.dtype != np.int8 or values.shape != setting.shape):
             raise OperatorError(
                 Status.BAD_ARGUMENT, f"values are {array(values)}, the descriptor says int8 {times(setting.shape)}"
@@ -106,8 +112,8 @@ class Handle:
 
     def copy_from(self, offset: int, descriptor: TensorDescriptor | FilterDescriptor) -> np.ndarray:
         """int8 of the descriptor's shape."""
+        setting = setting_of("descriptor", descriptor, TensorDescriptor, FilterDescriptor)
         self.synchronize()
-        setting = descriptor.get()
         self._memory.check(offset, setting.bytes, "copy_from")
         contents = self._board.memory[offset:][: setting.bytes].copy()
         return (
@@ -146,7 +152,8 @@ class Handle:
         stream: Stream | None = None,
     ) -> None:
         """filters: with their offset; bias: the offset of int32 [m], None: zeros."""
-        setting, channels = convolution.get(), source[0].get().c
+        setting = setting_of("convolution", convolution, ConvolutionDescriptor)
+        channels = placed("source", source, TensorDescriptor)[0].c
         self._filtered(
             lambda of, values, sums: graphs.convolution(setting, channels, of, values, sums),
             source,
@@ -168,13 +175,13 @@ class Handle:
         self._filtered(graphs.fully_connected, source, filters, bias, output, stream)
 
     def pooling(self, pooling: PoolingDescriptor, source: Source, output: Source, stream: Stream | None = None) -> None:
-        setting = pooling.get()
+        setting = setting_of("pooling", pooling, PoolingDescriptor)
         self._add(lambda: graphs.pooling(setting), [source], output, stream)
 
     def activation(
         self, activation: ActivationDescriptor, source: Source, output: Source, stream: Stream | None = None
     ) -> None:
-        setting = activation.get()
+        setting = setting_of("activation", activation, ActivationDescriptor)
         self._add(lambda: graphs.activation(setting), [source], output, stream)
 
     def addition(
@@ -196,7 +203,7 @@ class Handle:
         stream: Stream | None,
     ) -> None:
         """make: of the setting of the filters, their values and the bias."""
-        setting, place = filters[0].get(), filters[1]
+        setting, place = placed("filters", filters, FilterDescriptor)
         self._open()
         self._memory.check(place, setting.bytes, "filters")
         if bias is not None:
@@ -222,11 +229,12 @@ class Handle:
         host: bool = False,
     ) -> None:
         """make: called when the operator runs, and before, to see whether all goes together."""
+        inputs = [placed(f"input {number}", source, TensorDescriptor) for number, source in enumerate(sources)]
+        made = placed("output", output, TensorDescriptor)
         self._open()
         stream = stream or self.stream
         if stream not in self._streams:
             raise OperatorError(Status.BAD_ARGUMENT, "the stream is another handle's: create one with this handle")
-        inputs, made = [(of.get(), place) for of, place in sources], (output[0].get(), output[1])
         self._check(inputs, made)
         settings = tuple(setting for setting, _ in inputs)
         graphs.graph_of(make(), settings, made[0])

@@ -139,6 +139,27 @@ def test_pictures(model: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(session(picture)["logits"], wanted)
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+def test_real_numbers_and_lists(kind: str, seed: int, tmp_path: Path) -> None:
+    """Real numbers are quantised as the reference's QUANTIZE does, ties too; outputs stay the model's."""
+    off = 128 if kind == "uint8" else 0
+    own, quantizer = Builder(), Builder()
+    x, y = own.tensor((1, 40, 8), kind, 0.25, 3 + off), own.tensor((1, 320), kind, 0.25, 3 + off)
+    own.operator("RESHAPE", [x], [y])
+    real, made = quantizer.tensor((1, 40, 8), "float32"), quantizer.tensor((1, 40, 8), scale=0.25, zero_point=3)
+    quantizer.operator("QUANTIZE", [real], [made])
+    (tmp_path / "net.tflite").write_bytes(own.pack([x], [y]))
+    rng = np.random.default_rng(seed)
+    values = np.concatenate([np.arange(-160, 0) / 8, rng.normal(0, 30, 158), [1e30, -1e30]]).reshape(1, 40, 8)
+    wanted = run_micro(quantizer.pack([real], [made]), np.clip(values, -99, 99).astype(np.float32))[0]
+    wanted = wanted.view(np.uint8) ^ 0x80 if kind == "uint8" else wanted
+    session = eyrie.load(tmp_path / "net.tflite", back_end="model")
+    for given in (values, values[0], values.astype(np.float32), values.tolist(), wanted.tolist()):
+        [(name, found)] = session(given).items()
+        assert name == "t1" and found.shape == (1, 320) and found.dtype == kind
+        np.testing.assert_array_equal(found.reshape(1, 40, 8), wanted)
+
+
 REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
     (lambda model, _: eyrie.load(model, back_end="rtI"), "no back end is named 'rtI': did you mean 'rtl'?"),
     (lambda model, _: eyrie.load(model.with_name("none.tflite")), "none.tflite: "),
@@ -146,9 +167,27 @@ REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
     (lambda model, _: eyrie.load(model, machine={"row": 6}), "no parameter is named 'row': did you mean 'rows'?"),
     (lambda model, _: eyrie.load(ROOT / "README.md"), "README.md: not a "),
     (
-        lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 3))),
-        "input image is float64 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them",
+        lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 2))),
+        "input image is int8 8 x 8 x 2, the network takes int8 1 x 8 x 8 x 3, or N of them",
     ),
+    (
+        lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 3), np.int16)),
+        "input image is int16 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them",
+    ),
+    (
+        lambda model, _: eyrie.load(model, back_end="c")(np.full((8, 8, 3), np.nan)),
+        "input image: has values that are no numbers: give real ones",
+    ),
+    (
+        lambda model, _: eyrie.load(model, back_end="c")([[1, 2], [3]]),
+        "input image: lists that are no array: give rows of one length",
+    ),
+    (
+        lambda model, _: eyrie.load(model.read_bytes()),
+        "a model is a file's path, not bytes: write it to a file and give its path",
+    ),
+    (lambda model, _: eyrie.load(model, machine=3), "a machine is names and numbers, or a JSON file, not int"),
+    (lambda model, _: eyrie.load(model, seed="x"), "seed = x: must be an integer"),
     (
         lambda model, _: eyrie.load(model, back_end="c")(np.zeros((0, 8, 8, 3), np.int8)),
         "values of inputs are image 0: give as many of each, and one at least",

@@ -2,6 +2,7 @@
 """The operator library on the RTL: drawn operators of every kind give what tflite-micro gives, alone, in chains that
 stay in the machine's memory, from streams and threads; programs are compiled once; every refusal has its status."""
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -302,6 +303,52 @@ def test_descriptors() -> None:
         with pytest.raises(OperatorError) as refusal:
             act()
         assert refusal.value.status == Status.BAD_DESCRIPTOR
+
+
+def test_descriptors_say_what_they_take() -> None:
+    for kind, first in {
+        TensorDescriptor: "n",
+        FilterDescriptor: "m",
+        ConvolutionDescriptor: "stride",
+        PoolingDescriptor: "kind",
+        ActivationDescriptor: "function",
+    }.items():
+        for function in (kind, kind.set):
+            names = [name for name in inspect.signature(function).parameters if name != "self"]
+            assert names[0] == first and "values" not in names, function
+        assert kind.__doc__ and kind.set.__doc__
+    as_lists = ConvolutionDescriptor([2, 1], np.array([1, 1]), [0, 1, 0, 1])
+    assert as_lists.get() == ConvolutionDescriptor((2, 1), (1, 1), (0, 1, 0, 1)).get()
+    assert FilterDescriptor(2, 1, 1, 1, [0.5, 0.25]).get() == FilterDescriptor(2, 1, 1, 1, (0.5, 0.25)).get()
+
+
+TENSOR = (TensorDescriptor(1, 2, 2, 8, 1.0), 0)
+POOLING = PoolingDescriptor("max", (2, 2), (2, 2))
+MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
+    ("pooling is of type tuple, must be a PoolingDescriptor", lambda of: of.pooling(TENSOR, POOLING, TENSOR)),
+    ("activation is of type PoolingDescriptor, must be a Act", lambda of: of.activation(POOLING, TENSOR, TENSOR)),
+    ("input 0 is of type TensorDescriptor, must be a Tens", lambda of: of.pooling(POOLING, TENSOR[0], TENSOR)),
+    ("output is of type NoneType, must be a TensorDescriptor and an", lambda of: of.addition(TENSOR, TENSOR, None)),
+    ("filters is of type tuple, must be a", lambda of: of.fully_connected(TENSOR, (1, 2, 3), None, TENSOR)),
+    ("filters is of type TensorDescriptor, must be a", lambda of: of.fully_connected(TENSOR, TENSOR, None, TENSOR)),
+    ("convolution is of type tuple, must be a", lambda of: of.convolution(TENSOR, TENSOR, TENSOR, None, TENSOR)),
+    ("descriptor is of type int, must be a Tensor", lambda of: of.copy_from(TENSOR[0], 0)),
+    ("descriptor is of type Pooling", lambda of: of.copy_to(0, [1], POOLING)),
+    ("TensorDescriptor: scale = x: must be a number", lambda of: TensorDescriptor(1, 1, 1, 1, "x")),
+    ("TensorDescriptor: missing 3 required", lambda of: TensorDescriptor(1, 1)),
+    ("FilterDescriptor: scales = 0.5: must be a tuple of one", lambda of: FilterDescriptor(1, 1, 1, 1, 0.5)),
+    ("ActivationDescriptor: function = ['RELU']: must be a", lambda of: ActivationDescriptor(["RELU"])),
+]
+
+
+@pytest.mark.parametrize("number", range(len(MISTAKEN)))
+def test_mistaken_arguments(number: int) -> None:
+    """Before there is any machine."""
+    said, act = MISTAKEN[number]
+    with pytest.raises(OperatorError) as refusal:
+        act(object.__new__(Handle))
+    assert str(refusal.value).startswith(said) and "\n" not in str(refusal.value), refusal.value
+    assert refusal.value.status == Status.BAD_ARGUMENT
 
 
 REFUSED: list[tuple[Status, str, Callable[[Handle], object]]] = [
