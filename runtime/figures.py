@@ -55,7 +55,7 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
     pes = image.map["machine"]["rows"] * image.map["machine"]["cols"]
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
-    rows = []
+    rows = list[dict]()
     for step in image.map["steps"]:
         row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
         cycles = round(sum(passes[number]["pe_cycles"] for number in step["passes"]) / pes)

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.errors import InputError
@@ -16,4 +17,4 @@ def machine_of(machine: Machine) -> MachineConfig:
         return machine or DEFAULT
     if not isinstance(machine, Mapping | str | PathLike):
         raise InputError(f"a machine is names and numbers, or a JSON file, not {type(machine).__name__}")
-    return MachineConfig.of(machine) if isinstance(machine, Mapping) else MachineConfig.load(machine)
+    return MachineConfig.of(machine) if isinstance(machine, Mapping) else MachineConfig.load(Path(machine))

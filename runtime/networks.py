@@ -31,7 +31,7 @@ def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> 
 def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.ndarray]:
     """int8 [N, H, W, C] for each input by name, from a file with one image of its shape, or several, as many of all.
     Raises InputError in one line."""
-    stacks = []
+    stacks = list[np.ndarray]()
     for (name, shape), values in zip(shapes.items(), read_arrays(path, list(shapes), "int8 array")):
         about = path if len(shapes) == 1 else f"{path}: input {name}"
         stack = values[None] if values.ndim == 3 else values

@@ -41,13 +41,12 @@ def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo
 
     Raises InputError, in one line, for what cannot be read.
     """
-    opened = isinstance(source, Image.Image)
-    path = "the picture" if opened else source
-    contents = b"" if opened else read_file(source, "give a PNG or JPEG file")
+    path = "the picture" if isinstance(source, Image.Image) else source
+    contents = b"" if isinstance(source, Image.Image) else read_file(source, "give a PNG or JPEG file")
     notes: list[str] = []
     try:
         with warnings.catch_warnings(action="ignore"):
-            picture = source if opened else Image.open(io.BytesIO(contents))
+            picture = source if isinstance(source, Image.Image) else Image.open(io.BytesIO(contents))
             negative = _white_is_zero(picture)
             upright = _in_colour(_turned(picture, notes), negative, notes)
     except UnidentifiedImageError as error:
@@ -64,8 +63,9 @@ def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo
 
 def _turned(picture: Image.Image, notes: list[str]) -> Image.Image:
     """The first frame, as its EXIF orientation says it is to be seen."""
-    if getattr(picture, "n_frames", 1) > 1:
-        notes.append(f"{picture.n_frames} frames: the first was taken")
+    frames = getattr(picture, "n_frames", 1)
+    if frames > 1:
+        notes.append(f"{frames} frames: the first was taken")
     if picture.getexif().get(ExifTags.Base.Orientation, 1) != 1:
         notes.append("turned upright as its EXIF orientation says")
     return ImageOps.exif_transpose(picture)
@@ -83,9 +83,7 @@ def _in_colour(picture: Image.Image, negative: bool, notes: list[str]) -> Image.
         picture = picture.convert("RGBA")
         alpha = picture.getchannel("A")
     if picture.mode == "LAB":
-        colours = ImageCms.profileToProfile(
-            picture, ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB"), outputMode="RGB"
-        )
+        colours = _by_profile(picture, ImageCms.createProfile("LAB"))
     else:
         colours = _in_srgb(picture, profile, notes) if profile else picture.convert("RGB")
     if alpha is not None and alpha.getextrema()[0] != alpha.getextrema()[1]:
@@ -118,9 +116,14 @@ def _in_srgb(picture: Image.Image, profile: bytes, notes: list[str]) -> Image.Im
     """By its colour profile; as if it had none where the profile does not fit."""
     source = picture if picture.mode in ("RGB", "CMYK", "L") else picture.convert("RGB")
     try:
-        return ImageCms.profileToProfile(
-            source, ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB"), outputMode="RGB"
-        )
+        return _by_profile(source, ImageCms.ImageCmsProfile(io.BytesIO(profile)))
     except (ImageCms.PyCMSError, OSError):
         notes.append("its colour profile does not fit: ignored")
         return picture.convert("RGB")
+
+
+def _by_profile(picture: Image.Image, profile: ImageCms.ImageCmsProfile | ImageCms.core.CmsProfile) -> Image.Image:
+    """In sRGB."""
+    made = ImageCms.profileToProfile(picture, profile, ImageCms.createProfile("sRGB"), outputMode="RGB")
+    assert made is not None  # a picture of its own
+    return made

@@ -84,7 +84,7 @@ class Session:
         directory = Path(directory)
         description = read_json(directory / DESCRIPTION, REMEDY)
 
-        def graph() -> Graph:
+        def graph(description: dict) -> Graph:
             name = description["model"]
             if name not in MODELS:
                 raise InputError(f"the model is none of {', '.join(MODELS)}")
@@ -98,14 +98,16 @@ class Session:
     def of_graph(cls, graph: Graph, directory: str | Path) -> "Session":
         """From a folder that was made of a Graph (compile_graph), which is not in it. Raises InputError in one line."""
         description = read_json(Path(directory) / DESCRIPTION, REMEDY)
-        return cls._of(Path(directory), description, lambda: simplified(graph, description["composed"]))
+        return cls._of(Path(directory), description, lambda description: simplified(graph, description["composed"]))
 
     @classmethod
-    def _of(cls, directory: Path, description: dict, graph_of: Callable[[], Graph]) -> "Session":
+    def _of(cls, directory: Path, description: object, graph_of: Callable[[dict], Graph]) -> "Session":
         try:
+            if not isinstance(description, dict):
+                raise TypeError("the description is no object")
             if not isinstance(description["composed"], bool):
                 raise InputError("composed is neither true nor false")
-            graph = graph_of()
+            graph = graph_of(description)
             by_text = {str(node): node for node in graph.nodes}
             parts, folders = [], []
             for entry in description["parts"]:

@@ -21,6 +21,9 @@ Size = tuple[float, float]
 Point = tuple[float, float]
 
 
+Key = str | tuple[int, int]  # of a box; of a waypoint: number of the arrow, layer
+
+
 @dataclass(frozen=True)
 class Layout:
     """corners: of each box, its left and top; routes: of each arrow, the points where it leaves a layer and enters the
@@ -36,33 +39,36 @@ def layout(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> Layo
     """sizes: (width, height) by key. Raises graphlib.CycleError for arrows that go round in a circle."""
     if not sizes:
         return Layout(0, 0, {}, [])
-    return _Layout(dict(sizes), list(arrows)).made()
+    return _Layout(sizes, list(arrows)).made()
 
 
 class _Layout:
     """sizes: of boxes and waypoints; paths: of each arrow, the keys from its box to its other one, one in each layer;
     layers: keys from left to right; centres: of keys."""
 
-    def __init__(self, sizes: dict[object, Size], arrows: list[tuple[str, str]]) -> None:
-        self.boxes, self.sizes = list(sizes), sizes
+    def __init__(self, sizes: Mapping[str, Size], arrows: list[tuple[str, str]]) -> None:
+        self.boxes = list(sizes)
+        self.sizes: dict[Key, Size] = {}
+        for key in self.boxes:
+            self.sizes[key] = sizes[key]
         level = _levels(self.boxes, arrows)
-        self.layers: list[list] = [[] for _ in range(max(level.values()) + 1)]
+        self.layers: list[list[Key]] = [[] for _ in range(max(level.values()) + 1)]
         for key in self.boxes:
             self.layers[level[key]].append(key)
-        self.paths = []
+        self.paths: list[list[Key]] = []
         for number, (source, target) in enumerate(arrows):
             waypoints = [(number, n) for n in range(level[source] + 1, level[target])]
             for waypoint in waypoints:
                 self.sizes[waypoint] = _WAYPOINT, 0
                 self.layers[waypoint[1]].append(waypoint)
             self.paths.append([source, *waypoints, target])
-        self.above: dict[object, list] = {key: [] for key in self.sizes}
-        self.below: dict[object, list] = {key: [] for key in self.sizes}
+        self.above: dict[Key, list[Key]] = {key: [] for key in self.sizes}
+        self.below: dict[Key, list[Key]] = {key: [] for key in self.sizes}
         for path in self.paths:
             for upper, lower in pairwise(path):
                 self.above[lower].append(upper)
                 self.below[upper].append(lower)
-        self.centres: dict[object, float] = {}
+        self.centres: dict[Key, float] = {}
 
     def made(self) -> Layout:
         self._order()
@@ -74,7 +80,7 @@ class _Layout:
             key: (centres[key] - self.sizes[key][0] / 2, top)
             for top, layer in zip(tops, self.layers)
             for key in layer
-            if key in set(self.boxes)
+            if isinstance(key, str)
         }
         feet = [top + self._depth(layer) for top, layer in zip(tops, self.layers)]
         level = {key: n for n, layer in enumerate(self.layers) for key in layer}
@@ -96,7 +102,7 @@ class _Layout:
                 beside = {key: place for place, key in enumerate(self.layers[n - 1 if downward else n + 1])}
                 own = {key: place for place, key in enumerate(self.layers[n])}
 
-                def wanted(key: object) -> float:
+                def wanted(key: Key) -> float:
                     near = [beside[other] for other in neighbours[key]]
                     return sum(near) / len(near) if near else own[key]
 
@@ -128,11 +134,11 @@ class _Layout:
                     layer, {key: sum(each) / len(each) if each else self.centres[key] for key, each in near.items()}
                 )
 
-    def _near(self, key: object, downward: bool) -> list:
+    def _near(self, key: Key, downward: bool) -> list[Key]:
         first, second = (self.above, self.below) if downward else (self.below, self.above)
         return first[key] or second[key]
 
-    def _put(self, layer: list, wanted: dict[object, float]) -> None:
+    def _put(self, layer: list[Key], wanted: dict[Key, float]) -> None:
         """As near to the wanted centres as order and widths let them be: the least sum of squares, by pooling
         neighbours that are too close."""
         offset, runs = 0.0, []  # of each run: the sum of its wishes, its weight, its keys with their offsets

@@ -16,7 +16,7 @@ from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.constraints import is_view
 from eyrie.compiler.passes.form_groups import maps_of
 from eyrie.compiler.passes.partition import Part, Partition, Side
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Stages, made
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about, times
@@ -40,7 +40,7 @@ class Placed:
     @property
     def graph(self) -> Graph:
         """What runs."""
-        return self.stages.folded if self.stages else self.part.graph
+        return made(self.stages.folded) if self.stages else self.part.graph
 
 
 def picture(model: Path, machine: MachineConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
@@ -57,7 +57,7 @@ def placed(model: Path, machine: MachineConfig, on_stage: Callable[[str], None] 
     except InputError as error:
         compiled = compile_parts(model, machine, on_stage=on_stage, failure=why_in_parts(error, model, 1))
         return [Placed(each.part, each.stages) for each in compiled.parts]
-    return [Placed(Part(Side.MACHINE, stages.folded), stages)]
+    return [Placed(Part(Side.MACHINE, made(stages.folded)), stages)]
 
 
 def legend(parts: Sequence[Placed]) -> list[Meaning]:
@@ -97,9 +97,8 @@ def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
         for nodes, names in _together(each.stages) if each.stages else (([node], ()) for node in each.graph.nodes):
             drawing.add(nodes, role, ", ".join(names))
         if each.stages:  # what leaves it may be another of its maps
-            drawing.same |= {
-                made.name: inner.name for made, inner in zip(each.stages.graph.outputs, each.stages.folded.outputs)
-            }
+            outputs = made(each.stages.graph).outputs, made(each.stages.folded).outputs
+            drawing.same |= {outer.name: inner.name for outer, inner in zip(*outputs)}
     return drawing.made(title, graph.inputs, ends)
 
 
@@ -119,13 +118,13 @@ class _Drawing:
         for node in nodes:
             lines.append(Line(node.operator.name, node.where, strong=True))
             lines += [Line(_form(tensor), _scale(tensor)) for tensor in node.outputs]
-        made = {tensor.name for node in nodes for tensor in node.outputs}
+        own = {tensor.name for node in nodes for tensor in node.outputs}
         self.taken += [
             (name, key)
             for name in dict.fromkeys(tensor.name for node in nodes for tensor in node.activations)
-            if name not in made
+            if name not in own
         ]
-        self.makers |= dict.fromkeys(made, key)
+        self.makers |= dict.fromkeys(own, key)
         self.boxes.append(Box(key, tuple(lines), role))
 
     def made(self, title: str, inputs: Iterable[Tensor], outputs: dict[str, Tensor]) -> Diagram:
@@ -164,9 +163,10 @@ def _together(stages: Stages) -> list[tuple[list[Node], tuple[str, ...]]]:
     A node goes with the groups that make its maps, or else, since its map stays in the array, with the node that takes
     that; a group whose map no node makes goes with the one that takes it; a view goes with the node before it.
     """
-    graph, maps = stages.folded, maps_of(stages.folded)
-    made = {maps[tensor.name].name for node in graph.nodes for tensor in node.outputs}
-    homes = {group.layer: _home(group, stages.groups, made) for group in stages.groups}  # maps for which groups work
+    graph = made(stages.folded)
+    maps, groups = maps_of(graph), made(stages.groups)
+    names = {maps[tensor.name].name for node in graph.nodes for tensor in node.outputs}
+    homes = {group.layer: _home(group, groups, names) for group in groups}  # maps for which groups work
     takers: dict[str, Node] = {}
     for node in graph.nodes:
         if not is_view(node):

@@ -27,7 +27,7 @@ def drawn(title: str, diagrams: Sequence[Diagram], legend: Sequence[Meaning]) ->
     layouts = [layout({box.key: _size(box) for box in diagram.boxes}, diagram.arrows) for diagram in diagrams]
     titles = [text_width(printable(diagram.title), _HEADING) * _BOLD for diagram in diagrams]
     widths = [max(each.width, wide) for each, wide in zip(layouts, titles)]
-    top = _MARGIN + _HEADING + 14
+    top: float = _MARGIN + _HEADING + 14
     words = [text_width(printable(entry.words), _PLAIN) + 2 * _SWATCH for entry in legend]
     width = max(sum(widths) + _BESIDE * (len(widths) - 1), *words, text_width(printable(title), _HEADING) * _BOLD)
     body = [_text(_MARGIN, _MARGIN + _HEADING, title, _HEADING, "ink", True)]
@@ -38,7 +38,7 @@ def drawn(title: str, diagrams: Sequence[Diagram], legend: Sequence[Meaning]) ->
         ]
         top += _ENTRY
     top += 20 + _HEADING
-    left, height = _MARGIN, 0.0
+    left, height = float(_MARGIN), 0.0
     for diagram, placed, wide in zip(diagrams, layouts, widths):
         body.append(_text(left, top, diagram.title, _HEADING, "muted", True))
         body += _diagram(diagram, placed, left + (wide - placed.width) / 2, top + 16)

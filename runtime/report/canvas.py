@@ -11,7 +11,10 @@ import logging
 import os
 import re
 import warnings
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from io import BytesIO, StringIO
+from typing import Literal
 
 from eyrie.runtime.folders import BUILD
 from eyrie.runtime.report.palette import LIGHT
@@ -21,8 +24,15 @@ logging.getLogger("matplotlib").setLevel(logging.ERROR)  # says so when it build
 
 import matplotlib  # noqa: E402
 from matplotlib import font_manager  # noqa: E402
+from matplotlib.artist import Artist  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.axis import Axis  # noqa: E402
 from matplotlib.backends import backend_agg, backend_svg  # noqa: E402, F401
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+
+Place = tuple[float, float, float, float]  # of a rectangle: left, bottom, width, height
+Entry = tuple[str, str]  # of a legend: words and the role of a colour
 
 _VARIABLES = {colour: f"var(--{role})" for role, colour in LIGHT.items()}
 WIDE, NARROW = 800, 340  # widths of plots; the narrow ones are for windows below that of the page's style
@@ -75,9 +85,9 @@ _STYLE = {
 }
 
 
-def style():
+def style() -> AbstractContextManager[None]:
     """A context in which plots are drawn and saved."""
-    return matplotlib.rc_context(_STYLE)
+    return matplotlib.rc_context(matplotlib.RcParams(_STYLE))
 
 
 def figure(width: float, height: float) -> Figure:
@@ -90,19 +100,35 @@ def _place(plot: Figure, left: float, top: float) -> tuple[float, float]:
     return left / (plot.get_figwidth() * 72), 1 - top / (plot.get_figheight() * 72)
 
 
-def axes(plot: Figure, left: float, top: float, width: float, height: float, **options):
+def axes(
+    plot: Figure,
+    left: float,
+    top: float,
+    width: float,
+    height: float,
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    scale: Literal["linear", "log"] = "linear",
+) -> Axes:
     """Axes at a place in units, from the top left corner."""
     (x, low), (right, y) = _place(plot, left, top + height), _place(plot, left + width, top)
-    return plot.add_axes((x, low, right - x, y - low), **options)
+    made = plot.add_axes((x, low, right - x, y - low), xscale=scale, yscale=scale)
+    if xlim:
+        made.set_xlim(xlim)
+    if ylim:
+        made.set_ylim(ylim)
+    return made
 
 
-def boxes(axes, places, role: str, **options) -> None:
+def boxes(
+    axes: Axes, places: Iterable[Place], role: str, edgecolors: str = LIGHT["paper"], linewidths: float = 0.5
+) -> None:
     """Rectangles (left, bottom, width, height) in the axes' coordinates, as one artist."""
     from matplotlib.collections import PolyCollection
 
     corners = [((x, y), (x + w, y), (x + w, y + h), (x, y + h)) for x, y, w, h in places if w > 0 and h > 0]
-    options = {"edgecolors": LIGHT["paper"], "linewidths": 0.5} | options
-    axes.add_collection(PolyCollection(corners, facecolors=LIGHT[role], **options), autolim=False)
+    made = PolyCollection(corners, facecolors=LIGHT[role], edgecolors=edgecolors, linewidths=linewidths)
+    axes.add_collection(made, autolim=False)
 
 
 def count(value: float) -> str:
@@ -118,7 +144,7 @@ def text_width(text: str, size: float = FONT_SIZE) -> float:
     return font.get_width_height()[0] / 64
 
 
-def ticks(axis, width: float, high: float) -> None:
+def ticks(axis: Axis, width: float, high: float) -> None:
     """Ticks of an axis from 0 to `high` that is `width` long: as many as the numbers have room."""
     from matplotlib.ticker import MaxNLocator
 
@@ -150,14 +176,15 @@ class Legend:
     """Names what colours (words, role) and markers (lines of matplotlib) mean, in as many rows as it takes
     of a plot's width, from the top of the plot and from `left` on. height: of it, with its distances."""
 
-    def __init__(self, width: float, left: float, entries: list[tuple[str, str]], markers: list = ()) -> None:
+    def __init__(self, width: float, left: float, entries: list[Entry], markers: Sequence[Line2D] = ()) -> None:
         from matplotlib.patches import Patch
 
         self.left = left
-        self.rows: list[list] = [[]]
+        self.rows: list[list[Artist]] = [[]]
         used = left
-        for handle in [Patch(facecolor=LIGHT[role], label=words) for words, role in entries] + list(markers):
-            need = text_width(handle.get_label(), SMALL) + 32
+        patches = [Patch(facecolor=LIGHT[role], label=words) for words, role in entries]
+        for handle in (*patches, *markers):
+            need = text_width(str(handle.get_label()), SMALL) + 32
             if self.rows[-1] and used + need > width:
                 self.rows.append([])
                 used = left
@@ -195,7 +222,9 @@ def inlined(svg: str, name: str, title: str, text: str) -> str:
     """An SVG as part of an HTML page: no links, names of its own, colours and font of the page. It says
     `title` and `text` to those who cannot see it."""
     body = svg[svg.index("<svg") :]
-    box = re.search(r'viewBox="[^"]*"', body).group()
+    found = re.search(r'viewBox="[^"]*"', body)
+    assert found  # matplotlib writes one
+    box = found.group()
     body = body[body.index(">") + 1 :]
     body = re.sub(
         r"<title>.*?</title>|<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|\n *", "", body, flags=re.DOTALL

@@ -7,6 +7,7 @@ import numpy as np
 
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime.report import canvas
+from eyrie.runtime.report.canvas import Axes, Figure
 from eyrie.runtime.report.palette import LIGHT
 from eyrie.runtime.report.text import printable
 
@@ -34,7 +35,7 @@ def spans(buffers: list[dict], ends: list[int]) -> list[tuple[float, float]]:
     return [(float(begin), float(end)) for begin, end in cycles]
 
 
-def glb_map(image: Image, passes: list[dict], width: float):
+def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
     """A plot of the buffers in `image.map`; passes: the counters at the end of each."""
     legend = canvas.Legend(
         width, _LEFT if width == canvas.WIDE else 8, [(words, role) for role, words in reversed(_KINDS.values())]
@@ -65,7 +66,7 @@ def glb_map(image: Image, passes: list[dict], width: float):
     return plot
 
 
-def _label(axes, name: str, kind: str, place: tuple, scale: tuple) -> None:
+def _label(axes: Axes, name: str, kind: str, place: tuple, scale: tuple) -> None:
     """The buffer's name, or its layer's, where there is room."""
     x, y, wide, high = place
     if high * scale[1] < _LABEL_HEIGHT:

@@ -3,9 +3,11 @@
 
 from eyrie.compiler.cost.prices import energy_by_level
 from eyrie.runtime.report import canvas
-from eyrie.runtime.report.canvas import SMALL
+from eyrie.runtime.report.canvas import SMALL, Axes, Figure, Line2D
 from eyrie.runtime.report.palette import LIGHT, PE_STATES
 from eyrie.runtime.report.text import printable
+
+Markers = tuple[list[canvas.Entry], list[Line2D]]  # what a line of a legend has
 
 _AXIS, _GAP, _RIGHT = 42, 34, 28
 _NAME_WIDTH = 130
@@ -16,7 +18,7 @@ class _Panels:
     """Bars of all layers in panels: side by side, where they share the layers' names, or in a narrow plot
     one below the other."""
 
-    def __init__(self, rows: list[dict], width: float, parts: list[float], legends: list[tuple]) -> None:
+    def __init__(self, rows: list[dict], width: float, parts: list[float], legends: list[Markers]) -> None:
         """parts: of the width that each panel takes; legends: (entries, markers) of each line of them."""
         self.rows, self.stacked = rows, width == canvas.NARROW
         self.height = len(rows) * (22 if len(rows) <= 40 else 14)
@@ -25,20 +27,20 @@ class _Panels:
             for number, row in enumerate(rows, 1)
         ]
         self.left = 12 + max(canvas.text_width(name, SMALL) for name in self.names)
-        legends = [canvas.Legend(width, 8 if self.stacked else self.left, *legend) for legend in legends]
-        self.top = 8 + sum(canvas.LINE * len(legend.rows) for legend in legends) + 10
+        drawn = [canvas.Legend(width, 8 if self.stacked else self.left, *legend) for legend in legends]
+        self.top = 8 + sum(canvas.LINE * len(legend.rows) for legend in drawn) + 10
         self.pitch = self.height + _AXIS + 8
         count = len(parts) if self.stacked else 1
         self.plot = canvas.figure(width, self.top + count * self.pitch - 8)
         top = 8
-        for legend in legends:
+        for legend in drawn:
             legend.draw(self.plot, top)
             top += canvas.LINE * len(legend.rows)
         room = width - self.left - _RIGHT
         free = room - _GAP * (len(parts) - 1)
         self.widths = [room] * len(parts) if self.stacked else [free * part for part in parts]
 
-    def panel(self, number: int, high: float, label: str, labels: list[str]):
+    def panel(self, number: int, high: float, label: str, labels: list[str]) -> Axes:
         """Axes from 0 to `high` and as far on as the labels of the longest bar take."""
         width = self.widths[number]
         left = self.left + (0 if self.stacked else sum(self.widths[:number]) + number * _GAP)
@@ -56,7 +58,7 @@ class _Panels:
         axes.set_yticks([n + 0.5 for n in range(len(names))], names)
         return axes
 
-    def stack(self, axes, values: list[list[float]], roles: list[str]) -> list[float]:
+    def stack(self, axes: Axes, values: list[list[float]], roles: list[str]) -> list[float]:
         """A bar for each layer, of a part for each role; where the bars end."""
         ends = [0.0] * len(self.rows)
         for role, parts in zip(roles, zip(*values)):
@@ -65,7 +67,7 @@ class _Panels:
             ends = [end + part for end, part in zip(ends, parts)]
         return ends
 
-    def label(self, axes, ends: list[float], labels: list[str]) -> None:
+    def label(self, axes: Axes, ends: list[float], labels: list[str]) -> None:
         """A label for each layer, behind where its bar ends."""
         for n, (end, label) in enumerate(zip(ends, labels)):
             axes.annotate(
@@ -78,7 +80,7 @@ class _Panels:
                 color=LIGHT["muted"],
             )
 
-    def mark(self, axes, values: list[float], line) -> None:
+    def mark(self, axes: Axes, values: list[float], line: Line2D) -> None:
         """A marker for each layer, as `line` has it."""
         look = {
             name: getattr(line, f"get_{name}")()
@@ -87,9 +89,7 @@ class _Panels:
         axes.plot(values, [n + 0.5 for n in range(len(values))], **look, clip_on=False)
 
 
-def _marker(shape: str, size: float, edge: str, edge_width: float, name: str):
-    from matplotlib.lines import Line2D
-
+def _marker(shape: str, size: float, edge: str, edge_width: float, name: str) -> Line2D:
     return Line2D(
         [],
         [],
@@ -103,7 +103,7 @@ def _marker(shape: str, size: float, edge: str, edge_width: float, name: str):
     )
 
 
-def cycles(figures: dict, width: float):
+def cycles(figures: dict, width: float) -> Figure:
     """Cycles of the layers against their roofline; what the PEs and the DRAM port did in the layers' spans;
     utilisation."""
     rows = figures["layers"]
@@ -139,7 +139,7 @@ def _labelled(
     panels.label(axes, panels.stack(axes, values, roles), labels)
 
 
-def levels(figures: dict, clock_hz: int, width: float):
+def levels(figures: dict, clock_hz: int, width: float) -> Figure:
     """Bytes to and from DRAM and GLB, and energy by level."""
     rows = figures["layers"]
     panels = _Panels(

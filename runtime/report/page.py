@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.cost.timing.array import PassTimes
 from eyrie.compiler.files import write_all, writing
 from eyrie.compiler.ir.image import Image
 from eyrie.model.errors import InputError
@@ -84,7 +85,7 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
         ),
         "glb": ("GLB over time", GLB_TEXT, lambda width: glb_map.glb_map(image, passes, width)),
     }
-    plots, files = {}, {}
+    plots, files = dict[str, Plot](), dict[str, bytes]()
     with canvas.style():
         for name, (title, text, draw) in drawings.items():
             svg, png = canvas.saved(draw(canvas.WIDE), title)
@@ -97,7 +98,7 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
     return plots, files
 
 
-def _predicted(image: Image) -> list | None:
+def _predicted(image: Image) -> list[PassTimes] | None:
     """When each pass begins and ends by the cost model; None without a command list."""
     try:
         return predict(image).passes

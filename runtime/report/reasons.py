@@ -51,7 +51,7 @@ class Span:
     def loss(self) -> str:
         """What took most of the PEs' cycles beside the multiplications."""
         states = {state: n for state, n in self.row["units"]["pe"].items() if state != "busy"}
-        return max(states, key=states.get)
+        return max(states, key=lambda state: states[state])
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 """The roofline plot: how many multiplications a cycle each layer reaches, over those that a byte of its
 constants from DRAM pays for."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import hypot
 
@@ -11,10 +12,14 @@ from eyrie.compiler.cost.roofline import step_bytes
 from eyrie.compiler.ir.image import Image
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.runtime.report import canvas
+from eyrie.runtime.report.canvas import Axes, Figure, Line2D
 from eyrie.runtime.report.palette import LIGHT
 from eyrie.runtime.report.text import printable
 
-NAMED = {canvas.WIDE: 24, canvas.NARROW: 12}  # layers with names by the plot's width; more have numbers
+NAMED: dict[float, int] = {
+    canvas.WIDE: 24,
+    canvas.NARROW: 12,
+}  # layers with names by the plot's width; more have numbers
 NAME_WIDTH = 90
 HEIGHT = 400
 _LEFT, _RIGHT, _BOTTOM = 58, 24, 42
@@ -52,7 +57,7 @@ class _Plane:
     width: float
     height: float
 
-    def place(self, x, y) -> np.ndarray:
+    def place(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """[n, 2], in units from the lower left corner."""
         return np.column_stack(
             [
@@ -62,7 +67,7 @@ class _Plane:
         )
 
 
-def roofline(image: Image, figures: dict, width: float):
+def roofline(image: Image, figures: dict, width: float) -> Figure:
     """A plot of `figures["layers"]`."""
     rows, peak = figures["layers"], figures["multipliers"]
     bus_bytes = GLB_WORD_BYTES * image.machine.bus_words
@@ -78,10 +83,9 @@ def roofline(image: Image, figures: dict, width: float):
         legend.height,
         plane.width,
         plane.height,
-        xscale="log",
-        yscale="log",
         xlim=(plane.left, plane.right),
         ylim=(plane.bottom, plane.top),
+        scale="log",
     )
     axes.set_xlabel("multiplications per byte of constants")
     axes.set_ylabel("multiplications per cycle")
@@ -94,7 +98,8 @@ def roofline(image: Image, figures: dict, width: float):
     margin = 1.08
     shown = np.clip(reached, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
     for part, role in ((reached[:, 0] < ridge, "orange"), (reached[:, 0] >= ridge, "blue")):
-        axes.scatter(*shown[part].T, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1, zorder=3)
+        places_x, places_y = shown[part].T
+        axes.scatter(places_x, places_y, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1, zorder=3)
     xs = np.geomspace(plane.left, plane.right, 160)
     roof = [(x - 2, y - 2, 4, 4) for x, y in plane.place(xs, np.minimum(xs * bus_bytes, peak))]
     names = [
@@ -111,8 +116,6 @@ def _plane(reached: np.ndarray, ridge: float, peak: int, size: tuple[float, floa
 
 
 def _legend(rows: list[dict], peak: int, bus_bytes: int, width: float) -> canvas.Legend:
-    from matplotlib.lines import Line2D
-
     roof = f"{peak:,} multipliers, {bus_bytes} bytes a cycle from DRAM"
     lines = [Line2D([], [], color=LIGHT["ink"], label=roof)]
     for role, bound in (("orange", "the DRAM port"), ("blue", "the multipliers")):
@@ -123,7 +126,7 @@ def _legend(rows: list[dict], peak: int, bus_bytes: int, width: float) -> canvas
     return canvas.Legend(width, _LEFT if width == canvas.WIDE else 8, [], lines)
 
 
-def _label(axes, names: list[str], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
+def _label(axes: Axes, names: list[str], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
     boxes = place_labels(places, [(canvas.text_width(name, canvas.SMALL) + 2, 12) for name in names], size, taken)
     for name, (x, y), (left, low, wide, high) in zip(names, places, boxes):
         near = min(max(x, left), left + wide), min(max(y, low), low + high)
@@ -146,7 +149,9 @@ def _label(axes, names: list[str], places: np.ndarray, size: tuple, taken: list[
         )
 
 
-def place_labels(points, sizes: list[tuple], size: tuple, taken: list[tuple] = ()) -> list[tuple]:
+def place_labels(
+    points: Iterable[tuple[float, float]], sizes: list[tuple], size: tuple, taken: Sequence[tuple] = ()
+) -> list[tuple]:
     """A box (left, bottom, width, height) for each label, near its point and inside (0, 0) to `size`.
 
     Boxes meet neither each other nor a point nor what is `taken`. Where there is no such place, they meet

@@ -29,6 +29,7 @@ LAYERS_TEXT = (
 UNITS_TEXT = "Cycles of the layer's span, from the end of the layer before to its own; PEs on average."
 
 Cell = tuple[str, str]  # text, key in summary.json or ""
+Row = list[str | Cell]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Table:
     title: str
     text: str
     heads: list[str]
-    rows: list[list[str | Cell]]
+    rows: list[Row]
     total: bool = False
 
 
@@ -50,18 +51,19 @@ def shown(key: str, value: float) -> str:
 
 
 def _cells(figures: dict, prefix: str, keys: Iterable[str]) -> list[Cell]:
-    found = []
-    for key in keys:
-        value = figures
-        for part in key.split("."):
-            value = value[part]
-        found.append((shown(key, value), prefix + key))
-    return found
+    return [(shown(key, _figure(figures, key)), prefix + key) for key in keys]
+
+
+def _figure(figures: dict, key: str) -> float:
+    *outer, last = key.split(".")
+    for part in outer:
+        figures = figures[part]
+    return figures[last]
 
 
 def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
     """keys: of the figures of a layer; total: of the network."""
-    rows = [
+    rows: list[Row] = [
         [f"{number}  {printable(row['name'])}", *_cells(row, f"layers.{number - 1}.", keys)]
         for number, row in enumerate(figures["layers"], 1)
     ]
@@ -75,7 +77,7 @@ def cell_tables(figures: dict) -> list[Table]:
     heads = [
         f"{UNIT_NAMES[unit]} {state.replace('_', ' ')}" for unit, states in figures["units"].items() for state in states
     ]
-    counters = [[name, *_cells(figures, "", [f"counters.{name}"])] for name in figures["counters"]]
+    counters: list[Row] = [[name, *_cells(figures, "", [f"counters.{name}"])] for name in figures["counters"]]
     return [
         _by_layer(
             figures,
@@ -104,9 +106,9 @@ def energy_table(figures: dict, machine: MachineConfig) -> Table:
         "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
         "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW"),
     }
-    split = energy_by_level(*counts.values(), machine.clock_hz)
+    split = energy_by_level(counts["multipliers"], counts["GLB"], counts["DRAM"], counts["leakage"], machine.clock_hz)
     whole = sum(split.values())
-    rows = [
+    rows: list[Row] = [
         [
             level,
             *(

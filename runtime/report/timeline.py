@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each unit did over time: its shares of the cycles from the end of a pass to the end of the next."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from eyrie.compiler.cost.timing.array import PassTimes
+from eyrie.compiler.ir.image import Image
 from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 from eyrie.runtime.report import canvas
+from eyrie.runtime.report.canvas import Axes, Figure
 from eyrie.runtime.report.palette import HUES, LIGHT
 from eyrie.runtime.report.text import printable
 
@@ -47,7 +50,8 @@ def shares(machine: MachineConfig, passes: list[dict]) -> tuple[list[int], dict[
     A state has at most what those before it leave: a unit may wait for one thing while it works on another.
     """
     names = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
-    ends, found = [0], {unit: [] for unit in _lanes(machine)}
+    ends = [0]
+    found: dict[str, list[Shares]] = {unit: [] for unit in _lanes(machine)}
     for before, after in pairwise([dict.fromkeys(names, 0), *passes]):
         cycles = after["CYCLES"] - before["CYCLES"]
         if cycles <= 0:
@@ -55,7 +59,7 @@ def shares(machine: MachineConfig, passes: list[dict]) -> tuple[list[int], dict[
         ends.append(after["CYCLES"])
         gone = {name: after[name] - before[name] for name in names}
         for unit, states in _lanes(machine).items():
-            left, parts = 1.0, []
+            left, parts = 1.0, Shares()
             for state in states(gone):
                 parts.append(min(max(state / cycles, 0), left))
                 left -= parts[-1]
@@ -67,7 +71,7 @@ class _Lanes:
     """Axes over the same cycles, one below the other; their names stand left of them, or in a narrow plot
     above."""
 
-    def __init__(self, width: float, high: float, names: list[str], heights: list[float]) -> None:
+    def __init__(self, width: float, high: float, names: list[str], heights: Sequence[float]) -> None:
         self.narrow, self.high, self.names, self.heights = width == canvas.NARROW, high, names, heights
         self.left = 12 + (0 if self.narrow else max(canvas.text_width(name, canvas.SMALL) for name in names))
         self.gap = _GAP + (8 if self.narrow else 0)
@@ -80,7 +84,7 @@ class _Lanes:
     def _top(self, number: int) -> float:
         return self.top + sum(self.heights[:number]) + number * self.gap
 
-    def lane(self, number: int):
+    def lane(self, number: int) -> Axes:
         axes = canvas.axes(
             self.plot, self.left, self._top(number), self.width, self.heights[number], xlim=(0, self.high), ylim=(0, 1)
         )
@@ -99,7 +103,7 @@ class _Lanes:
         return axes
 
 
-def timeline(image, passes: list[dict], predicted: list | None, width: float):
+def timeline(image: Image, passes: list[dict], predicted: list[PassTimes] | None, width: float) -> Figure:
     """predicted: times of the passes by the cost model (compiler.cost.timing), None where it has none."""
     ends, units = shares(image.machine, passes)
     layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
@@ -120,7 +124,7 @@ def timeline(image, passes: list[dict], predicted: list | None, width: float):
     return lanes.plot
 
 
-def _stack(axes, ends: list[int], parts: list[Shares]) -> None:
+def _stack(axes: Axes, ends: list[int], parts: list[Shares]) -> None:
     """The shares of each interval, one upon the other."""
     low = [0.0] * len(parts)
     for number, role in enumerate(_STATES.values()):
@@ -130,7 +134,7 @@ def _stack(axes, ends: list[int], parts: list[Shares]) -> None:
         low = [y + h for y, h in zip(low, heights)]
 
 
-def _bars(axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
+def _bars(axes: Axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
     """A bar for each pass, in its layer's colour."""
     for number, role in enumerate(HUES):
         canvas.boxes(
@@ -144,7 +148,7 @@ def _bars(axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
         )
 
 
-def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, scale: float) -> None:
+def _names(axes: Axes, spans: list[tuple], layer_of: dict[int, int], image: Image, scale: float) -> None:
     """Layers' names in the passes that have room; scale: units of a cycle."""
     for n, (start, end) in enumerate(spans):
         name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""

@@ -31,7 +31,11 @@ SEED_LIMIT = 2**31 - 1  # Verilator's largest
 
 
 def simulate(
-    bench: Bench, seed: int, waves: bool = False, target: Path | None = None, **options: object
+    bench: Bench,
+    seed: int,
+    waves: bool = False,
+    target: Path | None = None,
+    on_line: Callable[[str, progress.Task], None] | None = None,
 ) -> dict[str, object]:
     """Builds the bench's model if need be, runs its test, and returns the summary it stored.
 
@@ -40,7 +44,7 @@ def simulate(
     """
     target = target or BUILD / bench.name
     with replacing(target) as folder:
-        result = simulate_in(folder, bench, seed, waves, **options)
+        result = simulate_in(folder, bench, seed, waves, on_line)
         if not waves and (target / WAVEFORM).exists():
             os.link(target / WAVEFORM, folder / WAVEFORM)
         return result
@@ -61,7 +65,7 @@ def simulate_in(
     nothing; "reason" then says why. Raises BuildError and SourceError.
     """
     sizes = {} if bench.machine is None else sizes_of(bench.top, bench.machine)
-    model = build_model(bench.top, sizes | bench.parameters, bench.sources, waves, assertions=bench.assertions)
+    model = build_model(bench.top, {**sizes, **bench.parameters}, bench.sources, waves, assertions=bench.assertions)
     # To Verilator, seed 0 is the request to choose one.
     command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
     if waves:
@@ -122,10 +126,9 @@ def _run(command: list[str], environment: dict[str, str], folder: Path, on_line:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
         ) as model,
     ):
+        assert model.stdout is not None
         for line in model.stdout:
             log.write(line)
             log.flush()

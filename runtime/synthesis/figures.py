@@ -116,14 +116,14 @@ def all_of(design: Design, netlists: dict[str, Netlist], library: Library, names
 def summary(design: Design, netlists: dict[str, Netlist], library: Library, names: list[str]) -> dict:
     """The entries of a summary. Those of the whole machine are None unless it is among the blocks."""
     blocks = block_entries(design, netlists, library, names)
-    whole = dict.fromkeys(("cells", "flip_flop_bits", "memory_bits", "gate_equivalents"))
-    parts: dict[str, object] = {"multiplier_gate_equivalents": None, "requantizer_gate_equivalents": None}
+    whole: dict[str, int | None] = dict.fromkeys(("cells", "flip_flop_bits", "memory_bits", "gate_equivalents"))
+    modules = {"multiplier_gate_equivalents": MULTIPLIERS, "requantizer_gate_equivalents": REQUANTIZERS}
+    parts: dict[str, int | None] = dict.fromkeys(modules)
     paths: list[dict] = []
     if TOP in names:
-        whole = sizes(netlists, TOP, library, design.memories).entries
-        parts = {"multiplier_gate_equivalents": MULTIPLIERS, "requantizer_gate_equivalents": REQUANTIZERS}
-        parts = {
-            key: round(all_of(design, netlists, library, modules).gate_equivalents) for key, modules in parts.items()
+        whole |= sizes(netlists, TOP, library, design.memories).entries
+        parts |= {
+            key: round(all_of(design, netlists, library, names).gate_equivalents) for key, names in modules.items()
         }
         paths = [path_entries(path) for path in between(netlists, TOP)[:LISTED_PATHS]]
     return {
