@@ -63,7 +63,9 @@ def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> 
     trace = run_pass(machine, descriptor, glb)
     return PassBeats(
         case,
-        *read.values(),
+        read[Stream.IFMAP],
+        read[Stream.FILTER],
+        read[Stream.DEPTHWISE],
         drain,
         trace.sums.reshape(starts.shape),
         order.second,

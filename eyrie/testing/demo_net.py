@@ -9,6 +9,7 @@ from PIL import Image as Picture
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
+from eyrie.compiler.pipeline import made
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.runtime.shipped import MODEL, PHOTO
 
@@ -16,7 +17,7 @@ from eyrie.runtime.shipped import MODEL, PHOTO
 @cache
 def demo_network(machine: MachineConfig = DEFAULT) -> tuple[Graph, Image]:
     stages = compile_network(MODEL, machine)
-    return stages.graph, stages.image
+    return made(stages.graph), made(stages.image)
 
 
 def demo_input() -> np.ndarray:

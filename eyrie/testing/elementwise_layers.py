@@ -24,7 +24,7 @@ MOST_ADDED = 6000  # words A of a pass that are drawn
 def draw(rng: np.random.Generator, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
     """An operation on the words of a map, or a pool of one; smaller with a smaller `scale`."""
     name = str(rng.choice([*operations.ALL, *POOLS, *POOLS]))
-    rows, cols, channels = (int(rng.integers(1, max(2, most * scale))) for most in (24, 24, 60))
+    rows, cols, channels = (int(rng.integers(1, max(2, int(most * scale)))) for most in (24, 24, 60))
     if name in POOLS:
         return _pool(rng, name, (rows, cols, channels), machine)
     values = int8(rng, rows, cols, 8 * word_groups(channels))
@@ -43,7 +43,7 @@ def operated(
     source = _placed(memory, FeatureMap(rows, cols, groups, 0, rows), values)
     # Windows of any number of words end anywhere in the map: what they become is a row.
     count = len(drawn.words)
-    shape = (rows, cols, groups) if count == len(a) else (1, count, 1)
+    shape: tuple[int, int, int] = (rows, cols, groups) if count == len(a) else (1, count, 1)
     target = _placed(memory, FeatureMap(*shape, 0, shape[0]))
     streams = {Stream.RESIDUAL: drawn.residual, Stream.TABLE: drawn.table}
     placed = {
@@ -59,7 +59,7 @@ def operated(
     ifmap = words_in(source, Window(), in_turn(Window(), rows, cols))
     case = _case(
         memory,
-        WordOperation(kind, **fields),
+        WordOperation(kind, fields["first"], fields["second"], fields["result"]),
         ifmap,
         target,
         placed.get(Stream.RESIDUAL),
@@ -78,8 +78,10 @@ def _pool(
     """Any window, stride and padding, so that each window has a pixel of the map."""
     rows, cols, channels = shape
     taps = (int(rng.integers(1, rows + 1)), int(rng.integers(1, cols + 1)))
-    stride = tuple(int(v) for v in rng.integers(1, 4, 2))
-    pads = tuple(int(rng.integers(0, (taps[side // 2] + 1) // 2)) for side in range(4))
+    down, across = (int(v) for v in rng.integers(1, 4, 2))
+    stride = down, across
+    top, bottom, left, right = (int(rng.integers(0, (taps[side // 2] + 1) // 2)) for side in range(4))
+    pads = top, bottom, left, right
     window = Window(taps, stride, pads)
     size = output_size((rows, cols), window)
     groups = word_groups(channels)

@@ -50,7 +50,7 @@ def filter_values(rng: np.random.Generator, *shape: int, unsigned: float = 0.4) 
     """int8, or, with this probability, int16 as uint8 filters are less their zero point, some of them zero."""
     if rng.random() >= unsigned:
         return int8(rng, *shape)
-    zero_point = int(rng.choice([0, 255, rng.integers(256)], p=[0.2, 0.2, 0.6]))
+    zero_point = int(rng.choice([0, 255, int(rng.integers(256))], p=[0.2, 0.2, 0.6]))
     stored = rng.integers(0, 256, shape)
     stored[rng.random(shape) < 0.2] = zero_point
     return (stored - zero_point).astype(np.int16)
@@ -100,7 +100,7 @@ def table(rng: np.random.Generator, channels: int, terms: int, spread: int = 0) 
         rng.integers(-(1 << 12), 1 << 12, channels).astype(np.int32),
         rng.integers(1 << 30, 1 << 31, channels).astype(np.int32),
         shift,
-        Output(int(rng.choice([OFFSET, rng.integers(-128, 128)])), int(low), int(high)),
+        Output(int(rng.choice([OFFSET, int(rng.integers(-128, 128))])), int(low), int(high)),
     )
 
 
@@ -124,7 +124,7 @@ def kernel(
     machine: MachineConfig = DEFAULT,
 ) -> Layer:
     """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
-    ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
+    ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, int(rng.integers(-127, 128))]))
     weights = filter_values(rng, filters, channels, *window.kernel)
     output = table(rng, filters, channels * window.taps)
     case = kernel_case(Ifmap(ifmap, zero_point), window, weights, output, blocks, machine)
@@ -140,13 +140,14 @@ def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> A
     """A residual addition of a random map."""
     scales = 2.0 ** rng.uniform(-3, 1, 3)
     scales[2] = max(scales[2], scales[:2].max() / 4)
-    tensors = (quantization.Quantization(float(scale), int(rng.integers(-128, 128))) for scale in scales)
+    first, second, output = (quantization.Quantization(float(scale), int(rng.integers(-128, 128))) for scale in scales)
     activation = str(rng.choice(["NONE", "RELU", "RELU6"]))
-    return Addition(int8(rng, rows, cols, channels), add_parameters(*tensors, activation))
+    return Addition(int8(rng, rows, cols, channels), add_parameters(first, second, output, activation))
 
 
 def finished(sums: np.ndarray, finish: Finish) -> np.ndarray:
     """Sums int32 [M, E, F] as the operators finish them: int8 [rows, cols, M]."""
+    assert finish.output is not None
     values, other = requantize(sums.transpose(1, 2, 0), finish.output), finish.addition
     if finish.maxima:
         values = max_pool2d(values, 2, 2)
@@ -165,7 +166,7 @@ def separable(
     """kind: "fused", "depthwise" or "pointwise"; shape: C, M, H, W; window: of the depthwise work, with the same stride
     both ways; has: "ipsum", "maxima", "addition", a depthwise one at most the last."""
     channels, filters, rows, cols = shape
-    ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
+    ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, int(rng.integers(-127, 128))]))
     depthwise = filter_values(rng, channels, *window.kernel) if kind != "pointwise" else None
     pointwise = filter_values(rng, filters, channels) if kind != "depthwise" else None
     middle = table(rng, channels, window.taps)

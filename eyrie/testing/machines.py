@@ -37,7 +37,8 @@ class _Deck:
     """Hands out the named values of a parameter and some others, in any order, then again."""
 
     def __init__(self, rng: np.random.Generator, name: str) -> None:
-        self.rng, self.name, self.left = rng, name, []
+        self.rng, self.name = rng, name
+        self.left: list[int] = []
 
     def draw(self) -> int:
         if not self.left:

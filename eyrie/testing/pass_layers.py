@@ -176,7 +176,8 @@ def _convolution(
     has = _finish(rng, finish, "ipsum", "addition") if mapping else {"ipsum": bool(rng.random() < 0.7)}
     with_ofmap = mapping is not None
     mapping = mapping or draw_mapping(rng, machine, kernel, stride)
-    pads = tuple(int(pad) for pad in rng.integers(0, kernel, 4))
+    top, bottom, left, right = (int(pad) for pad in rng.integers(0, kernel, 4))
+    pads = top, bottom, left, right
     packed = kind == "packed" or (bool(finish) and rng.random() < SHARE)
     channels = 1 if packed else 3 * mapping["q"] * mapping["r"]
     passes = 9 * 2 * mapping["e"] * 2 * mapping["p"] * mapping["t"] * channels
@@ -223,22 +224,28 @@ def _kernel(
     rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
 ) -> tuple[Layer, str]:
     """Any kernel, any stride and dilation, pads up to the kernel's span."""
-    size, stride, dilation = (tuple(int(v) for v in rng.integers(1, most + 1, 2)) for most in (7, 4, 3))
+    size, stride, dilation = (_pair(rng, most) for most in (7, 4, 3))
     window = Window(size, stride, dilation=dilation)
-    window = replace(window, pads=tuple(int(rng.integers(0, window.span[side // 2])) for side in range(4)))
-    shape = tuple(
+    top, bottom, left, right = (int(rng.integers(0, window.span[side // 2])) for side in range(4))
+    window = replace(window, pads=(top, bottom, left, right))
+    rows, cols = (
         max(1, span - sum(pads)) + _up_to(rng, 20 * scale)
         for span, pads in zip(window.span, (window.pads[:2], window.pads[2:]))
     )
-    height, width = output_size(shape, window)
+    height, width = output_size((rows, cols), window)
     most = min(most_pixels(machine), machine.psum_words // most_dealt(machine, 8, 1))
     blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
     blocks = _turned(rng, _odd(rng, blocks, width))
     channels = _up_to(rng, 24 * scale)
     products = height * width * channels * window.taps
     filters = _filters(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))
-    about = f"kernel {size} {window} C={channels} M={filters} H={shape[0]} W={shape[1]} F={blocks.pixels}"
-    return kernel(rng, channels, filters, shape, window, blocks, machine), about
+    about = f"kernel {size} {window} C={channels} M={filters} H={rows} W={cols} F={blocks.pixels}"
+    return kernel(rng, channels, filters, (rows, cols), window, blocks, machine), about
+
+
+def _pair(rng: np.random.Generator, most: int) -> tuple[int, int]:
+    first, second = rng.integers(1, most + 1, 2)
+    return int(first), int(second)
 
 
 def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int) -> dict[str, int]:

@@ -144,11 +144,11 @@ def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) ->
         words = _each(a, b, lambda x, y: choose(x, y) - first["zero_point"], result)
         return Operated(_ports(first, _operand(rng), result), words, words_of(b))
     first["window"] = window
-    words = [
+    rows = [
         [finish(choose(int(v) for v in column) - first["zero_point"], result) for column in part.T]
         for part in _windows(a, window)
     ]
-    return Operated(_ports(first, _operand(rng), result), np.array(words, np.int8))
+    return Operated(_ports(first, _operand(rng), result), np.array(rows, np.int8))
 
 
 def _table(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:

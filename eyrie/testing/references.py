@@ -4,6 +4,7 @@
 Both take model bytes and inputs, return all outputs, and raise Refused for a model that they do not run.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -21,7 +22,7 @@ class Refused(Exception):
     """What the reference says of a model that it does not run, in one line."""
 
 
-def run_litert(model, *inputs):
+def run_litert(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
     """LiteRT's reference kernels (never XNNPACK, which rounds otherwise)."""
     try:
         interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
@@ -34,7 +35,7 @@ def run_litert(model, *inputs):
         raise Refused(str(error).splitlines()[0]) from error
 
 
-def run_micro(model, *inputs):
+def run_micro(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
     """TensorFlow Lite Micro's reference kernels."""
     from tflite_micro.python.tflite_micro import runtime
 
@@ -52,7 +53,7 @@ def run_micro(model, *inputs):
 RUN = {Reference.LITERT: run_litert, Reference.MICRO: run_micro}
 
 
-def run_apart(reference, model, runs):
+def run_apart(reference: Reference, model: bytes, runs: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
     """The outputs of each of `runs`, tuples of inputs, in a process of its own: a reference may end its process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
@@ -61,5 +62,5 @@ def run_apart(reference, model, runs):
             raise Refused("it ended its process") from error
 
 
-def _run_all(reference, model, runs):
+def _run_all(reference: Reference, model: bytes, runs: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
     return [RUN[reference](model, *inputs) for inputs in runs]

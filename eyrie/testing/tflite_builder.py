@@ -5,11 +5,13 @@ The TFLite converter is not needed: the schema's object API builds any operator 
 quantisation, also combinations that no converter would emit.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import ArrayLike
 
 TENSOR_TYPES = {
     name: getattr(schema.TensorType, name.upper()) for name in ("int8", "uint8", "int32", "int64", "float32")
@@ -47,7 +49,15 @@ class Builder:
     codes: list = field(default_factory=list)
     buffers: list = field(default_factory=lambda: [schema.BufferT()])  # 0 is the empty one
 
-    def tensor(self, shape, dtype="int8", scale=None, zero_point=0, axis=0, data=None):
+    def tensor(
+        self,
+        shape: Sequence[int],
+        dtype: str = "int8",
+        scale: ArrayLike | None = None,
+        zero_point: ArrayLike = 0,
+        axis: int = 0,
+        data: ArrayLike | None = None,
+    ) -> int:
         """Add a tensor (constant if `data` is given) and return its index.
 
         `scale` is one number or one per slice of `axis`; None leaves the tensor unquantised.
@@ -67,7 +77,7 @@ class Builder:
         self.tensors.append(tensor)
         return len(self.tensors) - 1
 
-    def operator(self, name, inputs, outputs, **options):
+    def operator(self, name: str, inputs: Iterable[int], outputs: Iterable[int], **options: object) -> None:
         """Add the operator `name` of the schema; `options` are its fields there."""
         code = getattr(schema.BuiltinOperator, name)
         self.codes.append(
@@ -80,7 +90,7 @@ class Builder:
             operator.builtinOptions = getattr(schema, kind + "T")(**options)
         self.operators.append(operator)
 
-    def custom(self, name, inputs, outputs, options=b""):
+    def custom(self, name: str, inputs: Iterable[int], outputs: Iterable[int], options: bytes = b"") -> None:
         """Add the custom operator `name`."""
         number = schema.BuiltinOperator.CUSTOM
         self.codes.append(schema.OperatorCodeT(builtinCode=number, deprecatedBuiltinCode=number, customCode=name))
@@ -90,7 +100,7 @@ class Builder:
             )
         )
 
-    def pack(self, inputs, outputs):
+    def pack(self, inputs: Iterable[int], outputs: Iterable[int]) -> bytes:
         """Return the model's bytes, with these tensor indices as inputs and outputs."""
         graph = schema.SubGraphT(
             name="main",
