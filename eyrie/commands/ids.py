@@ -20,7 +20,7 @@ from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.errors import InputError
 
-CONVOLUTION = dict(e=None, p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)
+CONVOLUTION = dict(p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)  # sizes of a mapping beside e, where they are not given
 
 
 def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
@@ -29,7 +29,7 @@ def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
     stride = options.stride or 1
     if stride > 2:
         raise InputError(f"--stride {stride}: must be 1 or 2")
-    given = [name for name in CONVOLUTION if getattr(options, name) is not None]
+    given = [name for name in ("e", *CONVOLUTION) if getattr(options, name) is not None]
     if options.block_rows or options.block_cols or options.images:
         if given:
             raise InputError(f"--{given[0]} belongs to a convolution, not to blocks; leave one out")
@@ -50,7 +50,7 @@ def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: in
         raise InputError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
     if options.pointwise:
         raise InputError("--pointwise goes with --block-rows and --block-cols")
-    m = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}
+    m: dict[str, int] = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}
     for what, demand, bound in (
         ("--kernel", m["kernel"], SET_ROWS),
         ("--q, channels of a PE", m["q"], WORD_CHANNELS),
@@ -63,7 +63,7 @@ def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: in
     ):
         if demand > bound:
             raise InputError(f"{what}: needs {demand}, has {bound}; reduce it")
-    return convolution_ids(machine, m["e"], m["r"], m["t"], m["kernel"], stride)
+    return convolution_ids(machine, options.e, m["r"], m["t"], m["kernel"], stride)
 
 
 def table(machine: MachineConfig, ids: ScanIds, network: str) -> str:

@@ -58,17 +58,18 @@ def convolution(
             f"filters of {filters.c} channels in {setting.groups} groups do not "
             f"go with an input of {channels} channels",
         )
-    settings = {
-        "stride": setting.stride,
-        "dilation": setting.dilation,
-        "pads": setting.pads,
-        "activation": setting.activation,
-        "scales": _scales(filters),
-        "bias": bias,
-    }
+    kind: type[Conv2D | DepthwiseConv2D] = Conv2D
     if setting.groups == channels > 1:
-        return DepthwiseConv2D(filters=np.ascontiguousarray(values[..., 0].transpose(1, 2, 0)), **settings)
-    return Conv2D(filters=values, **settings)
+        kind, values = DepthwiseConv2D, np.ascontiguousarray(values[..., 0].transpose(1, 2, 0))
+    return kind(
+        filters=values,
+        scales=_scales(filters),
+        bias=bias,
+        activation=setting.activation,
+        stride=setting.stride,
+        dilation=setting.dilation,
+        pads=setting.pads,
+    )
 
 
 def fully_connected(filters: FilterSetting, values: np.ndarray, bias: np.ndarray) -> Operator:

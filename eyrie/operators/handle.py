@@ -108,14 +108,14 @@ class Handle:
         contents = packed(values, setting) if isinstance(setting, TensorSetting) else values
         contents = contents.reshape(-1).view(np.uint8)
         self._memory.check(offset, contents.size, "copy_to")
-        self._board.memory[offset:][: contents.size] = contents
+        self._open().memory[offset:][: contents.size] = contents
 
     def copy_from(self, offset: int, descriptor: TensorDescriptor | FilterDescriptor) -> np.ndarray:
         """int8 of the descriptor's shape."""
         setting = setting_of("descriptor", descriptor, TensorDescriptor, FilterDescriptor)
         self.synchronize()
         self._memory.check(offset, setting.bytes, "copy_from")
-        contents = self._board.memory[offset:][: setting.bytes].copy()
+        contents = self._open().memory[offset:][: setting.bytes].copy()
         return (
             unpacked(contents, setting)
             if isinstance(setting, TensorSetting)
@@ -210,9 +210,9 @@ class Handle:
             self._memory.check(bias, 4 * setting.m, "bias")
 
         def operator() -> Operator:
-            values = self._board.memory[place:][: setting.bytes].view(np.int8).reshape(setting.shape)
+            values = self._open().memory[place:][: setting.bytes].view(np.int8).reshape(setting.shape)
             sums = (
-                self._board.memory[bias:][: 4 * setting.m].view(np.int32)
+                self._open().memory[bias:][: 4 * setting.m].view(np.int32)
                 if bias is not None
                 else np.zeros(setting.m, np.int32)
             )
@@ -258,6 +258,7 @@ class Handle:
             if begin < place + setting.bytes and place < begin + given.bytes:
                 raise OperatorError(Status.BAD_POINTER, f"the output overlaps input {number}: allocate one of its own")
 
-    def _open(self) -> None:
+    def _open(self) -> Board:
         if self._board is None:
             raise OperatorError(Status.CLOSED, "the handle is destroyed: create another one")
+        return self._board

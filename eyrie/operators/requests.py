@@ -70,6 +70,16 @@ def _integers(text: str) -> tuple[int, ...]:
     return tuple(int(word) for word in text.split(","))
 
 
+def _pair(text: str) -> tuple[int, int]:
+    first, second = _integers(text)
+    return first, second
+
+
+def _four(text: str) -> tuple[int, int, int, int]:
+    first, second, third, fourth = _integers(text)
+    return first, second, third, fourth
+
+
 def _real(digits: str) -> float:
     return float(np.array(int(digits, 16), np.uint32).view(np.float32))
 
@@ -89,14 +99,14 @@ def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, n
         digest.update(hashlib.sha256(part).digest())
     if digest.hexdigest() != fields["constants"] or len(parts[2]) != 4 * shape[0] * has_bias:
         raise InputError("the constants are not those of the key")
-    setting = FilterSetting(*shape, tuple(map(float, np.frombuffer(parts[0], "<f4"))))
+    setting = FilterSetting(*_four(fields["filters"]), tuple(map(float, np.frombuffer(parts[0], "<f4"))))
     bias = np.frombuffer(parts[2], "<i4") if has_bias else np.zeros(shape[0], np.int32)
     return setting, np.frombuffer(parts[1], np.int8).reshape(shape), bias
 
 
 def _convolution(fields: dict[str, str], channels: int, constants: bytes) -> Operator:
-    stride, dilation, pads, groups = (_integers(fields[name]) for name in ("stride", "dilation", "pads", "groups"))
-    setting = ConvolutionSetting(stride, dilation, pads, *groups, fields["fused"])
+    stride, dilation, pads = _pair(fields["stride"]), _pair(fields["dilation"]), _four(fields["pads"])
+    setting = ConvolutionSetting(stride, dilation, pads, int(fields["groups"]), fields["fused"])
     return graphs.convolution(setting, channels, *_filters(fields, constants))
 
 
@@ -106,7 +116,7 @@ def _fully_connected(fields: dict[str, str], _channels: int, constants: bytes) -
 
 def _pooling(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
     return graphs.pooling(
-        PoolingSetting(fields["kind"], *(_integers(fields[name]) for name in ("kernel", "stride", "pads")))
+        PoolingSetting(fields["kind"], _pair(fields["kernel"]), _pair(fields["stride"]), _four(fields["pads"]))
     )
 
 

@@ -5,9 +5,18 @@
 every layer uses its whole range, so that no error is clipped away.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:  # which takes a while to import
+    from eyrie.training.tflite_writer import Quant, Tensor
+
+    Windowed = Callable[[str, Tensor, np.ndarray, np.ndarray, np.ndarray, Quant, int, str, int], Tensor]
 
 CLASSES = 1000
 RMS = 50.0  # of what a layer's sums become, in counts
@@ -58,22 +67,24 @@ class Layers:
         self.net = TfliteBuilder(description)
         self.input = self.net.input("image", (1, size, size, channels), Quant(1 / 50, 0))
 
-    def conv(self, x, filters: int, kernel: int = 1, stride: int = 1, relu: int = 6, padding: str = "SAME"):
+    def conv(
+        self, x: Tensor, filters: int, kernel: int = 1, stride: int = 1, relu: int = 6, padding: str = "SAME"
+    ) -> Tensor:
         return self._layer(self.net.conv, x, (filters, kernel, kernel, x.shape[3]), 0, stride, relu, padding)
 
-    def depthwise(self, x, stride: int):
+    def depthwise(self, x: Tensor, stride: int) -> Tensor:
         return self._layer(self.net.depthwise, x, (1, 3, 3, x.shape[3]), 3, stride, 6)
 
-    def add(self, a, b, relu: int = 0):
+    def add(self, a: Tensor, b: Tensor, relu: int = 0) -> Tensor:
         self._count += 1
         zero_point = -128 if relu else int(self._random.integers(-9, 10))
         return self.net.add(f"add{self._count}", a, b, self._quant(1.2 * a.quant.scale, zero_point), relu=relu)
 
-    def max_pool(self, x, size: int, stride: int):
+    def max_pool(self, x: Tensor, size: int, stride: int) -> Tensor:
         self._count += 1
         return self.net.max_pool(f"pool{self._count}", x, size, stride)
 
-    def fully_connected(self, x, outputs: int = CLASSES, relu: int = 0):
+    def fully_connected(self, x: Tensor, outputs: int = CLASSES, relu: int = 0) -> Tensor:
         """The last one has no activation; of a map as one row of values."""
         inputs = int(np.prod(x.shape))
         if len(x.shape) > 2:
@@ -86,13 +97,24 @@ class Layers:
         made = self._quant(6 / 255, -128)
         return self.net.fully_connected(f"full{self._count}", x, weight, scale[:1], bias, made, relu=relu)
 
-    def _layer(self, method, x, shape: tuple[int, ...], axis: int, stride: int, relu: int, padding: str = "SAME"):
+    def _layer(
+        self,
+        method: Windowed,
+        x: Tensor,
+        shape: tuple[int, ...],
+        axis: int,
+        stride: int,
+        relu: int,
+        padding: str = "SAME",
+    ) -> Tensor:
         weight, scale, bias = self._constants(shape, int(np.prod(shape)) // shape[axis], shape[axis], x.quant.scale)
         self._count += 1
         out = self._quant(6 / 255, -128) if relu else self._quant(1 / RMS, int(self._random.integers(-9, 10)))
         return method(f"{method.__name__}{self._count}", x, weight, scale, bias, out, stride, padding, relu)
 
-    def _constants(self, shape: tuple[int, ...], taps: int, channels: int, scale: float):
+    def _constants(
+        self, shape: tuple[int, ...], taps: int, channels: int, scale: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weights, their scales and biases, of which the sums of `taps` products have a deviation of about 1."""
         weight = self._random.integers(-127, 128, shape).astype(np.int8)
         scales = self._random.uniform(0.5, 1.5, channels) / (scale * RMS * 73 * np.sqrt(taps))
