@@ -49,7 +49,7 @@ class _BatchUnpickler(pickle.Unpickler):
         "dtype": np.dtype,
     }
 
-    def find_class(self, module: str, name: str):
+    def find_class(self, module: str, name: str) -> object:
         if module.split(".")[0] == "numpy" and name in self.allowed:
             return self.allowed[name]
         raise pickle.UnpicklingError(f"unexpected {module}.{name}")
@@ -78,9 +78,17 @@ def _read_batches(place: Path, names: list[str]) -> list[bytes]:
     check_readable(place, _FETCH)
     try:
         with tarfile.open(place, "r:gz") as tar:
-            return [tar.extractfile(f"{FOLDER}/{name}").read() for name in names]
+            return [_member(tar, f"{FOLDER}/{name}") for name in names]
     except (tarfile.TarError, OSError, EOFError, KeyError, AttributeError, zlib.error) as error:
         raise InputError(f"{place}: truncated or damaged: {_FETCH}") from error
+
+
+def _member(tar: tarfile.TarFile, name: str) -> bytes:
+    """Raises KeyError where there is no file of this name."""
+    file = tar.extractfile(name)
+    if file is None:
+        raise KeyError(name)
+    return file.read()
 
 
 def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:

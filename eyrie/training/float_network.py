@@ -49,7 +49,7 @@ class MobileNetV1(nn.Module):
         return self.fc(self.layers(self.conv1(x)).mean((2, 3)))
 
 
-def normalise(images) -> torch.Tensor:
+def normalise(images: np.ndarray | torch.Tensor) -> torch.Tensor:
     """uint8 [N, 32, 32, 3] -> float32 [N, 3, 32, 32], normalised by the training images."""
     x = torch.as_tensor(images).float().div_(255.0)
     return x.sub_(torch.tensor(MEAN)).div_(torch.tensor(STD)).permute(0, 3, 1, 2)
@@ -75,7 +75,7 @@ def save_float(model: MobileNetV1, path: Path) -> None:
 
 
 @torch.no_grad()
-def float_logits(model: MobileNetV1, images, batch: int = 500) -> torch.Tensor:
+def float_logits(model: MobileNetV1, images: np.ndarray | torch.Tensor, batch: int = 500) -> torch.Tensor:
     """Logits float32 [N, classes] of uint8 images [N, 32, 32, 3]."""
     if len(images) < FEW_IMAGES:  # starting threads would take hundreds of times as long
         torch.set_num_threads(1)

@@ -13,10 +13,12 @@ PyTorch pads a 3x3 convolution of stride 2 by (1, 1), TFLite's SAME would by (0,
 become PAD and a VALID convolution.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 
 from eyrie.training import cifar10
@@ -55,14 +57,16 @@ class Layer:
 
 def fold(model: MobileNetV1) -> list[Layer]:
     """Return the network's layers, batch norms and the input's mean and deviation folded in."""
-    modules = [("conv0", *model.conv1[:2])]
+    modules = [("conv0", *_with_norm(model.conv1, 0))]
     for index, block in enumerate(model.layers, 1):
-        modules.append((f"block{index}/depthwise", *block[:2]))
-        modules.append((f"block{index}/pointwise", *block[3:5]))
+        modules.append((f"block{index}/depthwise", *_with_norm(block, 0)))
+        modules.append((f"block{index}/pointwise", *_with_norm(block, 3)))
     layers = []
     for name, conv, norm in modules:
-        gain = norm.weight / torch.sqrt(norm.running_var + norm.eps)
-        weight, bias = conv.weight * gain[:, None, None, None], norm.bias - norm.running_mean * gain
+        average, variance = norm.running_mean, norm.running_var
+        assert average is not None and variance is not None  # a batch norm keeps both unless it is told not to
+        gain = norm.weight / torch.sqrt(variance + norm.eps)
+        weight, bias = conv.weight * gain[:, None, None, None], norm.bias - average * gain
         layers.append(Layer(name, weight, bias, conv.stride[0], conv.groups))
     layers.append(Layer("fc", model.fc.weight[:, :, None, None], model.fc.bias, relu=False))
     mean, std = torch.tensor(cifar10.MEAN), torch.tensor(cifar10.STD)
@@ -73,7 +77,15 @@ def fold(model: MobileNetV1) -> list[Layer]:
     return layers
 
 
-def forward(layers: list[Layer], x: torch.Tensor):
+def _with_norm(layers: nn.Module, place: int) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
+    """A convolution of several layers, and the batch norm behind it."""
+    assert isinstance(layers, nn.Sequential)
+    conv, norm = layers[place], layers[place + 1]
+    assert isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d)
+    return conv, norm
+
+
+def forward(layers: list[Layer], x: torch.Tensor) -> Iterator[torch.Tensor]:
     """Yield each layer's float32 output [N, M, E, F]; x: real inputs [N, 3, 32, 32]."""
     for layer in layers:
         if layer.name == "fc":

@@ -13,12 +13,14 @@ weights symmetric, bias int32 with scale input * weight. Wrong shapes raise Inpu
 layer's name.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as tfl
+from numpy.typing import DTypeLike
 
 from eyrie.model.errors import InputError
 
@@ -99,7 +101,16 @@ class TfliteBuilder:
         return tensor
 
     def conv(
-        self, name, x: Tensor, weight, weight_scale, bias, out: Quant, stride=1, padding=SAME, relu: bool | int = False
+        self,
+        name: str,
+        x: Tensor,
+        weight: np.ndarray,
+        weight_scale: np.ndarray,
+        bias: np.ndarray,
+        out: Quant,
+        stride: int = 1,
+        padding: str = SAME,
+        relu: bool | int = False,
     ) -> Tensor:
         """Convolution. `weight` int8 [M, R, S, C], `weight_scale` [M], `bias` int32 [M]."""
         filters, height, width, channels = self._check(name, weight, 4, bias, 0, weight_scale)
@@ -111,7 +122,16 @@ class TfliteBuilder:
         )
 
     def depthwise(
-        self, name, x: Tensor, weight, weight_scale, bias, out: Quant, stride=1, padding=SAME, relu: bool | int = False
+        self,
+        name: str,
+        x: Tensor,
+        weight: np.ndarray,
+        weight_scale: np.ndarray,
+        bias: np.ndarray,
+        out: Quant,
+        stride: int = 1,
+        padding: str = SAME,
+        relu: bool | int = False,
     ) -> Tensor:
         """Depthwise. `weight` int8 [1, R, S, C], `weight_scale` [C], `bias` int32 [C]."""
         one, height, width, channels = self._check(name, weight, 4, bias, 3, weight_scale)
@@ -125,7 +145,14 @@ class TfliteBuilder:
         )
 
     def fully_connected(
-        self, name, x: Tensor, weight, weight_scale, bias, out: Quant, relu: bool | int = False
+        self,
+        name: str,
+        x: Tensor,
+        weight: np.ndarray,
+        weight_scale: np.ndarray,
+        bias: np.ndarray,
+        out: Quant,
+        relu: bool | int = False,
     ) -> Tensor:
         """`weight` int8 [M, C], `weight_scale` [1] (for the whole tensor), `bias` int32 [M]."""
         outputs, inputs = self._check(name, weight, 2, bias, 0)
@@ -137,7 +164,7 @@ class TfliteBuilder:
         result = self._activation_tensor(name, (x.shape[0], outputs), out)
         return self._operator("FULLY_CONNECTED", options, [x.index, *constants], result)
 
-    def pad(self, name, x: Tensor, top=0, bottom=0, left=0, right=0) -> Tensor:
+    def pad(self, name: str, x: Tensor, top: int = 0, bottom: int = 0, left: int = 0, right: int = 0) -> Tensor:
         """Pad rows and columns with the input's zero point (a real zero)."""
         amounts = np.array([[0, 0], [top, bottom], [left, right], [0, 0]], np.int32)
         batch, rows, columns, channels = x.shape
@@ -146,30 +173,30 @@ class TfliteBuilder:
         inputs = [x.index, self._constant(f"{name}/paddings", amounts)]
         return self._operator("PAD", tfl.PadOptionsT(), inputs, result)
 
-    def average_pool(self, name, x: Tensor, size: int, stride: int, padding=VALID) -> Tensor:
+    def average_pool(self, name: str, x: Tensor, size: int, stride: int, padding: str = VALID) -> Tensor:
         """Average pooling over size x size windows; keeps the input's scale."""
         return self._pool("AVERAGE_POOL_2D", name, x, size, stride, padding)
 
-    def max_pool(self, name, x: Tensor, size: int, stride: int, padding=VALID) -> Tensor:
+    def max_pool(self, name: str, x: Tensor, size: int, stride: int, padding: str = VALID) -> Tensor:
         """Maxima of size x size windows, in the input's scale."""
         return self._pool("MAX_POOL_2D", name, x, size, stride, padding)
 
-    def _pool(self, kind, name, x, size, stride, padding) -> Tensor:
+    def _pool(self, kind: str, name: str, x: Tensor, size: int, stride: int, padding: str) -> Tensor:
         options = tfl.Pool2DOptionsT()
         options.filterHeight = options.filterWidth = size
         return self._windowed(kind, name, x, options, (size, size), x.shape[3], x.quant, stride, padding, False, [])
 
-    def mean(self, name, x: Tensor, out: Quant) -> Tensor:
+    def mean(self, name: str, x: Tensor, out: Quant) -> Tensor:
         """Mean over rows and columns, [N, C]."""
         result = self._activation_tensor(name, (x.shape[0], x.shape[3]), out)
         axes = self._constant(f"{name}/axes", np.array([1, 2], np.int32))
         return self._operator("MEAN", tfl.ReducerOptionsT(), [x.index, axes], result)
 
-    def add(self, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
+    def add(self, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """Element-wise sum of two tensors of one shape."""
         return self.binary("ADD", name, a, b, out, relu)
 
-    def binary(self, kind, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
+    def binary(self, kind: str, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """ADD, SUB, MUL, or MAXIMUM or MINIMUM, which know no activation, of two tensors of one shape."""
         if a.shape != b.shape:
             raise InputError(f"{name}: shapes {a.shape} and {b.shape} differ")
@@ -179,7 +206,7 @@ class TfliteBuilder:
         result = self._activation_tensor(name, a.shape, out)
         return self._operator(kind, options, [a.index, b.index], result)
 
-    def reshape(self, name, x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    def reshape(self, name: str, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         """The same values in another shape."""
         if np.prod(shape) != np.prod(x.shape):
             raise InputError(f"{name}: {x.shape} cannot become {shape}")
@@ -207,7 +234,9 @@ class TfliteBuilder:
     # -- parts -------------------------------------------------------------------------------
 
     @staticmethod
-    def _check(name, weight, rank, bias, channel_axis, scale=None) -> tuple[int, ...]:
+    def _check(
+        name: str, weight: np.ndarray, rank: int, bias: np.ndarray, channel_axis: int, scale: np.ndarray | None = None
+    ) -> tuple[int, ...]:
         """Return the weight's shape if types and per-channel sizes agree."""
         if weight.dtype != np.int8 or bias.dtype != np.int32 or weight.ndim != rank:
             raise InputError(f"{name}: expected int8 weights of rank {rank} and an int32 bias")
@@ -223,7 +252,7 @@ class TfliteBuilder:
         code.version = VERSIONS[name]
         return code
 
-    def _tensor(self, name, shape, dtype, buffer=0) -> tfl.TensorT:
+    def _tensor(self, name: str, shape: Sequence[int], dtype: DTypeLike, buffer: int = 0) -> tfl.TensorT:
         tensor = tfl.TensorT()
         tensor.name, tensor.shape, tensor.hasRank = name, [int(n) for n in shape], True
         tensor.type, tensor.buffer = TYPES[np.dtype(dtype)], buffer
@@ -231,19 +260,21 @@ class TfliteBuilder:
         return tensor
 
     @staticmethod
-    def _quantization(scales, zero_points, dimension=0) -> tfl.QuantizationParametersT:
+    def _quantization(
+        scales: Iterable[float], zero_points: Iterable[int], dimension: int = 0
+    ) -> tfl.QuantizationParametersT:
         quantization = tfl.QuantizationParametersT()
         quantization.scale = [float(scale) for scale in scales]
         quantization.zeroPoint = [int(zero) for zero in zero_points]
         quantization.quantizedDimension = dimension
         return quantization
 
-    def _activation_tensor(self, name, shape, quant: Quant) -> Tensor:
+    def _activation_tensor(self, name: str, shape: Sequence[int], quant: Quant) -> Tensor:
         tensor = self._tensor(name, shape, np.int8)
         tensor.quantization = self._quantization([quant.scale], [quant.zero_point])
         return Tensor(len(self.tensors) - 1, tuple(shape), quant)
 
-    def _constant(self, name, array, scales=None, dimension=0) -> int:
+    def _constant(self, name: str, array: np.ndarray, scales: np.ndarray | None = None, dimension: int = 0) -> int:
         buffer = tfl.BufferT()
         buffer.data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
         self.buffers.append(buffer)
@@ -252,7 +283,9 @@ class TfliteBuilder:
             tensor.quantization = self._quantization(scales, np.zeros(len(scales)), dimension)
         return len(self.tensors) - 1
 
-    def _constants(self, name, x, weight, weight_scale, bias, dimension) -> list[int]:
+    def _constants(
+        self, name: str, x: Tensor, weight: np.ndarray, weight_scale: np.ndarray, bias: np.ndarray, dimension: int
+    ) -> list[int]:
         """Add a layer's weight and bias; the bias has one scale per channel: input * weight."""
         weight_scale = np.asarray(weight_scale, np.float32).reshape(-1)
         bias_scale = np.float32(x.quant.scale) * weight_scale
@@ -261,7 +294,20 @@ class TfliteBuilder:
             self._constant(f"{name}/bias", bias, bias_scale),
         ]
 
-    def _windowed(self, kind, name, x, options, kernel, channels, out, stride, padding, relu, constants) -> Tensor:
+    def _windowed(
+        self,
+        kind: str,
+        name: str,
+        x: Tensor,
+        options: tfl.Conv2DOptionsT | tfl.DepthwiseConv2DOptionsT | tfl.Pool2DOptionsT,
+        kernel: tuple[int, int],
+        channels: int,
+        out: Quant,
+        stride: int,
+        padding: str,
+        relu: bool | int,
+        constants: list[int],
+    ) -> Tensor:
         """Add an operator that slides a window (convolutions and pools)."""
         if padding not in (SAME, VALID) or len(x.shape) != 4:
             raise InputError(f"{name}: needs padding SAME or VALID and a 4-D input")
@@ -272,7 +318,7 @@ class TfliteBuilder:
         result = self._activation_tensor(name, (x.shape[0], rows, columns, channels), out)
         return self._operator(kind, options, [x.index, *constants], result)
 
-    def _operator(self, kind, options, inputs, result: Tensor) -> Tensor:
+    def _operator(self, kind: str, options: object, inputs: list[int], result: Tensor) -> Tensor:
         operator = tfl.OperatorT()
         operator.opcodeIndex = self.codes.setdefault(kind, len(self.codes))
         operator.inputs, operator.outputs = inputs, [result.index]

@@ -37,7 +37,15 @@ def augment(padded: np.ndarray, which: np.ndarray, random: np.random.Generator) 
     return padded[which[:, None, None], rows[:, :, None], columns[:, None, :]]
 
 
-def epoch(model, optimiser, schedule, padded, labels, random, name: str) -> None:
+def epoch(
+    model: MobileNetV1,
+    optimiser: torch.optim.Optimizer,
+    schedule: torch.optim.lr_scheduler.LRScheduler,
+    padded: np.ndarray,
+    labels: torch.Tensor,
+    random: np.random.Generator,
+    name: str,
+) -> None:
     """Train on every image once, in random order, and print how it goes."""
     model.train()
     criterion = nn.CrossEntropyLoss(label_smoothing=LABEL_SMOOTHING)
@@ -73,7 +81,8 @@ def train(images: np.ndarray, labels: np.ndarray, epochs: int, seed: int, output
     random = np.random.default_rng(seed)
     padded = np.pad(images, ((0, 0), (MARGIN, MARGIN), (MARGIN, MARGIN), (0, 0)), "reflect")
     target = torch.as_tensor(labels).long()
-    model = MobileNetV1().to(memory_format=torch.channels_last)
+    model = MobileNetV1()
+    model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's types lack this argument
     optimiser = torch.optim.SGD(model.parameters(), MAX_RATE, MOMENTUM, weight_decay=WEIGHT_DECAY, nesterov=True)
     steps = epochs * max(1, len(labels) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
