@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 
@@ -34,7 +35,8 @@ FAULT = 70  # exit code of a fault of Eyrie (EX_SOFTWARE of sysexits.h)
 def main(arguments: Sequence[str] | None = None) -> int:
     """What a process does: runs a command, and returns the exit code."""
     clean_up_first()
-    sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if sys.flags.optimize > 1:
         say(f"eyrie: {eyrie.NO_DOCSTRINGS}")
@@ -66,10 +68,9 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code
     except (KeyboardInterrupt, Terminated) as end:
-        interrupted = isinstance(end, KeyboardInterrupt)
         if "MAKELEVEL" not in os.environ:  # make has a line of its own
-            say(f"eyrie {name}: {'interrupted' if interrupted else 'terminated'}")
-        return INTERRUPTED if interrupted else end.code
+            say(f"eyrie {name}: {'terminated' if isinstance(end, Terminated) else 'interrupted'}")
+        return end.status if isinstance(end, Terminated) else INTERRUPTED
     except BrokenPipeError:  # whoever read the output has gone
         _drop_output()
         return 1
@@ -111,7 +112,8 @@ def _fault(name: str, error: Exception, debug: bool) -> int:
 
 def _drop_output() -> None:
     """What is still to be printed goes nowhere: at its end Python would try once more, and complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    if sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def overview() -> str:

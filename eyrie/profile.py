@@ -34,8 +34,8 @@ class Profile:
 
     @property
     def measured_cycles(self) -> int | None:
-        measured = [layer.measured_cycles for layer in self.layers]
-        return None if None in measured else sum(measured)
+        measured = [layer.measured_cycles for layer in self.layers if layer.measured_cycles is not None]
+        return sum(measured) if len(measured) == len(self.layers) else None
 
     def __str__(self) -> str:
         whole = LayerProfile(

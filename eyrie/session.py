@@ -140,12 +140,11 @@ def _again(model: Path, machine: dict, back_end: str, seed: int, digest: str) ->
 
 
 def _port(tensor: Tensor) -> Port:
-    scaled = isinstance(tensor, Quantized)
     more = 128 if file_type(tensor) == "uint8" else 0
     return Port(
         tensor.name,
         tensor.shape,
         file_type(tensor),
-        tensor.quantization.scale if scaled else None,
-        tensor.zero_point + more if scaled else None,
+        tensor.quantization.scale if isinstance(tensor, Quantized) else None,
+        tensor.zero_point + more if isinstance(tensor, Quantized) else None,
     )

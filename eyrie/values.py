@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from PIL.Image import Image as Picture

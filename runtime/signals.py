@@ -10,7 +10,11 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(SystemExit):
-    """SIGTERM or SIGHUP came; the exit code is what a shell gives to a process that ended so."""
+    """SIGTERM or SIGHUP came; status: the exit code, which is what a shell gives to a process that ended so."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 def clean_up_first() -> None:

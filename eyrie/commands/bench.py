@@ -185,7 +185,7 @@ def speed(base: Run) -> dict:
     folder, bench = base.out / "speed", replace(find("net"), assertions=False)
     folder.mkdir()
     for _ in range(SPEED_RUNS):
-        simulated = simulate_in(folder, bench, SEED)
+        simulated: dict = simulate_in(folder, bench, SEED)
         match &= simulated["status"] == "pass" and simulated["simulated_cycles"] == cycles
         seconds["cocotb"].append(simulated["simulated_seconds"])
         done = on_rtl(base.program, base.values, SEED)

@@ -81,13 +81,13 @@ def on_rtl(
 ) -> tuple[np.ndarray, int]:
     """Sums int32 [M, E, F] and cycles of a layer's passes. Raises CaseFailed."""
     with replacing(TARGET, keep=CaseFailed) as folder:
-        arrays = {}
+        arrays = dict[str, np.ndarray]()
         for n, (case, _, _) in enumerate(passes):
             arrays |= {
                 f"glb_{n}": case.glb,
                 f"descriptor_{n}": np.array(case.descriptor.words, np.uint64),
             }
-        np.savez(folder / "cases.npz", **arrays)
+        np.savez(folder / "cases.npz", allow_pickle=False, **arrays)
         result = simulate_in(folder, BENCH.on(machine), seed=1)
         if result["status"] != "pass":
             raise CaseFailed(f"{result['reason']}: see {TARGET / 'log.txt'}")

@@ -6,6 +6,8 @@
 The networks and their sources: eyrie/measure/networks/classics.py.
 """
 
+from __future__ import annotations
+
 import argparse
 
 from eyrie.compiler.command_line import file_name

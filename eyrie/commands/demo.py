@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
 
     def real(logits: "np.ndarray") -> "np.ndarray":
-        quantization = graph.output.quantization
+        quantization = quantized(graph.output).quantization
         return (logits.reshape(-1).astype(float) - quantization.zero_point) * quantization.scale
 
     answers = {

@@ -64,6 +64,7 @@ def find(name: str) -> Bench:
 
 
 def machine_of(bench: Bench) -> MachineConfig:
+    assert bench.machine is not None  # those of TOPS have one
     # The array's benches run without a GLB: theirs holds any layer in one pass.
     return beats.behind_any_glb(bench.machine) if bench.top == "pe_array_tb" else bench.machine
 
@@ -83,7 +84,9 @@ def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
             layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], machine)
             yield about, layer
         return
-    for options in bench.arguments["layers"]:
+    drawn = bench.arguments["layers"]
+    assert isinstance(drawn, list | tuple)
+    for options in drawn:
         about, layer = draw(rng, options, machine)
         yield about, layer
         for case, *_ in layer.parts:
@@ -119,13 +122,14 @@ def write(bench: Bench, seed: int, folder: Path) -> int:
     for number, (_, layer) in enumerate(drawn):
         for n, part in enumerate(layer.parts):
             stem, data = f"layer{number}_pass{n}", pass_data(machine, *part)
-            np.savez_compressed(folder / f"{stem}.npz", **data)
+            np.savez_compressed(folder / f"{stem}.npz", allow_pickle=False, **data)
             for name in ("glb", "descriptor", "sums", "after"):
                 write_hex(folder / f"{stem}_{name}.hex", data[name])
             passes += 1
         result = {"sums": layer.sums, "ofmap": layer.ofmap}
         np.savez_compressed(
             folder / f"layer{number}_result.npz",
+            allow_pickle=False,
             **{name: value for name, value in result.items() if value is not None},
         )
     lines = "\n".join(f"- layer {n}: {about}" for n, (about, _) in enumerate(drawn))

@@ -209,20 +209,21 @@ class Campaign:
         models = self.tree / "build" / "models"
         kept = set(models.glob("*"))
         found: dict[str, object] = {"result": "survived", "bench": None, "reason": None}
+        killer: str | None = None
         try:
             path.write_text(apply(candidate, text))
             for bench in benches:
                 result = self.run(bench)
                 if result["status"] != "pass":
-                    killed = result["status"] == "fail"
-                    found = {"result": "killed" if killed else "no build", "bench": bench, "reason": result["reason"]}
+                    killer = bench if result["status"] == "fail" else None
+                    found = {"result": "killed" if killer else "no build", "bench": bench, "reason": result["reason"]}
                     break
         finally:
             path.write_text(text)
             for model in set(models.glob("*")) - kept:
                 shutil.rmtree(model) if model.is_dir() else model.unlink()
-        if found["result"] == "killed":
-            self.check_baseline(found["bench"])
+        if killer:
+            self.check_baseline(killer)
         return asdict(candidate) | found
 
 
@@ -250,7 +251,7 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
         if result is not None and result["result"] != "no build":
             results.append(result)
     survivors = [result for result in results if result["result"] == "survived"]
-    summary = {
+    summary: dict[str, object] = {
         "test": "mutate",
         "status": "pass" if results and not survivors else "fail",
         "seed": seed,

@@ -74,7 +74,7 @@ def run_parts(options: argparse.Namespace) -> None:
     from eyrie.runtime.results import report_line
     from eyrie.runtime.session import Session, read_session_inputs
 
-    session, cycles, pages = Session.load(options.directory), "", []
+    session, cycles, pages = Session.load(options.directory), "", list[str]()
     inputs = read_session_inputs(options.input, session.graph)
     if options.golden:
         done = session.run(inputs)

@@ -9,8 +9,12 @@ A run leaves build/TEST: log.txt, summary.json and, with waves, dump.vcd.
 import argparse
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
+
+if TYPE_CHECKING:
+    from eyrie.runtime.simulator.bench import Bench
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def _report(bench, result: dict, config: Path | None) -> None:
+def _report(bench: "Bench", result: dict, config: Path | None) -> None:
     """One line for a run, and if it failed two more: why, and what repeats it."""
     from eyrie.runtime.simulator.simulate import rerun_line
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 COMPARISONS = {"<=": lambda value, limit: value <= limit, ">=": lambda value, limit: value >= limit}
 
 
+def _by_name(entries: dict | list[dict]) -> dict:
+    """Entries, or what they are called by where they are a list."""
+    return {entry["name"]: entry for entry in entries} if isinstance(entries, list) else entries
+
+
 @dataclass(frozen=True)
 class Bar:
     """A bound of a value of summary.json.
@@ -26,12 +31,10 @@ class Bar:
 
     def value(self, summary: dict) -> float:
         """The value in a summary. Raises KeyError if it has none."""
-        found = summary
-        for name in self.key.split("."):
-            if isinstance(found, list):
-                found = {entry["name"]: entry for entry in found}
-            found = found[name]
-        return found
+        *outer, last = self.key.split(".")
+        for name in outer:
+            summary = _by_name(summary[name])
+        return summary[last]
 
     def met(self, value: float) -> bool:
         return COMPARISONS[self.comparison](value, self.limit)

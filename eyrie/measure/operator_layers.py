@@ -55,23 +55,22 @@ class Layer:
         return FilterSetting(self.outputs, self.kernel, self.kernel, self.channels, (FILTER_SCALE,))
 
     def graph(self, weights: np.ndarray) -> Graph:
-        bias, operator = np.zeros(self.outputs, np.int32), None
+        bias = np.zeros(self.outputs, np.int32)
         if self.kind == "convolution":
-            operator = graphs.convolution(self.descriptor.get(), self.channels, self.filters, weights, bias)
+            operator = graphs.convolution(self.convolution.get(), self.channels, self.filters, weights, bias)
         elif self.kind == "fully_connected":
             operator = graphs.fully_connected(self.filters, weights, bias)
         else:
-            operator = graphs.pooling(self.descriptor.get())
+            operator = graphs.pooling(self.pooling.get())
         return graphs.graph_of(operator, (self.input,), self.output)
 
     @property
-    def descriptor(self) -> ConvolutionDescriptor | PoolingDescriptor:
-        settings = {"stride": (self.stride,) * 2, "pads": (self.pad,) * 4}
-        return (
-            PoolingDescriptor("max", (self.kernel,) * 2, **settings)
-            if self.kind == "pooling"
-            else ConvolutionDescriptor(**settings)
-        )
+    def convolution(self) -> ConvolutionDescriptor:
+        return ConvolutionDescriptor(stride=(self.stride,) * 2, pads=(self.pad,) * 4)
+
+    @property
+    def pooling(self) -> PoolingDescriptor:
+        return PoolingDescriptor("max", (self.kernel,) * 2, stride=(self.stride,) * 2, pads=(self.pad,) * 4)
 
 
 # Tables 3.5 (names with a capital) and 4.6 of DLPlib.
@@ -103,7 +102,7 @@ class Measured:
     @property
     def summary(self) -> dict:
         """Its entry in summary.json."""
-        bound = max(self.bounds, key=self.bounds.get)
+        bound = max(self.bounds, key=lambda name: self.bounds[name])
         took = self.clocked or self.predicted
         return {
             "name": self.name,
@@ -165,13 +164,13 @@ def _run(handle: Handle, layer: Layer, values: np.ndarray, weights: np.ndarray) 
     source, output = [(of, handle.malloc(of.get().bytes)) for of in descriptors]
     handle.copy_to(source[1], values, source[0])
     if layer.kind == "pooling":
-        handle.pooling(layer.descriptor, source, output)
+        handle.pooling(layer.pooling, source, output)
     else:
         descriptor = FilterDescriptor(*layer.filters.shape, layer.filters.scales)
         filters = descriptor, handle.malloc(layer.filters.bytes)
         handle.copy_to(filters[1], weights, descriptor)
         if layer.kind == "convolution":
-            handle.convolution(layer.descriptor, source, filters, None, output)
+            handle.convolution(layer.convolution, source, filters, None, output)
         else:
             handle.fully_connected(source, filters, None, output)
     return handle.copy_from(output[1], output[0])

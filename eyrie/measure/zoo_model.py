@@ -22,6 +22,7 @@ from eyrie.compiler.command_line import whole_number
 from eyrie.compiler.frontend.file import format_of, load
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Malformed
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.measure.trials import Entry
@@ -119,7 +120,8 @@ def references(graph: Graph) -> tuple[Reference, ...]:
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
     rescaled = any(
-        node.operator.name == "RELU6" and node.inputs[0].quantization != node.outputs[0].quantization
+        node.operator.name == "RELU6"
+        and quantized(node.inputs[0]).quantization != quantized(node.outputs[0]).quantization
         for node in graph.nodes
     )
     return (Reference.LITERT,) if unsigned or rescaled else (Reference.MICRO, Reference.LITERT)

@@ -176,10 +176,13 @@ def _integers(count: int, least: int, **values: tuple) -> None:
             raise InputError(f"{name} = {found}: must be a tuple of {count} integers of at least {least}")
 
 
-class _Descriptor:
+Setting = TypeVar("Setting")
+
+
+class _Descriptor(Generic[Setting]):
     """create: the constructor, which may set it at once."""
 
-    kind: type
+    kind: Callable[..., Setting]
 
     def __init_subclass__(cls) -> None:
         """Signatures and docstrings are those of the setting."""
@@ -187,7 +190,8 @@ class _Descriptor:
             setattr(cls, name, _with_fields(getattr(cls, name), cls.kind, what))
 
     def __init__(self, *values: object, **named: object) -> None:
-        self._setting, self._destroyed = None, False
+        self._setting: Setting | None = None
+        self._destroyed = False
         if values or named:
             self.set(*values, **named)
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from eyrie.pytorch.report import keep, report_of
 from eyrie.pytorch.tensors import array_of, fixed_tensors
 from eyrie.runtime.machines import Machine, machine_of
 from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
+from eyrie.runtime.session import Session
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,12 @@ class Options:
         for name in given:
             if name not in cls.__dataclass_fields__:
                 raise InputError(unknown("option", str(name), list(cls.__dataclass_fields__)))
-        options = cls(**given)
-        if options.back_end not in BACK_ENDS:
-            raise InputError(unknown("back end", str(options.back_end), list(BACK_ENDS)))
-        return options
+        back_end, machine = given.get("back_end", cls.back_end), given.get("machine")
+        if not isinstance(back_end, str) or back_end not in BACK_ENDS:
+            raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
+        if machine is not None and not isinstance(machine, MachineConfig | Mapping | str | PathLike):
+            raise InputError(f"machine {machine}: give a MachineConfig, names and numbers, or a JSON file of these")
+        return cls(back_end, machine)
 
     @property
     def config(self) -> MachineConfig:
@@ -65,7 +69,7 @@ def eyrie(
     config, run = chosen.config, BACK_ENDS[chosen.back_end]
     known = fixed_tensors(module, example_inputs)
     found = regions_of(module, {node: array_of(tensor) for node, tensor in known.items()}, obstacle)
-    reasons, placed = dict(found.reasons), []
+    reasons, placed = dict(found.reasons), list[tuple[str, Region, Session]]()
     for region in found.regions:
         name = f"region{len(placed)}"
         try:

@@ -86,7 +86,9 @@ def _annotation(node: Node) -> QuantizationAnnotation:
     if _is_clamp_behind(node):
         inputs = {}
     if _name(node) in _WEIGHTED:
-        inputs[node.args[1]] = WEIGHT
+        weight = node.args[1]
+        assert isinstance(weight, Node)
+        inputs[weight] = WEIGHT
     return QuantizationAnnotation(input_qspec_map=inputs, output_qspec=_output(node, list(inputs)), _annotated=True)
 
 

@@ -16,11 +16,11 @@ def fixed_tensors(module: GraphModule, example_inputs: list[Tensor]) -> dict[Nod
             if "_dynamo_static_input_type" in (node.meta.get("tensor_dict") or {}):
                 found[node] = value
         elif node.op == "get_attr":
-            value = module
+            held: object = module
             for part in node.target.split("."):
-                value = getattr(value, part)
-            if isinstance(value, Tensor):
-                found[node] = value
+                held = getattr(held, part)
+            if isinstance(held, Tensor):
+                found[node] = held
     return found
 
 

@@ -9,7 +9,6 @@ from tvm import ir
 
 from eyrie.compiler.frontend.tvm.read import settled
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value, steps_of
-from eyrie.model.messages import times
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from eyrie.runtime.diagrams.networks import END, HOST, MACHINE, MODEL
 from eyrie.runtime.diagrams.svg import drawn
@@ -42,7 +41,7 @@ def _diagram(title: str, steps: Steps, hues: dict[str, str] | None) -> Diagram:
     for number, step in enumerate(steps.steps):
         if step.made.name not in fixed:
             units.setdefault(("unit", step.unit) if step.unit else number, []).append(step)
-    boxes, makers, taken = [], {}, []
+    boxes, makers, taken = list[Box](), dict[str, str](), list[tuple[str, str]]()
     for members in units.values():
         last = members[-1]
         role = MODEL if hues is None else hues.get(last.part, HOST)
@@ -77,7 +76,7 @@ def _lines(members: Sequence[Step]) -> tuple[Line, ...]:
 
 
 def _form(value: Value) -> str:
-    return f"{value.dtype} {times(value.shape)}" if value.shape else value.dtype
+    return f"{value.dtype} {' x '.join(map(str, value.shape))}" if value.shape else value.dtype
 
 
 def _scale(step: Step) -> str:

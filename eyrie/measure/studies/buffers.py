@@ -65,8 +65,9 @@ def _said(found: Compiled) -> str:
 def _tiles() -> Table:
     tree = next(tree for tree in _machines() if tree.name == SEARCHED_ON)
     steps = [step for step in compiled(load(MODEL), tree).steps if step.node.where in SEARCHED]
-    rows, tried = [], {}
+    rows, tried = [], dict[str, int]()
     for step in steps:
+        assert step.program is not None  # the machine has room for these operators
         cycles = {}
         for name in ("greedy", "exhaustive"):
             partitioner = Partitioner(step.program.nest, tree, doubled=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import input_rows
 from eyrie.compiler.network import compile_network
+from eyrie.compiler.pipeline import made
 from eyrie.compiler.study.fusion import (
     Combine,
     FusionPlan,
@@ -155,9 +156,11 @@ def _alone(chain: Chain, capacity: int) -> FusionPlan:
 def _same(plan: FusionPlan, chain: Chain, objective: str, capacity: int, parts: int) -> bool:
     """Whether the search over all plans finds no better one."""
     cost = objective_of(objective, capacity)
-    values = [[cost.cost(group) for group in found] for found in (plan, brute_force(chain, cost, None, space(parts)))]
-    combine = max if objective == "storage" else sum
-    return combine(values[0]) == combine(values[1])
+    ours, best = (
+        [value for group in found if (value := cost.cost(group)) is not None]
+        for found in (plan, brute_force(chain, cost, None, space(parts)))
+    )
+    return max(ours) == max(best) if objective == "storage" else sum(ours) == sum(best)
 
 
 def said(plan: FusionPlan) -> str:
@@ -174,6 +177,6 @@ def _group_said(group: FusedGroup) -> str:
 
 
 def _chain(path: Path) -> Chain:
-    chain = chain_of(compile_network(path, until="groups").groups)
+    chain = chain_of(made(compile_network(path, until="groups").groups))
     assert all(before.out_height == behind.height for before, behind in pairwise(chain))
     return chain

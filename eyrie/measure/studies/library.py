@@ -99,7 +99,7 @@ def _assembly(layers: dict[str, Found]) -> Table:
         "fc3": "fc3",
     }
     shares = {name: layers[known].share for name, known in names.items()}
-    best = max(shares, key=shares.get)
+    best = max(shares, key=lambda name: shares[name])
     text = """Table 4.6's layers; of each layer's figure the text prints the best and the worst, the others are a
 picture. A source of layers compiles as its model does (docs/assembly.md)."""
     return Table(
