@@ -48,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.frontend import tflite
+    from eyrie.compiler.ir.operators.operator import quantized
     from eyrie.runtime import demo_model, progress
     from eyrie.runtime.board.library import board_library
     from eyrie.runtime.board.runs import reported

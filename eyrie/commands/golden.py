@@ -79,8 +79,9 @@ def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
     """What the bench draws from this seed."""
     rng, machine = generator(bench, seed), machine_of(bench)
     if bench.top == "pass_tb":
-        kinds = bench.arguments["kinds"]
-        for number in range(pass_layers.layers_to_draw(bench.arguments["layers"], kinds)):
+        kinds, count = bench.arguments["kinds"], bench.arguments["layers"]
+        assert isinstance(kinds, list | tuple) and isinstance(count, int)
+        for number in range(pass_layers.layers_to_draw(count, kinds)):
             layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], machine)
             yield about, layer
         return

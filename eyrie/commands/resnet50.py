@@ -9,7 +9,6 @@ The network and its source: eyrie/measure/networks/resnet50.py.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.measure.networks.resnet50 import SIZE, model

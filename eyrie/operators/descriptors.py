@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -204,7 +204,7 @@ class _Descriptor(Generic[Setting]):
             said = " ".join(str(error).replace(f"{self.kind.__name__}.__init__() ", "").split())
             raise OperatorError(Status.BAD_ARGUMENT, f"{type(self).__name__}: {said}") from error
 
-    def get(self) -> Any:
+    def get(self) -> Setting:
         """Its setting. Raises OperatorError where there is none."""
         if self._setting is None:
             raise OperatorError(
@@ -216,7 +216,7 @@ class _Descriptor(Generic[Setting]):
         self._setting, self._destroyed = None, True
 
 
-def _with_fields(function: Callable[..., None], kind: type, what: str) -> Callable[..., None]:
+def _with_fields(function: Callable[..., None], kind: Callable[..., object], what: str) -> Callable[..., None]:
     """The function, with the fields of a setting as its signature."""
 
     @wraps(function)
@@ -230,7 +230,7 @@ def _with_fields(function: Callable[..., None], kind: type, what: str) -> Callab
     return made
 
 
-def setting_of(name: str, descriptor: object, *kinds: type[_Descriptor]) -> Any:
+def setting_of(name: str, descriptor: object, *kinds: type[_Descriptor[Setting]]) -> Setting:
     """What a descriptor says. Raises OperatorError where the argument of this name is of none of these kinds."""
     if not isinstance(descriptor, kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)
@@ -238,7 +238,7 @@ def setting_of(name: str, descriptor: object, *kinds: type[_Descriptor]) -> Any:
     return descriptor.get()
 
 
-def placed(name: str, pair: object, kind: type[_Descriptor]) -> tuple[Any, int]:
+def placed(name: str, pair: object, kind: type[_Descriptor[Setting]]) -> tuple[Setting, int]:
     """What a descriptor says, and the offset. Raises OperatorError where the argument of this name is no such pair."""
     if not isinstance(pair, tuple | list) or len(pair) != 2 or type(pair[1]) is not int:
         raise OperatorError(

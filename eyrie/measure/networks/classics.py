@@ -6,11 +6,17 @@ By their authors' descriptions, but for what no int8 operator does: AlexNet's no
 Values mean nothing, but every layer makes use of its whole range.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from eyrie.measure.networks.mobilenets import Layers
 
 RESNET34 = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels, blocks, stride of the first
+
+if TYPE_CHECKING:  # which takes a while to import
+    from eyrie.training.tflite_writer import Tensor
 
 
 def lenet5() -> bytes:
@@ -64,7 +70,7 @@ def resnet34() -> bytes:
     return layers.net.build([layers.fully_connected(layers.net.mean("average", x, x.quant))])
 
 
-def _classified(layers: Layers, x) -> bytes:
+def _classified(layers: Layers, x: Tensor) -> bytes:
     """Two layers of 4,096 and the classes."""
     x = layers.fully_connected(layers.fully_connected(x, 4096, relu=6), 4096, relu=6)
     return layers.net.build([layers.fully_connected(x)])

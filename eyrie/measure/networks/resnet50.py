@@ -4,7 +4,14 @@
 A block's stride is that of its 3x3 convolution. Values mean nothing, but every layer makes use of its whole range.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from eyrie.measure.networks.mobilenets import Layers
+
+if TYPE_CHECKING:  # which takes a while to import
+    from eyrie.training.tflite_writer import Tensor
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels of a block's 3x3 convolution, blocks, stride
 EXPANSION = 4
@@ -22,7 +29,7 @@ def model(size: int = SIZE, seed: int = 1) -> bytes:
     return layers.net.build([layers.fully_connected(layers.net.mean("average", x, x.quant))])
 
 
-def _block(layers: Layers, x, channels: int, stride: int):
+def _block(layers: Layers, x: Tensor, channels: int, stride: int) -> Tensor:
     """Of three convolutions, added to what comes in, or to a 1x1 convolution of that where shapes differ."""
     made = EXPANSION * channels
     shortcut = layers.conv(x, made, 1, stride, relu=0) if x.shape[3] != made or stride > 1 else x

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.model.errors import InputError
 
@@ -47,13 +48,14 @@ def model(network: Wavenet, seed: int = 1) -> bytes:
     x = net.reshape(audio, (1, 1, network.samples, 1))
     x = net.slice(net.pad(x, 1), x.shape)  # for each sample the one before it
     x = net.conv(net.pad(x, TAPS - 1), network.channels, TAPS)
-    total = None
+    total: _Tensor | None = None
     for number, dilation in enumerate(network.dilations * network.stacks, 1):
         product = _gated(net, x, dilation)
         skip = net.conv(product, network.channels)
         if number < network.layers * network.stacks:
             x = net.binary("ADD", x, net.conv(product, network.channels), _grown(x.scale, number))
         total = skip if total is None else net.binary("ADD", total, skip, _grown(total.scale, number))
+    assert total is not None  # there is a layer at least
     x = net.function("RELU", total)
     x = net.function("RELU", net.conv(x, network.channels))
     return net.builder.pack([audio.index], [half.index for half in net.split(net.conv(x, 2))])
@@ -141,12 +143,14 @@ class _Layers:
         self.builder.operator("SPLIT", [axis, x.index], [first.index, second.index], numSplits=2)
         return first, second
 
-    def _moved(self, name: str, x: _Tensor, shape: tuple[int, ...], *constants, **options) -> _Tensor:
+    def _moved(
+        self, name: str, x: _Tensor, shape: tuple[int, ...], *constants: ArrayLike, **options: object
+    ) -> _Tensor:
         places = [self.builder.tensor(np.shape(each), "int32", data=np.array(each)) for each in constants]
         return self._made(name, [x], self.tensor(shape, x.scale, x.zero_point), places, **options)
 
     def _made(
-        self, name: str, taken: list[_Tensor], made: _Tensor, constants: Sequence[int] = (), **options
+        self, name: str, taken: list[_Tensor], made: _Tensor, constants: Sequence[int] = (), **options: object
     ) -> _Tensor:
         self.builder.operator(name, [*(each.index for each in taken), *constants], [made.index], **options)
         return made
