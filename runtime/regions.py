@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from eyrie.compiler.passes.constraints import of_operator
 from eyrie.compiler.passes.simplify import simplified
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.digests import COMPILER
+from eyrie.runtime.portable_c.executable import Library
 from eyrie.runtime.portable_c.networks import built
 from eyrie.runtime.programs import contents_of, kept_program
 from eyrie.runtime.session import Session, on_command_level
@@ -55,7 +57,12 @@ def _on_rtl(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _as_c(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    return built("region", contents_of(session.graph), session.graph).run(inputs)
+    return _library(session).run(inputs)
+
+
+@lru_cache(maxsize=16)
+def _library(session: Session) -> Library:
+    return built("region", contents_of(session.graph), session.graph)
 
 
 BACK_ENDS: dict[str, Run] = {"model": _on_model, "rtl": _on_rtl, "golden": _golden, "c": _as_c}

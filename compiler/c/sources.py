@@ -97,6 +97,11 @@ class Sources:
         return self.lowered.arena_bytes
 
     @property
+    def arena_storage(self) -> str:
+        """The macro that says where the arena lies: `static`, unless it is defined."""
+        return f"{self.name.upper()}_ARENA_STORAGE"
+
+    @property
     def header(self) -> str:
         """The file's name."""
         return f"{self.name}.h"

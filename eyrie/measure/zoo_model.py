@@ -31,7 +31,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import array, one_line
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.board.runs import RtlBackEnd
-from eyrie.runtime.portable_c.executable import CHECKED, build
+from eyrie.runtime.portable_c.executable import CHECKED, build_program
 from eyrie.runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
 from eyrie.runtime.signals import clean_up_first
 from eyrie.testing.references import Refused, run_apart
@@ -97,7 +97,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         except Unsupported as refusal:
             entry.status, entry.reason = "refused", one_line(f"as C: {refusal}")
             return
-        found["the portable C"] = build([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
+        found["the portable C"] = build_program([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
         entry.c_arena_bytes = sources.arena_bytes
     if format_of(options.model, options.model.read_bytes()).module == TFLITE:
         _compare(entry, options.model.read_bytes(), session.graph, inputs, found)

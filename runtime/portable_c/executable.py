@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An executable of networks as C."""
+"""Networks as C, compiled: a library that this process calls, and a program of its own, which sanitizers may end."""
 
+import ctypes
 import os
 import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import jinja2
@@ -16,10 +18,14 @@ from eyrie.compiler.files import write_all
 from eyrie.model.errors import InputError
 
 SOURCES = ("compiler/**/*.py", "compiler/c/**/*", "model/**/*.py", "runtime/portable_c/*")  # of what is built
-FAST = ("-O2",)
-STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
-CHECKED = (*STRICT, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")  # what is undefined ends the program
+LIBRARY = "library.so"
+FAST = ("-O3",)
+CHECKED = (  # what is undefined ends the program
+    *("-Wall", "-Wextra", "-Werror", "-pedantic"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+)
 _ALWAYS = ("-std=c99", "-ffp-contract=off")
+_SHARED = ("-shared", "-fPIC")
 _REMEDY = "install one, like gcc, or name it in CC"
 
 
@@ -32,20 +38,50 @@ class RunError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Executable:
+class Library:
+    """Networks in a shared library. Threads may call it side by side: each has an arena of its own."""
+
     path: Path
     networks: tuple[Sources, ...]
 
     def run(self, inputs: Sequence[np.ndarray], network: int = 0) -> list[np.ndarray]:
-        """The outputs of a network, in the model's order and types, N of the model's shape each, of inputs that are so,
-        too. Raises RunError."""
+        """Return the outputs of a network, in the model's order and types, N of the model's shape each, for inputs of
+        the same kind. Raises InputError where the library cannot be loaded."""
         sources = self.networks[network]
-        for argument, values in zip(sources.inputs, inputs, strict=True):
-            assert (str(values.dtype), values.shape[1:]) == (argument.dtype, argument.shape), argument.name
-        given = b"".join(values.tobytes() for run in zip(*inputs, strict=True) for values in map(np.asarray, run))
+        given = _checked(sources, inputs)
+        count = len(given[0])
+        made = [np.empty((count, *argument.shape), argument.dtype) for argument in sources.outputs]
+        function = self._loaded[f"{sources.name}_run"]
+        arrays = [(values.ctypes.data, values.nbytes // max(count, 1)) for values in (*given, *made)]
+        for number in range(count):
+            failed = function(*(ctypes.c_void_p(start + number * size) for start, size in arrays))
+            assert not failed, sources.name
+        return made
+
+    @cached_property
+    def _loaded(self) -> ctypes.CDLL:
+        try:
+            return ctypes.CDLL(str(self.path.absolute()))
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: cannot be loaded ({error}): name a compiler for this machine in CC"
+            ) from error
+
+
+@dataclass(frozen=True)
+class Program:
+    """Networks in a program, which runs in a process of its own."""
+
+    path: Path
+    networks: tuple[Sources, ...]
+
+    def run(self, inputs: Sequence[np.ndarray], network: int = 0) -> list[np.ndarray]:
+        """Do what `Library.run` does. Raises RunError."""
+        sources = self.networks[network]
+        given = _checked(sources, inputs)
         ended = subprocess.run(
             [str(self.path), str(network)],
-            input=given,
+            input=b"".join(values.tobytes() for run in zip(*given, strict=True) for values in map(np.asarray, run)),
             capture_output=True,
             env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
         )
@@ -56,23 +92,43 @@ class Executable:
         return [np.ascontiguousarray(made[argument.name]) for argument in sources.outputs]
 
 
-def build(networks: Sequence[Sources], folder: Path, options: Sequence[str] = FAST) -> Executable:
-    """Builds networks, with at least one input each and no two of one name, in a folder.
+def build_library(networks: Sequence[Sources], folder: Path) -> Library:
+    """Build networks, no two of one name, in a folder.
 
     Raises BuildError, and InputError, in one line, where there is no compiler or no place to write to.
     """
+    arenas = [f"-D{network.arena_storage}=static __thread" for network in networks]
+    _compile(networks, {}, folder, (*FAST, *_SHARED, *arenas, "-o", LIBRARY))
+    return Library(folder / LIBRARY, tuple(networks))
+
+
+def build_program(networks: Sequence[Sources], folder: Path, options: Sequence[str] = CHECKED) -> Program:
+    """Do what `build_library` does, as a program, of networks with at least one input each."""
     template = jinja2.Template(
         Path(__file__).with_name("main.c.j2").read_text(), trim_blocks=True, undefined=jinja2.StrictUndefined
     )
+    main = {"main.c": template.render(networks=networks).encode()}
+    _compile(networks, main, folder, (*options, "-o", "program"))
+    return Program(folder / "program", tuple(networks))
+
+
+def _compile(networks: Sequence[Sources], more: dict[str, bytes], folder: Path, options: Sequence[str]) -> None:
     for network in networks:
         network.save(folder)
-    write_all(folder, {"main.c": template.render(networks=networks).encode()})
+    write_all(folder, more)
     compiler = shlex.split(os.environ.get("CC") or "cc")
-    command = [*compiler, *_ALWAYS, *options, "-o", "program", "main.c", *(network.source for network in networks)]
+    command = [*compiler, *_ALWAYS, *options, *more, *(network.source for network in networks)]
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     except FileNotFoundError as error:
         raise InputError(f"{compiler[0]}: there is no such C compiler: {_REMEDY}") from error
     if ended.returncode:
         raise BuildError(f"{shlex.join(command)}\n{ended.stderr}")
-    return Executable(folder / "program", tuple(networks))
+
+
+def _checked(sources: Sources, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the inputs of a network in C order, as many of each as of the first."""
+    for argument, values in zip(sources.inputs, inputs, strict=True):
+        assert (str(values.dtype), values.shape[1:]) == (argument.dtype, argument.shape), argument.name
+        assert len(values) == len(inputs[0]), argument.name
+    return [np.ascontiguousarray(values) for values in inputs]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.ir.graph import Graph
-from eyrie.runtime.portable_c.executable import FAST, SOURCES, Executable, build
+from eyrie.runtime.portable_c.executable import FAST, LIBRARY, SOURCES, Library, build_library
 from eyrie.runtime.programs import kept_program
 
 _NAME = "network"
 
 
-def built(name: str, contents: bytes, graph: Graph) -> Executable:
-    """The executable of a Graph, built first if it is not there yet; name: for people; contents: of the model's file,
+def built(name: str, contents: bytes, graph: Graph) -> Library:
+    """The library of a Graph, built first if it is not there yet; name: for people; contents: of the model's file,
     or all that the Graph is.
 
     Raises InputError, in one line, for what cannot be C, and where there is no compiler; BuildError.
@@ -23,7 +23,7 @@ def built(name: str, contents: bytes, graph: Graph) -> Executable:
     sources = sources_of(graph, _NAME)
 
     def fill(folder: Path, _say: Callable[[str], None]) -> None:
-        build([sources], folder, FAST)
+        build_library([sources], folder)
 
     options = json.dumps(["c", FAST, os.environ.get("CC", "")])
-    return Executable(kept_program(name, contents, options, SOURCES, fill) / "program", (sources,))
+    return Library(kept_program(name, contents, options, SOURCES, fill) / LIBRARY, (sources,))

@@ -21,7 +21,7 @@ from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.parts import compile_parts
 from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.portable_c.executable import CHECKED, build
+from eyrie.runtime.portable_c.executable import CHECKED, build_program
 from eyrie.runtime.session import Session, on_command_level
 from tests.extras.onnx_comparison import compare, weighted
 from tests.extras.onnx_networks import FORMATS, NETWORKS, images, write
@@ -373,7 +373,7 @@ def test_as_c(small: Path, tmp_path: Path, seed: int) -> None:
     inputs = [np.random.default_rng([seed, 4]).normal(0, 1, (3, 1, 3, 8, 8)).astype(np.float32)]
     graph = load(small)
     expected = np.stack([graph.run(each)[graph.output.name] for each in inputs[0]])
-    made = build([sources_of(graph, "network")], tmp_path / "c", (*CHECKED, "-O2")).run(inputs)
+    made = build_program([sources_of(graph, "network")], tmp_path / "c", (*CHECKED, "-O2")).run(inputs)
     assert (made[0].reshape(expected.shape) == expected).all()
 
 

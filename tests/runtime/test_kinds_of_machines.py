@@ -17,7 +17,7 @@ from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.networks import named_on_model
-from eyrie.runtime.portable_c.executable import build
+from eyrie.runtime.portable_c.executable import build_library
 from eyrie.runtime.session import drawn_inputs
 from tests.compiler.test_text import drawn
 
@@ -48,6 +48,6 @@ def test_outputs_are_equal(number: int, seed: int, tmp_path: Path) -> None:
             found = compiled(graph, tree, doubled)
             assert any(step.program for step in found.steps)
             made[f"{tree.name}, doubled {doubled}"] = found.run(image[0])[0].ravel()
-    made["C"] = build([sources_of(graph, "net")], tmp_path / "c").run([image])[0].ravel()
+    made["C"] = build_library([sources_of(graph, "net")], tmp_path / "c").run([image])[0].ravel()
     for name, value in made.items():
         np.testing.assert_array_equal(value, golden, name)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random graphs of one operator, and random networks, as C with sanitizers: the outputs are the golden model's."""
 
+import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -12,10 +14,13 @@ import pytest
 from eyrie.compiler.c import kernels
 from eyrie.compiler.c.sources import Sources, sources_of
 from eyrie.compiler.frontend import tflite
+from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.graph import Graph
+from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import to_uint8
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.portable_c.executable import CHECKED, STRICT, RunError, build
+from eyrie.runtime.folders import ROOT
+from eyrie.runtime.portable_c.executable import FAST, Library, RunError, build_library, build_program
 from eyrie.runtime.session import Session, drawn_inputs
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
@@ -27,6 +32,7 @@ OF_EACH = scaled(2)
 NETWORKS = scaled(16)
 RUNS = 3
 SEED = run_seed()
+DEMO = ROOT / "data/mobilenetv1_cifar10/mobilenetv1_cifar10.tflite"
 GROUPS = 4  # of operators, each a program
 
 
@@ -77,7 +83,7 @@ def golden_outputs(graph: Graph, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 def compare(cases: list[Case], folder: Path) -> int:
     """How many values are compared."""
-    program, compared = build([case.sources for case in cases], folder, CHECKED), 0
+    program, compared = build_program([case.sources for case in cases], folder), 0
     for number, case in enumerate(cases):
         for output, expected in zip(program.run(case.inputs, number), case.expected, strict=True):
             np.testing.assert_array_equal(output, expected, case.text, strict=True)
@@ -94,6 +100,27 @@ def test_operators(group: int, tmp_path: Path) -> None:
 def test_networks(tmp_path: Path) -> None:
     cases = [of_network(number) for number in range(NETWORKS)]
     assert compare(cases, tmp_path) > 10 * len(cases) > 0
+
+
+def test_a_library_runs_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call starts a process, and calls of one network side by side do not meet."""
+    graph = load(DEMO)
+    inputs = drawn_inputs(graph, 4, SEED)
+    library = build_library([sources_of(graph, "network")], tmp_path)
+    monkeypatch.delattr(subprocess, "Popen")
+    alone = [library.run([values[None] for values in run])[0] for run in zip(*inputs)]
+    np.testing.assert_array_equal(alone[0], golden_outputs(graph, [values[:1] for values in inputs])[0])
+    with ThreadPoolExecutor(len(alone)) as pool:
+        made = list(pool.map(lambda n: library.run([values[n % 4 : n % 4 + 1] for values in inputs])[0], range(40)))
+    for number, output in enumerate(made):
+        np.testing.assert_array_equal(output, alone[number % 4], strict=True)
+
+
+def test_a_library_that_cannot_be_loaded(tmp_path: Path) -> None:
+    (tmp_path / "library.so").write_text("none")
+    case = next(of_operator("ADD"))
+    with pytest.raises(InputError, match=r"^.*library.so: cannot be loaded \(.*\): name a compiler .* in CC$"):
+        Library(tmp_path / "library.so", (case.sources,)).run(case.inputs)
 
 
 def test_every_kernel_is_drawn() -> None:
@@ -180,7 +207,7 @@ def test_planted_errors_are_found(
 ) -> None:
     planted(monkeypatch, file, before, after)
     cases = list(islice(of_rescaling() if operator == RESCALING else of_operator(operator), 12))
-    program = build([case.sources for case in cases], tmp_path)
+    program = build_program([case.sources for case in cases], tmp_path, FAST)
     different = [
         output.tobytes() != expected.tobytes()
         for number, case in enumerate(cases)
@@ -193,14 +220,14 @@ def test_what_is_undefined_ends_the_program(tmp_path: Path, monkeypatch: pytest.
     planted(monkeypatch, "lookup.c", "i < layer->count", "i <= layer->count")
     case = next(of_operator("ELU"))
     with pytest.raises(RunError, match="heap-buffer-overflow"):
-        build([case.sources], tmp_path, CHECKED).run(case.inputs)
+        build_program([case.sources], tmp_path).run(case.inputs)
 
 
 def test_no_c_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "nosuch -x")
     said = "nosuch: there is no such C compiler: install one, like gcc, or name it in CC"
     with pytest.raises(ValueError, match=f"^{said}$"):
-        build([next(of_operator("ADD")).sources], tmp_path, STRICT)
+        build_library([next(of_operator("ADD")).sources], tmp_path)
 
 
 def test_uint8_comes_and_goes_as_uint8() -> None:
