@@ -150,6 +150,8 @@ struct eyrie_stream {
   struct eyrie_stream *next;
   uint32_t waiting;            /* operators that have not ended */
   enum eyrie_result failure;
+  const char *failure_text;
+  uint32_t failure_bytes;      /* of the program of the operator that failed */
   uint64_t running_cycles, cycles;
 };
 
@@ -173,6 +175,7 @@ struct eyrie_operation {
 /* A machine in use: nobody's but the library's, except for `stream`, which is its own stream. */
 struct eyrie_handle {
   uint32_t state;
+  char message[EYRIE_MESSAGE_BYTES];
   struct eyrie_device device;
   struct eyrie_stream stream;
   const struct eyrie_programs *programs;
@@ -182,7 +185,6 @@ struct eyrie_handle {
   uint32_t first_operation, operation_count;
   bool running, stopped; /* the first operation on the machine; the machine has to be reset */
   uint32_t inputs[2], output;
-  char message[EYRIE_MESSAGE_BYTES];
 };
 
 /* Takes a machine. The platform is copied; programs have to stay; NULL: there are none. */
@@ -192,8 +194,9 @@ enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct 
 /* Waits for what goes on, whatever comes of it, and gives the machine back. A second time does nothing. */
 enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle);
 
-/* What there is to say of the last result that was not EYRIE_OK, in a line: of EYRIE_NOT_COMPILED the key, of
- * EYRIE_NOT_SUPPORTED the compiler's reason, of EYRIE_MACHINE_ERROR the error. */
+/* What there is to say of the last call with the handle or a stream of it, in a line: "" of EYRIE_OK; else the
+ * argument, what was given and what has to be; of EYRIE_NOT_COMPILED the key, of EYRIE_NOT_SUPPORTED the compiler's reason, of
+ * EYRIE_MACHINE_ERROR the error. Calls of descriptors have no handle: their results say it all. */
 const char *eyrie_get_message(const struct eyrie_handle *handle);
 
 /* ---- Memory: places are offsets in the window ---- */

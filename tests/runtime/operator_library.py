@@ -69,6 +69,8 @@ class Stream(ctypes.Structure):
         ("next", Pointer),
         ("waiting", U32),
         ("failure", ctypes.c_int),
+        ("failure_text", Pointer),
+        ("failure_bytes", U32),
         ("running_cycles", ctypes.c_uint64),
         ("cycles", ctypes.c_uint64),
     ]

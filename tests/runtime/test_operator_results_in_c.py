@@ -140,7 +140,9 @@ def test_a_full_memory(library: ctypes.CDLL, compiler: Compiler, seed: int) -> N
         assert result == "NO_MEMORY"
     assert len(taken) > 15
     relu.check()
-    assert [relu.give(), handle.synchronize(), handle.synchronize()] == ["OK", "NO_MEMORY", "OK"]
+    assert [relu.give(), handle.synchronize()] == ["OK", "NO_MEMORY"]
+    assert handle.message.endswith(" bytes has no room in a window of 65536 bytes: free some tensors")
+    assert handle.synchronize() == "OK"
     while taken:
         assert handle.call("free", handle.memory, U32(taken.pop())) == "OK"
     assert relu.give() == "OK"
@@ -188,6 +190,7 @@ def test_a_machine_that_stops(handle: OnModel, seed: int) -> None:
     before = [handle.get(relu.made, relu.values.shape) for relu in relus]
     assert [relus[0].give(), relus[1].give(), relus[2].give(ctypes.byref(other))] == 3 * ["OK"]
     assert handle.call("synchronize_stream", ctypes.byref(other)) == "OK"
+    assert handle.message == ""
     assert handle.call("synchronize_stream", handle.stream) == "MACHINE_ERROR"
     assert handle.message == "a word of the command list is no command"
     np.testing.assert_array_equal(handle.get(relus[1].made, before[1].shape), before[1])
@@ -268,6 +271,33 @@ def closed(handle: OnModel) -> str:
     return handle.synchronize()
 
 
+SAID = {  # of calls that have a handle
+    "no bytes": "bytes: 0: give at least 1",
+    "no tensor": "input: is NULL, or something in it is: give one",
+    "beta": "beta: is -1.00000e0: must be positive and finite",
+    "its own stream": "stream: is the handle's own: give one that eyrie_create_stream made",
+    "values": "count: 31 values, the descriptor says 32",
+    "filters": "count: 63 values, the descriptor says 64",
+    "destroyed": "input: its descriptor is destroyed: create it and set it",
+    "maps": "input: has 2 maps, the output 1: give as many",
+    "pooled size": "output: is 2 x 3 x 8, the operator makes 2 x 2 x 8",
+    "pooled channels": "output: is 2 x 2 x 16, the operator makes 2 x 2 x 8",
+    "filter channels": "filter: 4 channels in 1 groups do not go with an input of 8 channels",
+    "groups": "filter: 9 filters do not go into 2 groups: give as many to each",
+    "rows": "output: is 3 x 2 x 8, the operator makes 2 x 2 x 8",
+    "window": "input: 4 x 4 with its pads is smaller than the window",
+    "softmax": "output: its scale is 2.00000e-2 and its zero point 0, the operator makes 3.90625e-3 and -128",
+    "operands": "second: is 2 x 3 x 8, the first 2 x 2 x 8: give sizes that are equal, or one of them 1",
+    "no allocation": "place: 0x7 is no allocation: give what eyrie_malloc gave",
+    "another place": "output: 0x7 is no allocation: give what eyrie_malloc gave",
+    "too small": "output: 32 bytes are needed, 31 are allocated at 0x440: allocate as many as its descriptor says",
+    "bias": "bias: 32 bytes are needed, 31 are allocated at 0x440: allocate as many as its descriptor says",
+    "overlap": "output: overlaps the input at 0x440: allocate one of its own",
+    "no room": f"bytes: {WINDOW + 1} have no room beside 2 allocations (of at most 24) in a window of {WINDOW} bytes: "
+    "free some",
+    "channels": "a softmax of more than 4095 channels (4096): their exponentials have no sum that fits",
+    "closed": "the handle is not open: create it",
+}
 REFUSED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_ARGUMENT", "no handle", lambda of: of.call("synchronize", None)),
     ("BAD_ARGUMENT", "no stream", lambda of: of.call("poll_stream", None)),
@@ -320,24 +350,28 @@ REFUSED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_POINTER", "too small", lambda of: of_other_allocation(of, of.malloc(31))),
     ("BAD_POINTER", "bias", lambda of: convolved(of, (8, 3, 3, 8), (1, 2, 2, 8), bias=of.malloc(31))),
     ("BAD_POINTER", "overlap", overlapping),
-    ("NO_MEMORY", "", lambda of: of.call("malloc", of.memory, U32(WINDOW + 1), ctypes.byref(U32()))),
+    ("NO_MEMORY", "no room", lambda of: of.call("malloc", of.memory, U32(WINDOW + 1), ctypes.byref(U32()))),
     (
         "NOT_SUPPORTED",
-        "a softmax of more than 4095",
+        "channels",
         lambda of: operator(
             of, "softmax", 1.0, of.tensor((1, 1, 1, 4096), SCALE), of.tensor((1, 1, 1, 4096), 1 / 256, -128)
         ),
     ),
-    ("CLOSED", "", closed),
+    ("CLOSED", "closed", closed),
 ]
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=[f"{status} {about}" for status, about, _ in REFUSED])
 def test_refused(number: int, handle: OnModel) -> None:
-    status, _, act = REFUSED[number]
+    """The message says the argument, what was given and what has to be, whatever was said before, and is gone after
+    a call that succeeds."""
+    status, about, act = REFUSED[number]
+    assert Relu(handle, np.random.default_rng(1)).give() == "OK" and handle.message == ""
     assert act(handle) == status
-    if status == "NOT_SUPPORTED":
-        assert handle.message.startswith(REFUSED[number][1])
+    assert handle.message == SAID.get(about, "")
+    if status != "CLOSED":
+        assert handle.synchronize() == "OK" and handle.message == ""
 
 
 def test_handles_that_cannot_be(library: ctypes.CDLL) -> None:

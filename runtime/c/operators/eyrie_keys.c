@@ -10,32 +10,14 @@
 static const char *const function_names[EYRIE_FUNCTIONS] = {
     "NONE", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "ELU", "EXP"};
 
-/* ---- Text, in the handle's message: longer than any key ---- */
-
-struct text {
-  char *to;
-  uint32_t length;
-};
-
-static void add_text(struct text *text, const char *more) {
-  for (; *more != '\0' && text->length < EYRIE_MESSAGE_BYTES - 1; more++) text->to[text->length++] = *more;
-  text->to[text->length] = '\0';
-}
-
-static void add_number(struct text *text, uint32_t number, uint32_t base, uint32_t least_digits) {
-  char digits[12];
-  uint32_t at = sizeof digits - 1, count = 0;
-  digits[at] = '\0';
-  for (; number != 0 || count < least_digits; number /= base, count++) digits[--at] = "0123456789abcdef"[number % base];
-  add_text(text, digits + at);
-}
+/* ---- Parts of a key ---- */
 
 /* " name=1,2,3" */
-static void add_numbers(struct text *text, const char *name, const uint32_t *numbers, uint32_t count) {
-  add_text(text, name);
+static void add_numbers(struct eyrie_text *text, const char *name, const uint32_t *numbers, uint32_t count) {
+  eyrie_add_text(text, name);
   for (uint32_t n = 0; n < count; n++) {
-    if (n > 0) add_text(text, ",");
-    add_number(text, numbers[n], 10, 1);
+    if (n > 0) eyrie_add_text(text, ",");
+    eyrie_add_number(text, numbers[n], 10, 1);
   }
 }
 
@@ -49,19 +31,13 @@ static uint32_t bits_of(float value) {
 }
 
 /* " name=h,w,c,<bits of the scale>,<zero point>" */
-static void add_tensor(struct text *text, const char *name, const struct eyrie_tensor_setting *setting) {
+static void add_tensor(struct eyrie_text *text, const char *name, const struct eyrie_tensor_setting *setting) {
   const uint32_t sizes[] = {setting->h, setting->w, setting->c};
-  const int32_t zero_point = setting->zero_point;
   add_numbers(text, name, sizes, 3);
-  add_text(text, ",");
-  add_number(text, bits_of(setting->scale), 16, 8);
-  add_text(text, zero_point < 0 ? ",-" : ",");
-  add_number(text, (uint32_t)(zero_point < 0 ? -zero_point : zero_point), 10, 1);
-}
-
-void eyrie_say(struct eyrie_handle *handle, const char *text) {
-  struct text message = {handle->message, 0};
-  add_text(&message, text);
+  eyrie_add_text(text, ",");
+  eyrie_add_number(text, bits_of(setting->scale), 16, 8);
+  eyrie_add_text(text, ",");
+  eyrie_add_signed(text, setting->zero_point);
 }
 
 /* ---- Constants ---- */
@@ -85,7 +61,7 @@ static const uint8_t *digest_of(struct eyrie_handle *handle, uint32_t place, uin
 }
 
 /* Of the scales, lowest byte first, and of the digests of filters and bias. */
-static void add_constants(struct text *text, struct eyrie_handle *handle, const struct eyrie_request *request) {
+static void add_constants(struct eyrie_text *text, struct eyrie_handle *handle, const struct eyrie_request *request) {
   uint8_t digest[EYRIE_DIGEST_BYTES];
   struct eyrie_sha256 sha;
   eyrie_sha256_begin(&sha);
@@ -98,43 +74,43 @@ static void add_constants(struct text *text, struct eyrie_handle *handle, const 
   if (request->bias_bytes != 0)
     eyrie_sha256_add(&sha, digest_of(handle, request->bias, request->bias_bytes), EYRIE_DIGEST_BYTES);
   eyrie_sha256_end(&sha, digest);
-  add_text(text, " constants=");
-  for (uint32_t n = 0; n < EYRIE_DIGEST_BYTES; n++) add_number(text, digest[n], 16, 2);
+  eyrie_add_text(text, " constants=");
+  for (uint32_t n = 0; n < EYRIE_DIGEST_BYTES; n++) eyrie_add_number(text, digest[n], 16, 2);
 }
 
 /* ---- Keys ---- */
 
-static void add_settings(struct text *text, const struct eyrie_asked *asked) {
+static void add_settings(struct eyrie_text *text, const struct eyrie_asked *asked) {
   if (asked->convolution != NULL) {
     add_numbers(text, " stride=", asked->convolution->stride, 2);
     add_numbers(text, " dilation=", asked->convolution->dilation, 2);
     add_numbers(text, " pads=", asked->convolution->pads, 4);
     add_numbers(text, " groups=", &asked->convolution->groups, 1);
-    add_text(text, " fused=");
-    add_text(text, function_names[asked->convolution->fused]);
+    eyrie_add_text(text, " fused=");
+    eyrie_add_text(text, function_names[asked->convolution->fused]);
   }
   if (asked->pooling != NULL) {
-    add_text(text, asked->pooling->kind == EYRIE_MAX ? " kind=max" : " kind=average");
+    eyrie_add_text(text, asked->pooling->kind == EYRIE_MAX ? " kind=max" : " kind=average");
     add_numbers(text, " kernel=", asked->pooling->kernel, 2);
     add_numbers(text, " stride=", asked->pooling->stride, 2);
     add_numbers(text, " pads=", asked->pooling->pads, 4);
   }
   if (asked->activation != NULL) {
-    add_text(text, " function=");
-    add_text(text, function_names[asked->activation->function]);
-    add_text(text, " alpha=");
-    add_number(text, bits_of(asked->activation->alpha), 16, 8);
+    eyrie_add_text(text, " function=");
+    eyrie_add_text(text, function_names[asked->activation->function]);
+    eyrie_add_text(text, " alpha=");
+    eyrie_add_number(text, bits_of(asked->activation->alpha), 16, 8);
   }
   if (asked->inputs == 2) {
-    add_text(text, " fused=");
-    add_text(text, function_names[asked->fused]);
+    eyrie_add_text(text, " fused=");
+    eyrie_add_text(text, function_names[asked->fused]);
   }
 }
 
 static void write_key(struct eyrie_handle *handle, const struct eyrie_asked *asked,
                       const struct eyrie_request *request) {
-  struct text text = {handle->message, 0};
-  add_text(&text, asked->name);
+  struct eyrie_text text = {handle->message, 0};
+  eyrie_add_text(&text, asked->name);
   add_tensor(&text, " input0=", &asked->tensors[1]);
   if (asked->inputs == 2) add_tensor(&text, " input1=", &asked->tensors[2]);
   add_tensor(&text, " output=", &asked->tensors[0]);
@@ -198,5 +174,9 @@ enum eyrie_result eyrie_find_program(struct eyrie_handle *handle, const struct e
   }
   if (result == EYRIE_NOT_COMPILED && programs->compile != NULL)
     result = programs->compile(programs->context, &request, program);
-  return result == EYRIE_OK && !is_program(*program, asked) ? EYRIE_BAD_NETWORK : result;
+  if (result == EYRIE_OK && !is_program(*program, asked))
+    return eyrie_refuse(handle, EYRIE_BAD_NETWORK, "programs: the program of this %s is of other tensors, or damaged",
+                        asked->name);
+  if (result == EYRIE_OK) handle->message[0] = '\0';
+  return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the operator library's files share.
+ * What the operator library's files share, each of which calls only those that stand before it here. Behind them stand
+ * eyrie_memory.c and eyrie_operators.c, which have nothing but calls of eyrie.h.
  */
 #ifndef EYRIE_LIBRARY_H
 #define EYRIE_LIBRARY_H
@@ -21,9 +22,34 @@ static inline bool is_in_use(const struct eyrie_handle *handle) {
   return handle != NULL && handle->state == EYRIE_STATE_OPEN;
 }
 
-/* Of a call: EYRIE_OK, or what is wrong with its handle or its stream. */
-static inline enum eyrie_result check_handle(const struct eyrie_handle *handle) {
-  return handle == NULL ? EYRIE_BAD_ARGUMENT : is_in_use(handle) ? EYRIE_OK : EYRIE_CLOSED;
+/* ---- eyrie_text.c ---- */
+
+/* A line in a place of EYRIE_MESSAGE_BYTES. */
+struct eyrie_text {
+  char *to;
+  uint32_t length;
+};
+
+void eyrie_add_text(struct eyrie_text *text, const char *more);
+void eyrie_add_number(struct eyrie_text *text, uint64_t number, uint32_t base, uint32_t least_digits);
+void eyrie_add_signed(struct eyrie_text *text, int32_t number);
+
+/* Begins a call: clears the message; says what is wrong with the handle. */
+enum eyrie_result eyrie_begin(struct eyrie_handle *handle);
+
+/* Writes a line into the handle's message, and returns the result. In the line stand for a value: %s text, %u uint32_t,
+ * %x likewise as hexadecimal, %z size_t, %d int32_t, %f double. */
+enum eyrie_result eyrie_refuse(struct eyrie_handle *handle, enum eyrie_result result, const char *line, ...);
+
+static inline enum eyrie_result eyrie_refuse_null(struct eyrie_handle *handle, const char *what) {
+  return eyrie_refuse(handle, EYRIE_BAD_ARGUMENT, "%s: is NULL, or something in it is: give one", what);
+}
+
+/* EYRIE_OK, if a descriptor is set. */
+static inline enum eyrie_result eyrie_check_set(struct eyrie_handle *handle, const char *what, uint32_t state) {
+  if (state == EYRIE_STATE_SET) return EYRIE_OK;
+  return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "%s: its descriptor is %s: create it and set it", what,
+                      state == EYRIE_STATE_GONE ? "destroyed" : "not set");
 }
 
 /* ---- eyrie_descriptors.c ---- */
@@ -52,30 +78,39 @@ int8_t eyrie_value(const struct eyrie_values *values, uint32_t number);
 void eyrie_write_map(const struct eyrie_platform *platform, const struct eyrie_map *map, uint32_t place,
                      const struct eyrie_values *values);
 
-/* ---- eyrie_memory.c ---- */
+/* ---- eyrie_allocations.c ---- */
 
 /* The allocation that begins there, the application's; NULL: there is none. */
 struct eyrie_allocation *eyrie_find_allocation(struct eyrie_handle *handle, uint32_t place);
 
-/* EYRIE_OK, if an allocation of at least so many bytes begins there. */
-enum eyrie_result eyrie_check_place(struct eyrie_handle *handle, uint32_t place, uint32_t bytes);
+/* EYRIE_OK, if an allocation of at least so many bytes begins there; what: the argument. */
+enum eyrie_result eyrie_check_place(struct eyrie_handle *handle, const char *what, uint32_t place, uint32_t bytes);
+
+/* Takes so many bytes; programs make room for them; NULL: there is none. And gives them back. */
+struct eyrie_allocation *eyrie_room_for(struct eyrie_handle *handle, uint32_t bytes);
+void eyrie_give(struct eyrie_handle *handle, struct eyrie_allocation *allocation);
 
 /* The offset of a program in the window, which is put there if it is not; and all programs out of it. */
 enum eyrie_result eyrie_put_program(struct eyrie_handle *handle, const struct eyrie_program *program, uint32_t *place);
 void eyrie_forget_programs(struct eyrie_handle *handle);
 
-/* ---- eyrie_streams.c ---- */
-
-/* Gives an operator to its stream; waits where the queue is full. */
-enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_operation *operation);
-
-/* Whether an operator that has not ended writes there. */
-bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place);
-
 /* ---- eyrie_softmax.c ---- */
 
 /* Of all maps. */
 void eyrie_do_softmax(const struct eyrie_platform *platform, const struct eyrie_operation *operation);
+
+/* ---- eyrie_sha256.c ---- */
+
+/* SHA-256 (FIPS 180-4), of bytes that come in parts. */
+struct eyrie_sha256 {
+  uint32_t state[8];
+  uint64_t bytes;
+  uint8_t block[64];
+};
+
+void eyrie_sha256_begin(struct eyrie_sha256 *sha);
+void eyrie_sha256_add(struct eyrie_sha256 *sha, const uint8_t *bytes, uint32_t count);
+void eyrie_sha256_end(struct eyrie_sha256 *sha, uint8_t *digest);
 
 /* ---- eyrie_keys.c ---- */
 
@@ -96,20 +131,12 @@ struct eyrie_asked {
 enum eyrie_result eyrie_find_program(struct eyrie_handle *handle, const struct eyrie_asked *asked,
                                      const struct eyrie_program **program);
 
-/* A line into the handle's message. */
-void eyrie_say(struct eyrie_handle *handle, const char *text);
+/* ---- eyrie_streams.c ---- */
 
-/* ---- eyrie_sha256.c ---- */
+/* Gives an operator to its stream; waits where the queue is full. */
+enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_operation *operation);
 
-/* SHA-256 (FIPS 180-4), of bytes that come in parts. */
-struct eyrie_sha256 {
-  uint32_t state[8];
-  uint64_t bytes;
-  uint8_t block[64];
-};
-
-void eyrie_sha256_begin(struct eyrie_sha256 *sha);
-void eyrie_sha256_add(struct eyrie_sha256 *sha, const uint8_t *bytes, uint32_t count);
-void eyrie_sha256_end(struct eyrie_sha256 *sha, uint8_t *digest);
+/* Whether an operator that has not ended writes there. */
+bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place);
 
 #endif

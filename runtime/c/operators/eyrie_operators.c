@@ -14,11 +14,29 @@ static bool overlap(uint32_t one, uint32_t one_bytes, uint32_t other, uint32_t o
   return (uint64_t)one < (uint64_t)other + other_bytes && (uint64_t)other < (uint64_t)one + one_bytes;
 }
 
+/* Checks tensor `n` of an operation, of all of which the settings and places are there. */
+static enum eyrie_result check_tensor(struct eyrie_handle *handle, const struct eyrie_operation *operation, uint32_t n,
+                                      const char *what) {
+  const struct eyrie_tensor_setting *of = &operation->tensors[n], *out = &operation->tensors[0];
+  const uint32_t bytes = eyrie_tensor_bytes(of), place = operation->places[n];
+  if (of->n != out->n)
+    return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "%s: has %u maps, the output %u: give as many", what, of->n,
+                        out->n);
+  const enum eyrie_result result = eyrie_check_place(handle, what, place, bytes);
+  if (result != EYRIE_OK || n == 0 || !overlap(place, bytes, operation->places[0], eyrie_tensor_bytes(out)))
+    return result;
+  return eyrie_refuse(handle, EYRIE_BAD_POINTER, "output: overlaps the %s at 0x%x: allocate one of its own", what,
+                      place);
+}
+
 /* Takes the tensors of a call, the output and the inputs, into `operation`. */
 static enum eyrie_result take_tensors(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
                                       uint32_t inputs, struct eyrie_operation *operation) {
+  static const char *const names[2][3] = {{"output", "input", NULL}, {"output", "first", "second"}};
+  const char *const *const what = names[inputs - 1];
   if (stream == NULL) return EYRIE_BAD_ARGUMENT;
-  const enum eyrie_result result = check_handle(stream->handle);
+  struct eyrie_handle *handle = stream->handle;
+  enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
   operation->stream = stream;
   operation->program = NULL;
@@ -26,27 +44,36 @@ static enum eyrie_result take_tensors(struct eyrie_stream *stream, const struct 
   operation->map = 0;
   operation->beta = 0;
   for (uint32_t n = 0; n <= inputs; n++) {
-    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return EYRIE_BAD_ARGUMENT;
-    if (tensors[n]->descriptor->state != EYRIE_STATE_SET) return EYRIE_BAD_DESCRIPTOR;
+    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return eyrie_refuse_null(handle, what[n]);
+    result = eyrie_check_set(handle, what[n], tensors[n]->descriptor->state);
+    if (result != EYRIE_OK) return result;
     operation->tensors[n] = tensors[n]->descriptor->setting;
     operation->places[n] = tensors[n]->place;
   }
-  for (uint32_t n = 0; n <= inputs; n++) {
-    const uint32_t bytes = eyrie_tensor_bytes(&operation->tensors[n]);
-    if (operation->tensors[n].n != operation->tensors[0].n) return EYRIE_BAD_DESCRIPTOR;
-    if (eyrie_check_place(stream->handle, operation->places[n], bytes) != EYRIE_OK) return EYRIE_BAD_POINTER;
-    if (n > 0 && overlap(operation->places[n], bytes, operation->places[0],
-                         eyrie_tensor_bytes(&operation->tensors[0]))) return EYRIE_BAD_POINTER;
-  }
-  return EYRIE_OK;
+  for (uint32_t n = 0; n <= inputs && result == EYRIE_OK; n++) result = check_tensor(handle, operation, n, what[n]);
+  return result;
 }
 
-static bool have_one_shape(const struct eyrie_tensor_setting *one, const struct eyrie_tensor_setting *other) {
-  return one->h == other->h && one->w == other->w && one->c == other->c;
+/* Checks that the output has the sizes that the operator makes; 0: its window does not fit. */
+static enum eyrie_result check_output(const struct eyrie_operation *operation, uint32_t h, uint32_t w, uint32_t c) {
+  struct eyrie_handle *handle = operation->stream->handle;
+  const struct eyrie_tensor_setting *out = &operation->tensors[0], *in = &operation->tensors[1];
+  if (h == 0 || w == 0)
+    return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "input: %u x %u with its pads is smaller than the window", in->h,
+                        in->w);
+  if (out->h == h && out->w == w && out->c == c) return EYRIE_OK;
+  return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "output: is %u x %u x %u, the operator makes %u x %u x %u", out->h,
+                      out->w, out->c, h, w, c);
 }
 
-static bool have_one_scale(const struct eyrie_tensor_setting *one, const struct eyrie_tensor_setting *other) {
-  return !(one->scale < other->scale) && !(one->scale > other->scale) && one->zero_point == other->zero_point;
+/* Checks that the output has this scale and zero point. */
+static enum eyrie_result check_scale(const struct eyrie_operation *operation, const struct eyrie_tensor_setting *made) {
+  const struct eyrie_tensor_setting *out = &operation->tensors[0];
+  if (!(out->scale < made->scale) && !(out->scale > made->scale) && out->zero_point == made->zero_point)
+    return EYRIE_OK;
+  return eyrie_refuse(operation->stream->handle, EYRIE_BAD_DESCRIPTOR,
+                      "output: its scale is %f and its zero point %d, the operator makes %f and %d",
+                      (double)out->scale, out->zero_point, (double)made->scale, made->zero_point);
 }
 
 /* Finds the program of an operation, and gives it to its stream. */
@@ -78,14 +105,18 @@ static uint64_t reach_of(uint32_t taps, uint32_t dilation) { return (uint64_t)(t
 
 static enum eyrie_result take_filter(struct eyrie_handle *handle, const struct eyrie_filter *filter, uint32_t bias,
                                      struct eyrie_asked *asked) {
-  if (filter == NULL || filter->descriptor == NULL) return EYRIE_BAD_ARGUMENT;
-  if (filter->descriptor->state != EYRIE_STATE_SET) return EYRIE_BAD_DESCRIPTOR;
+  if (filter == NULL || filter->descriptor == NULL) return eyrie_refuse_null(handle, "filter");
+  enum eyrie_result result = eyrie_check_set(handle, "filter", filter->descriptor->state);
+  if (result != EYRIE_OK) return result;
   asked->filter = &filter->descriptor->setting;
   asked->filters = filter->place;
   asked->bias = bias;
-  if (asked->filter->m > UINT32_MAX / 4) return EYRIE_BAD_DESCRIPTOR;
-  if (eyrie_check_place(handle, filter->place, eyrie_filter_bytes(asked->filter)) != EYRIE_OK) return EYRIE_BAD_POINTER;
-  return bias == EYRIE_NO_BIAS ? EYRIE_OK : eyrie_check_place(handle, bias, 4 * asked->filter->m);
+  if (asked->filter->m > UINT32_MAX / 4)
+    return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "filter: m = %u: must be at most %u", asked->filter->m,
+                        UINT32_MAX / 4);
+  result = eyrie_check_place(handle, "filter", filter->place, eyrie_filter_bytes(asked->filter));
+  if (result != EYRIE_OK || bias == EYRIE_NO_BIAS) return result;
+  return eyrie_check_place(handle, "bias", bias, 4 * asked->filter->m);
 }
 
 static struct eyrie_asked asked_of(const char *name) {
@@ -100,18 +131,24 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("convolution");
   enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
-  if (result == EYRIE_OK && convolution == NULL) result = EYRIE_BAD_ARGUMENT;
+  if (result == EYRIE_OK && convolution == NULL) result = eyrie_refuse_null(stream->handle, "convolution");
   if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
+  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "convolution", convolution->state);
   if (result != EYRIE_OK) return result;
-  if (convolution->state != EYRIE_STATE_SET) return EYRIE_BAD_DESCRIPTOR;
   const struct eyrie_convolution_setting *of = asked.convolution = &convolution->setting;
-  const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
-  if ((uint64_t)asked.filter->c * of->groups != in->c || asked.filter->m % of->groups != 0 ||
-      out->c != asked.filter->m ||
-      out->h != positions(in->h, of->pads, reach_of(asked.filter->r, of->dilation[0]), of->stride[0]) ||
-      out->w != positions(in->w, of->pads + 2, reach_of(asked.filter->s, of->dilation[1]), of->stride[1]))
-    return EYRIE_BAD_DESCRIPTOR;
-  return add_program(&operation, &asked);
+  const struct eyrie_tensor_setting *in = &operation.tensors[1];
+  if ((uint64_t)asked.filter->c * of->groups != in->c)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        "filter: %u channels in %u groups do not go with an input of %u channels", asked.filter->c,
+                        of->groups, in->c);
+  if (asked.filter->m % of->groups != 0)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        "filter: %u filters do not go into %u groups: give as many to each", asked.filter->m,
+                        of->groups);
+  result = check_output(
+      &operation, positions(in->h, of->pads, reach_of(asked.filter->r, of->dilation[0]), of->stride[0]),
+      positions(in->w, of->pads + 2, reach_of(asked.filter->s, of->dilation[1]), of->stride[1]), asked.filter->m);
+  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
 
 enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struct eyrie_tensor *input,
@@ -124,8 +161,16 @@ enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struc
   if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
   if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
-  if (asked.filter->r != 1 || asked.filter->s != 1 || (uint64_t)in->h * in->w * in->c != asked.filter->c ||
-      (uint64_t)out->h * out->w * out->c != asked.filter->m) return EYRIE_BAD_DESCRIPTOR;
+  const uint32_t taken = in->h * in->w * in->c, made = out->h * out->w * out->c; /* no overflow: set */
+  if (asked.filter->r != 1 || asked.filter->s != 1)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        "filter: is %u x %u, of a fully connected layer it is 1 x 1", asked.filter->r, asked.filter->s);
+  if (taken != asked.filter->c)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR, "filter: takes %u values, the input has %u",
+                        asked.filter->c, taken);
+  if (made != asked.filter->m)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR, "output: has %u values, the filters make %u", made,
+                        asked.filter->m);
   return add_program(&operation, &asked);
 }
 
@@ -134,16 +179,16 @@ enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("pooling");
-  const enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  if (result == EYRIE_OK && pooling == NULL) result = eyrie_refuse_null(stream->handle, "pooling");
+  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "pooling", pooling->state);
   if (result != EYRIE_OK) return result;
-  if (pooling == NULL) return EYRIE_BAD_ARGUMENT;
-  if (pooling->state != EYRIE_STATE_SET) return EYRIE_BAD_DESCRIPTOR;
   const struct eyrie_pooling_setting *of = asked.pooling = &pooling->setting;
-  const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
-  if (!have_one_scale(in, out) || out->c != in->c ||
-      out->h != positions(in->h, of->pads, of->kernel[0], of->stride[0]) ||
-      out->w != positions(in->w, of->pads + 2, of->kernel[1], of->stride[1])) return EYRIE_BAD_DESCRIPTOR;
-  return add_program(&operation, &asked);
+  const struct eyrie_tensor_setting *in = &operation.tensors[1];
+  result = check_output(&operation, positions(in->h, of->pads, of->kernel[0], of->stride[0]),
+                        positions(in->w, of->pads + 2, of->kernel[1], of->stride[1]), in->c);
+  if (result == EYRIE_OK) result = check_scale(&operation, in);
+  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
 
 /* ---- Value by value ---- */
@@ -153,18 +198,19 @@ enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyr
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("activation");
-  const enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  const struct eyrie_tensor_setting *in = &operation.tensors[1];
+  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  if (result == EYRIE_OK && activation == NULL) result = eyrie_refuse_null(stream->handle, "activation");
+  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "activation", activation->state);
+  if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
   if (result != EYRIE_OK) return result;
-  if (activation == NULL) return EYRIE_BAD_ARGUMENT;
-  if (activation->state != EYRIE_STATE_SET || !have_one_shape(&operation.tensors[1], &operation.tensors[0]))
-    return EYRIE_BAD_DESCRIPTOR;
   asked.activation = &activation->setting;
   return add_program(&operation, &asked);
 }
 
-/* Whether these sizes, of which one may be 1, come to that one. */
-static bool broadcast(uint32_t one, uint32_t other, uint32_t made) {
-  return (one == made && (other == made || other == 1)) || (one == 1 && other == made);
+/* The size of a sum along an axis, where one size may be 1; 0: they do not go together. */
+static uint32_t broadcast(uint32_t one, uint32_t other) {
+  return one == other || other == 1 ? one : one == 1 ? other : 0;
 }
 
 enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_function fused,
@@ -173,14 +219,21 @@ enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_functio
   const struct eyrie_tensor *const tensors[] = {output, first, second};
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("addition");
-  const enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
+  enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
   if (result != EYRIE_OK) return result;
-  if ((uint32_t)fused > EYRIE_RELU_N1_TO_1) return EYRIE_BAD_ARGUMENT;
-  const struct eyrie_tensor_setting *out = &operation.tensors[0], *one = &operation.tensors[1], *other = one + 1;
-  if (!broadcast(one->h, other->h, out->h) || !broadcast(one->w, other->w, out->w) ||
-      !broadcast(one->c, other->c, out->c)) return EYRIE_BAD_DESCRIPTOR;
+  if ((uint32_t)fused > EYRIE_RELU_N1_TO_1)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_ARGUMENT,
+                        "fused: is %u: give EYRIE_NONE, EYRIE_RELU, EYRIE_RELU6 or EYRIE_RELU_N1_TO_1",
+                        (uint32_t)fused);
+  const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
+  const uint32_t h = broadcast(one->h, other->h), w = broadcast(one->w, other->w), c = broadcast(one->c, other->c);
+  if (h == 0 || w == 0 || c == 0)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        "second: is %u x %u x %u, the first %u x %u x %u: give sizes that are equal, or one of them 1",
+                        other->h, other->w, other->c, one->h, one->w, one->c);
+  result = check_output(&operation, h, w, c);
   asked.fused = fused;
-  return add_program(&operation, &asked);
+  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
 
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,
@@ -188,15 +241,17 @@ enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const s
   static const struct eyrie_tensor_setting made = {1, 1, 1, 1, SOFTMAX_SCALE, SOFTMAX_ZERO_POINT};
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  const enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  const struct eyrie_tensor_setting *in = &operation.tensors[1];
+  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  if (result == EYRIE_OK && !(beta > 0.0f && beta < 3.4e38f))
+    result = eyrie_refuse(stream->handle, EYRIE_BAD_ARGUMENT, "beta: is %f: must be positive and finite", (double)beta);
+  if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
+  if (result == EYRIE_OK) result = check_scale(&operation, &made);
+  if (result == EYRIE_OK && in->c > EYRIE_SOFTMAX_CHANNELS)
+    result = eyrie_refuse(stream->handle, EYRIE_NOT_SUPPORTED,
+                          "a softmax of more than %u channels (%u): their exponentials have no sum that fits",
+                          EYRIE_SOFTMAX_CHANNELS, in->c);
   if (result != EYRIE_OK) return result;
-  if (!(beta > 0.0f && beta < 3.4e38f)) return EYRIE_BAD_ARGUMENT;
-  if (!have_one_shape(&operation.tensors[1], &operation.tensors[0]) || !have_one_scale(&operation.tensors[0], &made))
-    return EYRIE_BAD_DESCRIPTOR;
-  if (operation.tensors[0].c > EYRIE_SOFTMAX_CHANNELS) {
-    eyrie_say(stream->handle, "a softmax of more than 4095 channels: their exponentials have no sum that fits");
-    return EYRIE_NOT_SUPPORTED;
-  }
   eyrie_find_allocation(stream->handle, operation.places[0])->digested = 0;
   operation.beta = beta;
   return eyrie_add(stream->handle, &operation);

@@ -75,11 +75,13 @@ static void drop_first(struct eyrie_handle *handle) {
 
 /* The first operator has failed. */
 static void fail_first(struct eyrie_handle *handle, enum eyrie_result result) {
+  struct eyrie_stream *stream = first_of(handle)->stream;
   struct eyrie_error error;
-  first_of(handle)->stream->failure = result;
-  eyrie_say(handle, eyrie_result_text(result));
+  stream->failure = result;
+  stream->failure_text = eyrie_result_text(result);
+  stream->failure_bytes = first_of(handle)->program != NULL ? first_of(handle)->program->network->bytes : 0;
   if (result == EYRIE_MACHINE_ERROR && eyrie_get_error(&handle->device, &error) == EYRIE_OK)
-    eyrie_say(handle, eyrie_error_text(error.code));
+    stream->failure_text = eyrie_error_text(error.code);
   if (handle->running) {
     handle->running = false;
     handle->stopped = eyrie_reset(&handle->device, RESET_LOOKS) != EYRIE_OK;
@@ -118,6 +120,11 @@ static enum eyrie_result step(struct eyrie_handle *handle, uint32_t looks) {
   return EYRIE_OK;
 }
 
+/* Says a result that is no operator's. */
+static enum eyrie_result say(struct eyrie_handle *handle, enum eyrie_result result) {
+  return eyrie_refuse(handle, result, "%s", eyrie_result_text(result));
+}
+
 bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place) {
   for (uint32_t n = 0; n < handle->operation_count; n++)
     if (handle->operations[(handle->first_operation + n) % EYRIE_MOST_OPERATIONS].places[0] == place) return true;
@@ -127,7 +134,7 @@ bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place) {
 enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_operation *operation) {
   while (handle->operation_count == EYRIE_MOST_OPERATIONS) {
     const enum eyrie_result result = step(handle, EYRIE_LOOKS);
-    if (result != EYRIE_OK) return result;
+    if (result != EYRIE_OK) return say(handle, result);
   }
   handle->operations[(handle->first_operation + handle->operation_count++) % EYRIE_MOST_OPERATIONS] = *operation;
   operation->stream->waiting++;
@@ -137,8 +144,8 @@ enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_oper
 
 /* ---- Streams ---- */
 
-static enum eyrie_result check_stream(const struct eyrie_stream *stream) {
-  return stream == NULL ? EYRIE_BAD_ARGUMENT : check_handle(stream->handle);
+static enum eyrie_result begin_call(const struct eyrie_stream *stream) {
+  return stream == NULL ? EYRIE_BAD_ARGUMENT : eyrie_begin(stream->handle);
 }
 
 /* Of a stream with nothing that waits: what failed, once. */
@@ -147,7 +154,11 @@ static enum eyrie_result end_stream(struct eyrie_stream *stream) {
   stream->failure = EYRIE_OK;
   if (stream->running_cycles != 0) stream->cycles = stream->running_cycles;
   stream->running_cycles = 0;
-  return failure;
+  if (failure == EYRIE_NO_MEMORY)
+    return eyrie_refuse(stream->handle, failure,
+                        "an operator's program of %u bytes has no room in a window of %u bytes: free some tensors",
+                        stream->failure_bytes, stream->handle->device.platform.window_bytes);
+  return failure == EYRIE_OK ? EYRIE_OK : eyrie_refuse(stream->handle, failure, "%s", stream->failure_text);
 }
 
 static void begin_stream(struct eyrie_handle *handle, struct eyrie_stream *stream) {
@@ -155,13 +166,15 @@ static void begin_stream(struct eyrie_handle *handle, struct eyrie_stream *strea
   stream->next = NULL;
   stream->waiting = 0;
   stream->failure = EYRIE_OK;
+  stream->failure_text = "";
+  stream->failure_bytes = 0;
   stream->running_cycles = stream->cycles = 0;
 }
 
 enum eyrie_result eyrie_create_stream(struct eyrie_handle *handle, struct eyrie_stream *stream) {
-  const enum eyrie_result result = check_handle(handle);
+  const enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
-  if (stream == NULL) return EYRIE_BAD_ARGUMENT;
+  if (stream == NULL) return eyrie_refuse_null(handle, "stream");
   begin_stream(handle, stream);
   stream->next = handle->stream.next;
   handle->stream.next = stream;
@@ -169,34 +182,37 @@ enum eyrie_result eyrie_create_stream(struct eyrie_handle *handle, struct eyrie_
 }
 
 enum eyrie_result eyrie_destroy_stream(struct eyrie_stream *stream) {
-  enum eyrie_result result = check_stream(stream);
+  enum eyrie_result result = begin_call(stream);
   if (result != EYRIE_OK) return result;
-  if (stream == &stream->handle->stream) return EYRIE_BAD_ARGUMENT;
+  if (stream == &stream->handle->stream)
+    return eyrie_refuse(stream->handle, EYRIE_BAD_ARGUMENT,
+                        "stream: is the handle's own: give one that eyrie_create_stream made");
   result = eyrie_synchronize_stream(stream);
   if (result == EYRIE_TIMEOUT && stream->waiting > 0) return result;
   struct eyrie_stream *before = &stream->handle->stream;
   while (before->next != NULL && before->next != stream) before = before->next;
   if (before->next == stream) before->next = stream->next;
+  stream->handle->message[0] = '\0';
   stream->handle = NULL;
   return EYRIE_OK;
 }
 
 enum eyrie_result eyrie_poll_stream(struct eyrie_stream *stream) {
-  enum eyrie_result result = check_stream(stream);
+  enum eyrie_result result = begin_call(stream);
   if (result != EYRIE_OK) return result;
   while (stream->waiting > 0 && result == EYRIE_OK) result = step(stream->handle, 0);
-  return result == EYRIE_OK ? end_stream(stream) : result;
+  return result == EYRIE_OK ? end_stream(stream) : say(stream->handle, result);
 }
 
 enum eyrie_result eyrie_synchronize_stream(struct eyrie_stream *stream) {
-  enum eyrie_result result = check_stream(stream);
+  enum eyrie_result result = begin_call(stream);
   if (result != EYRIE_OK) return result;
   while (stream->waiting > 0 && result == EYRIE_OK) result = step(stream->handle, EYRIE_LOOKS);
-  return result == EYRIE_OK ? end_stream(stream) : result;
+  return result == EYRIE_OK ? end_stream(stream) : say(stream->handle, result);
 }
 
 enum eyrie_result eyrie_synchronize(struct eyrie_handle *handle) {
-  enum eyrie_result result = check_handle(handle);
+  enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
   for (struct eyrie_stream *each = &handle->stream; result == EYRIE_OK && each != NULL; each = each->next)
     result = eyrie_synchronize_stream(each);
@@ -204,9 +220,9 @@ enum eyrie_result eyrie_synchronize(struct eyrie_handle *handle) {
 }
 
 enum eyrie_result eyrie_get_cycles(const struct eyrie_stream *stream, uint64_t *cycles) {
-  const enum eyrie_result result = check_stream(stream);
+  const enum eyrie_result result = begin_call(stream);
   if (result != EYRIE_OK) return result;
-  if (cycles == NULL) return EYRIE_BAD_ARGUMENT;
+  if (cycles == NULL) return eyrie_refuse_null(stream->handle, "cycles");
   *cycles = stream->cycles;
   return EYRIE_OK;
 }
@@ -219,7 +235,7 @@ enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct 
   if (handle == NULL) return EYRIE_BAD_ARGUMENT;
   handle->state = EYRIE_STATE_GONE;
   const enum eyrie_result result = eyrie_open(&handle->device, platform);
-  if (result != EYRIE_OK) return result;
+  if (result != EYRIE_OK) return eyrie_refuse(handle, result, "platform: %s", eyrie_result_text(result));
   handle->programs = programs != NULL ? programs : &none;
   handle->allocation_count = handle->clock = 0;
   handle->first_operation = handle->operation_count = 0;
@@ -232,6 +248,7 @@ enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct 
 
 enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle) {
   if (handle == NULL) return EYRIE_BAD_ARGUMENT;
+  handle->message[0] = '\0';
   if (!is_in_use(handle)) return EYRIE_OK;
   while (handle->operation_count > 0)
     if (step(handle, EYRIE_LOOKS) != EYRIE_OK) fail_first(handle, EYRIE_TIMEOUT); /* which stops the machine */
