@@ -16,9 +16,12 @@
 extern "C" {
 #endif
 
-/* May be defined before, the same for the library and for who uses it: a handle has room for so many allocations,
- * programs that lie in the memory among them, and so many operators that wait, of all streams: where there are more a
- * call waits; looks at a machine that has not ended: its watchdog comes first. */
+/* Of what this file declares: a library of another version is refused. */
+#define EYRIE_VERSION 1u
+
+/* May be defined before, the same for the library and for who uses it, as eyrie_create_handle checks: a handle has room
+ * for so many allocations, programs that lie in the memory among them, and so many operators that wait, of all streams:
+ * where there are more a call waits; looks at a machine that has not ended: its watchdog comes first. */
 #ifndef EYRIE_MOST_ALLOCATIONS
 #define EYRIE_MOST_ALLOCATIONS 256u
 #endif
@@ -172,7 +175,8 @@ struct eyrie_operation {
   float beta;
 };
 
-/* A machine in use: nobody's but the library's, except for `stream`, which is its own stream. */
+/* A machine in use: nobody's but the library's, except for `stream`, which is its own stream. State and message come
+ * first, so that a library with other limits finds them. */
 struct eyrie_handle {
   uint32_t state;
   char message[EYRIE_MESSAGE_BYTES];
@@ -187,16 +191,31 @@ struct eyrie_handle {
   uint32_t inputs[2], output;
 };
 
-/* Takes a machine. The platform is copied; programs have to stay; NULL: there are none. */
-enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct eyrie_platform *platform,
-                                      const struct eyrie_programs *programs);
+/* What a caller was compiled with. */
+struct eyrie_caller {
+  uint32_t version, most_allocations, most_operations;
+  size_t handle_bytes;
+};
+
+/* Is eyrie_create_handle, which says what its caller was compiled with. */
+enum eyrie_result eyrie_create_handle_of(struct eyrie_handle *handle, const struct eyrie_caller *caller,
+                                         const struct eyrie_platform *platform, const struct eyrie_programs *programs);
+
+/* Takes a machine. The platform is copied; programs have to stay; NULL: there are none. EYRIE_OTHER_LIBRARY: the
+ * library was compiled from another eyrie.h, or with other limits. */
+static inline enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct eyrie_platform *platform,
+                                                    const struct eyrie_programs *programs) {
+  const struct eyrie_caller caller = {EYRIE_VERSION, EYRIE_MOST_ALLOCATIONS, EYRIE_MOST_OPERATIONS,
+                                      sizeof(struct eyrie_handle)};
+  return eyrie_create_handle_of(handle, &caller, platform, programs);
+}
 
 /* Waits for what goes on, whatever comes of it, and gives the machine back. A second time does nothing. */
 enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle);
 
 /* What there is to say of the last call with the handle or a stream of it, in a line: "" of EYRIE_OK; else the
- * argument, what was given and what has to be; of EYRIE_NOT_COMPILED the key, of EYRIE_NOT_SUPPORTED the compiler's reason, of
- * EYRIE_MACHINE_ERROR the error. Calls of descriptors have no handle: their results say it all. */
+ * argument, what was given and what has to be; of EYRIE_NOT_COMPILED the key, of EYRIE_NOT_SUPPORTED the compiler's
+ * reason, of EYRIE_MACHINE_ERROR the error. Calls of descriptors have no handle: their results say it all. */
 const char *eyrie_get_message(const struct eyrie_handle *handle);
 
 /* ---- Memory: places are offsets in the window ---- */

@@ -24,6 +24,11 @@ size_t size_of_handle(void);
 struct eyrie_stream *stream_of(struct eyrie_handle *handle);
 size_t size_of_handle(void) { return sizeof(struct eyrie_handle); }
 struct eyrie_stream *stream_of(struct eyrie_handle *handle) { return &handle->stream; }
+enum eyrie_result eyrie_create(struct eyrie_handle *, const struct eyrie_platform *, const struct eyrie_programs *);
+enum eyrie_result eyrie_create(struct eyrie_handle *handle, const struct eyrie_platform *platform,
+                               const struct eyrie_programs *programs) {
+  return eyrie_create_handle(handle, platform, programs);
+}
 """
 Pointer = ctypes.c_void_p
 
@@ -185,9 +190,7 @@ class Handle:
     def __init__(self, library: ctypes.CDLL, platform: Platform, programs: Programs | None) -> None:
         self.library, self.programs, self._kept = library, programs, []
         self.memory = ctypes.create_string_buffer(library.size_of_handle())
-        self.opened = self.call(
-            "create_handle", self.memory, ctypes.byref(platform), programs and ctypes.byref(programs)
-        )
+        self.opened = self.call("create", self.memory, ctypes.byref(platform), programs and ctypes.byref(programs))
         self.stream = library.stream_of(self.memory)
 
     def call(self, name: str, *arguments: object) -> str:

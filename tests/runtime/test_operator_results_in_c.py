@@ -380,7 +380,7 @@ def test_handles_that_cannot_be(library: ctypes.CDLL) -> None:
     assert Handle(library, machine.platform, None).opened == "NO_MACHINE"
     machine.platform.window_bytes = 1
     assert Handle(library, machine.platform, None).opened == "BAD_PLATFORM"
-    assert library.eyrie_create_handle(None, None, None) == RESULTS.index("BAD_ARGUMENT")
+    assert library.eyrie_create(None, None, None) == RESULTS.index("BAD_ARGUMENT")
 
 
 def test_statuses_of_both_halves() -> None:

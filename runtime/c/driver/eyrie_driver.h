@@ -45,6 +45,7 @@ enum eyrie_result {
   EYRIE_NOT_SUPPORTED,  /* the machine does not run the operator */
   EYRIE_NOT_COMPILED,   /* there is no program for the operator, and nothing that compiles one */
   EYRIE_CLOSED,         /* the handle is destroyed */
+  EYRIE_OTHER_LIBRARY,  /* the library was compiled from another eyrie.h, or with other limits, than the caller */
   EYRIE_RESULTS         /* how many there are */
 };
 

@@ -24,6 +24,7 @@ static const char *const result_texts[EYRIE_RESULTS] = {
     "the machine does not run the operator",
     "there is no program for the operator, and nothing that compiles one",
     "the handle is destroyed",
+    "the library was compiled from another eyrie.h, or with other limits, than the caller",
 };
 static const char *const error_texts[EYRIE_ERROR_CODES] = {EYRIE_ERROR_TEXTS};
 static const char *const counter_names[EYRIE_COUNTERS] = {EYRIE_COUNTER_NAMES};

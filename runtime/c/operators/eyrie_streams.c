@@ -229,12 +229,29 @@ enum eyrie_result eyrie_get_cycles(const struct eyrie_stream *stream, uint64_t *
 
 /* ---- Handles ---- */
 
-enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct eyrie_platform *platform,
-                                      const struct eyrie_programs *programs) {
+/* Checks one number that caller and library were compiled with. */
+static enum eyrie_result check_same(struct eyrie_handle *handle, const char *what, size_t caller, size_t library) {
+  if (caller == library) return EYRIE_OK;
+  return eyrie_refuse(handle, EYRIE_OTHER_LIBRARY,
+                      "%s: %z in the caller, %z in the library: compile both with one eyrie.h and the same limits",
+                      what, caller, library);
+}
+
+enum eyrie_result eyrie_create_handle_of(struct eyrie_handle *handle, const struct eyrie_caller *caller,
+                                         const struct eyrie_platform *platform, const struct eyrie_programs *programs) {
   static const struct eyrie_programs none = {NULL, 0, NULL, NULL};
-  if (handle == NULL) return EYRIE_BAD_ARGUMENT;
+  if (handle == NULL || caller == NULL) return EYRIE_BAD_ARGUMENT;
+  if (caller->handle_bytes < offsetof(struct eyrie_handle, device)) return EYRIE_OTHER_LIBRARY;
   handle->state = EYRIE_STATE_GONE;
-  const enum eyrie_result result = eyrie_open(&handle->device, platform);
+  enum eyrie_result result = check_same(handle, "EYRIE_VERSION", caller->version, EYRIE_VERSION);
+  if (result == EYRIE_OK)
+    result = check_same(handle, "EYRIE_MOST_ALLOCATIONS", caller->most_allocations, EYRIE_MOST_ALLOCATIONS);
+  if (result == EYRIE_OK)
+    result = check_same(handle, "EYRIE_MOST_OPERATIONS", caller->most_operations, EYRIE_MOST_OPERATIONS);
+  if (result == EYRIE_OK)
+    result = check_same(handle, "sizeof(struct eyrie_handle)", caller->handle_bytes, sizeof *handle);
+  if (result != EYRIE_OK) return result;
+  result = eyrie_open(&handle->device, platform);
   if (result != EYRIE_OK) return eyrie_refuse(handle, result, "platform: %s", eyrie_result_text(result));
   handle->programs = programs != NULL ? programs : &none;
   handle->allocation_count = handle->clock = 0;
