@@ -57,7 +57,8 @@ class Setting:
 
 
 def link(source: Path, network: Path, machine: MachineConfig, folder: Path) -> Path:
-    """The program of a C source, for the network in a folder (network.h) and the machine, in `folder`.
+    """The program of a C source, for the network in a folder (network.h) and the machine, in `folder`; the compiler's
+    warnings go to standard error.
 
     Raises BuildError and SourceError.
     """

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that were compiled with another header, or other limits, than the operator library in C."""
+"""Programs of others: compiled with another header, or other limits, than the operator library in C, or with
+warnings."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from eyrie.runtime.board import library
 from eyrie.runtime.board.c_programs import includes
 from eyrie.runtime.board.driver import RESULTS
 from eyrie.runtime.board.library import DRIVER, OPERATORS, compiled, compiler
+from eyrie.runtime.simulator.verilator import BuildError
 
 CALLER = """#include <stdio.h>
 #include "eyrie.h"
@@ -54,3 +57,15 @@ def test_a_caller_of_another_library(defined: list[str], version: int, result: s
     assert message == (
         f"{said}: compile both with one eyrie.h and the same limits" if result == "OTHER_LIBRARY" else said
     )
+
+
+def test_warnings_of_others_are_shown(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are no errors, as those of Eyrie's own sources are."""
+    (tmp_path / "user.c").write_text("int main(void) { int unused; return 0; }\n")
+    [made] = compiled([tmp_path / "user.c"], tmp_path, ())
+    assert made.exists() and "unused variable" in capfd.readouterr().err
+    monkeypatch.setattr(library, "_OWN", (tmp_path,))
+    with pytest.raises(BuildError, match="unused variable"):
+        compiled([tmp_path / "user.c"], tmp_path, ())
