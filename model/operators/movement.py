@@ -7,7 +7,6 @@ Axes may be negative and count from the end then. Values keep scale and zero poi
 
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Literal
 
 import numpy as np
 
@@ -85,8 +84,7 @@ def pad(values: np.ndarray, margins: Sequence[tuple[int, int]], value: int) -> n
 
 def mirror_pad(values: np.ndarray, margins: Sequence[tuple[int, int]], mode: str) -> np.ndarray:
     """MIRROR_PAD; `mode` is REFLECT, without the edge, or SYMMETRIC, with it."""
-    modes: dict[str, Literal["reflect", "symmetric"]] = {"REFLECT": "reflect", "SYMMETRIC": "symmetric"}
-    return np.pad(values, margins, mode=modes[mode])
+    return np.pad(values, margins, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
 def tile(values: np.ndarray, multiples: Sequence[int]) -> np.ndarray:
