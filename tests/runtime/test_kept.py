@@ -33,13 +33,13 @@ def flip(folder: Path, rng: np.random.Generator) -> None:
     data = bytearray(path.read_bytes())
     data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
     state = path.stat()
-    path.write_bytes(data)
+    overwrite(path, bytes(data))
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))  # as a disk does that loses bits
 
 
 def cut(folder: Path, rng: np.random.Generator) -> None:
     path = a_file(folder, rng)
-    path.write_bytes(path.read_bytes()[: int(rng.integers(path.stat().st_size))])
+    overwrite(path, path.read_bytes()[: int(rng.integers(path.stat().st_size))])
 
 
 def delete(folder: Path, rng: np.random.Generator) -> None:
@@ -53,13 +53,20 @@ def add(folder: Path, rng: np.random.Generator) -> None:
 def swap(folder: Path, rng: np.random.Generator) -> None:
     first, second = rng.permutation(sorted(path for path in folder.rglob("*") if path.is_file()))[:2]
     data = first.read_bytes(), second.read_bytes()
-    first.write_bytes(data[1])
-    second.write_bytes(data[0])
+    overwrite(first, data[1])
+    overwrite(second, data[0])
 
 
 def empty(folder: Path, rng: np.random.Generator) -> None:
     shutil.rmtree(folder)
     folder.mkdir()
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    """Put another file in the place of one: this process may have loaded the one that is there as a library."""
+    other = path.with_name(f"{path.name}.other")
+    other.write_bytes(data)
+    other.replace(path)
 
 
 def a_file(folder: Path, rng: np.random.Generator) -> Path:
