@@ -2,10 +2,12 @@
 """The code generator: RunCodegen gives it the functions of `partitioned`."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
@@ -15,13 +17,16 @@ from eyrie.model.errors import InputError
 from eyrie.runtime.regions import BACK_ENDS, session_of
 from eyrie.tvm.partition import BACK_END, MACHINE
 
+tvm_ffi.register_error("InputError", InputError)
+
 
 @tvm.register_global_func(f"relax.ext.{CODE_GENERATOR}", override=True)
 def generate(functions: Sequence[relax.Function], options: Mapping[str, object], names: Mapping) -> list:
     """Registers what calls the machine under the name of each function. There are no modules to link: the machine is
     in this process. Raises InputError for functions that `partitioned` did not make."""
-    for function in functions:
-        tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
+    with _through_tvm():
+        for function in functions:
+            tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
     return []
 
 
@@ -35,11 +40,21 @@ def _call_of(function: relax.Function) -> Callable[..., None]:
     session = session_of(graph_of_steps(steps_of(function)), name, machine)
 
     def call(*tensors: tvm.runtime.Tensor) -> None:
-        made = run(session, [_to_machine(tensor.numpy()) for tensor in tensors[:count]])
+        with _through_tvm():
+            made = run(session, [_to_machine(tensor.numpy()) for tensor in tensors[:count]])
         for tensor, values in zip(tensors[count:], made, strict=True):
             tensor.copyfrom(_from_machine(values))
 
     return call
+
+
+@contextmanager
+def _through_tvm() -> Iterator[None]:
+    """Raise every InputError as that type itself, the one that TVM takes to its caller by name."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error)) from error
 
 
 def _to_machine(values: np.ndarray) -> np.ndarray:

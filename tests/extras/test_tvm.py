@@ -21,12 +21,15 @@ import eyrie.tvm
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import steps_of
-from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
+from eyrie.model.errors import InputError
 from eyrie.runtime.diagrams.networks import HOST, MACHINE
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.report.palette import LIGHT
+from eyrie.runtime.session import Session
+from eyrie.tvm import codegen
 from eyrie.tvm.partition import functions_of
 from tests.extras.tvm_networks import Module, constant, module_of, op, run
 
@@ -273,6 +276,18 @@ def test_what_means_nothing(seed: int) -> None:
     [(variable, function)] = functions_of(split)
     split.update_func(variable, function.without_attr("eyrie.back_end"))
     with pytest.raises(ValueError, match="call eyrie.tvm.partitioned"):
+        relax.transform.RunCodegen()(split)
+
+
+def test_errors_reach_the_caller(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As InputError, of a type of their own, too."""
+    split = eyrie.tvm.partitioned(small(seed), "golden")
+
+    def refuse(*_: object) -> Session:
+        raise Unsupported("no machine", remedy="find one")
+
+    monkeypatch.setattr(codegen, "session_of", refuse)
+    with pytest.raises(InputError, match="^no machine: find one$"):
         relax.transform.RunCodegen()(split)
 
 
