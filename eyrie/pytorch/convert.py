@@ -4,12 +4,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.frontend.extra import require
+from eyrie.compiler.frontend.pytorch.names import names_of
 from eyrie.compiler.frontend.pytorch.regions import whole
 from eyrie.compiler.frontend.tflite.writer import written
 from eyrie.compiler.ir.graph import Graph
@@ -46,15 +48,16 @@ def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
 
 
 def graph_of_model(model: nn.Module, image: Tensor) -> Graph:
-    """The Graph of an int8 model, as a whole; image: [1, ...]."""
-    found: list[Graph] = []
+    """The Graph of an int8 model, as a whole, with the names of the float model; image: [1, ...]. Raises InputError, in
+    one line, for what is not known."""
+    found: list[tuple[GraphModule, dict[Node, np.ndarray]]] = []
 
     def backend(module: GraphModule, inputs: list[Tensor]) -> Callable:
-        known = {node: array_of(tensor) for node, tensor in fixed_tensors(module, inputs).items()}
-        found.append(whole(module, known))
+        found.append((module, {node: array_of(tensor) for node, tensor in fixed_tensors(module, inputs).items()}))
         return module.forward
 
     torch.compiler.reset()
     with torch.no_grad():
         torch.compile(model, backend=backend, fullgraph=True)(image)
-    return found[0]
+    [(module, known)] = found
+    return whole(module, known, names_of(model) if isinstance(model, GraphModule) else {})

@@ -19,6 +19,8 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from eyrie.compiler.frontend.pytorch.call import Batch, short
 from eyrie.compiler.frontend.pytorch.moves import changes_nothing
+from eyrie.compiler.frontend.pytorch.names import renamed
+from eyrie.compiler.frontend.pytorch.operators import translation
 from eyrie.compiler.frontend.pytorch.read import codes_of, network_of
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.ir.failure import Failure, Unsupported
@@ -28,6 +30,7 @@ from eyrie.compiler.ir.operators.operator import Unknown
 Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
 QUANTIZE = "quantized_decomposed::quantize_per_tensor"
+REMEDY = "replace these layers, or call torch.compile with the back end eyrie, which leaves them to PyTorch"
 NOT_QUANTISED = "it is not between int8 values"
 
 
@@ -70,9 +73,10 @@ def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstac
     return _Regions(module, constants).found(obstacle)
 
 
-def whole(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> Graph:
+def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapping[str, str]) -> Graph:
     """All of a graph between the QUANTIZEs of its inputs and the DEQUANTIZEs of its outputs, whatever the machine does.
-    Raises Unsupported, with all reasons, for what is not known."""
+    names: those that the user has for nodes, by their names. Raises Unsupported, with all reasons, for what is not
+    known."""
     _without_idle(module)
     _one_reader_each(module)
     ends = {
@@ -82,13 +86,23 @@ def whole(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> Graph:
         or (is_a(node, DEQUANTIZE) and all(reader.op == "output" for reader in node.users))
     }
     inner = {node for node in module.graph.nodes if node.op == "call_function"} - ends
-    region = _Regions(module, constants).region(inner)
     unknown = [
-        f"{node.place}: {node.operator.reason}" for node in region.graph.nodes if isinstance(node.operator, Unknown)
+        f"{layer if layer.endswith(short(node)) else f'{layer}: {short(node)}'}: no such operator is known"
+        for node in module.graph.nodes
+        if node in inner and node.target is not getitem and translation(node.target) is None
+        for layer in [names.get(node.name, node.name)]
     ]
     if unknown:
-        raise Unsupported("; ".join(unknown))
-    return region.graph
+        raise Unsupported("; ".join(unknown), remedy=REMEDY)
+    graph = renamed(_Regions(module, constants).region(inner).graph, names)
+    unknown = [
+        f"{node.outputs[0].name}: {node.operator.name}: {node.operator.reason}"
+        for node in graph.nodes
+        if isinstance(node.operator, Unknown)
+    ]
+    if unknown:
+        raise Unsupported("; ".join(unknown), remedy=REMEDY)
+    return graph
 
 
 def _without_idle(module: GraphModule) -> None:

@@ -2,7 +2,7 @@
 """A Graph as an int8 .tflite file: what reads files, the other way round.
 
 Pads that are not those of TensorFlow Lite's SAME become a PAD in front of the operator, and a table an operator that
-makes the same table, at most NEAR counts away.
+makes the same table, or several that do (functions.py).
 """
 
 from collections.abc import Iterable
@@ -12,31 +12,20 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import ArrayLike
 
+from eyrie.compiler.frontend.tflite.functions import nodes_of
 from eyrie.compiler.frontend.tflite.written import Options, parts_of
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.convolution import DepthwiseConv2D, FullyConnected, Weighted, Windowed
 from eyrie.compiler.ir.operators.movement import Pad
-from eyrie.compiler.ir.operators.operator import quantizations, quantized
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.operators.pooling import MaxPool2D, Pool
-from eyrie.compiler.ir.operators.tables import Function, HardSwish, Logistic, Lookup, Real, Relu, Requantize, Tanh
+from eyrie.compiler.ir.operators.tables import Lookup
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
-from eyrie.model.errors import InputError
-from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.windows import NO_PADS, same_pads
 
 SCHEMA_VERSION = 3
-NEAR = 1  # counts between a table and that of the operator that stands for it
-_FUNCTIONS: tuple[Function, ...] = (
-    Requantize(),
-    Relu(activation="RELU"),
-    Relu(activation="RELU6"),
-    Logistic(),
-    Tanh(),
-    HardSwish(),
-    Real(function="ELU"),
-    Real(function="EXP"),
-)
+REMEDY = "replace the layer by others, or leave it out of the model"
 _VERSIONS = {  # the oldest ones with int8 and, where there are weights, a scale for each channel; of others 2
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
@@ -61,7 +50,9 @@ def written(graph: Graph, description: str = "") -> bytes:
         try:
             file.write(node)
         except Unsupported as error:
-            raise Unsupported(f"{node.place}: {error.what}", layer=node.where) from error
+            raise Unsupported(
+                f"{node.outputs[0].name}: {node.operator.name}: {error.what}", layer=node.where, remedy=REMEDY
+            ) from error
     return file.contents(inputs, outputs, description)
 
 
@@ -82,8 +73,8 @@ class _File:
         elif isinstance(operator, Pool):
             self._pool(node, operator)
         elif isinstance(operator, Lookup):
-            function = _function(operator, *quantizations(node.inputs[0], node.outputs[0]))
-            self.operator(function.name, [self.tensor(node.inputs[0])], node.outputs)
+            for each in nodes_of(node):
+                self.write(each)
         elif isinstance(operator, Pad):
             self._pad(quantized(node.inputs[0]), operator.margins, operator.value, node.outputs[0])
         else:
@@ -238,21 +229,6 @@ def _quantization(scales: Iterable[float], zero_point: int, dimension: int = 0) 
     made.scale = [float(scale) for scale in scales]
     made.zeroPoint, made.quantizedDimension = [int(zero_point)] * len(made.scale), dimension
     return made
-
-
-def _function(lookup: Lookup, source: Quantization, output: Quantization) -> Function:
-    """The operator whose table is nearest."""
-    found = []
-    for number, function in enumerate(_FUNCTIONS):
-        try:
-            away = np.abs(function.table(source, output).astype(int) - lookup.entries).max()
-        except InputError:  # it has a scale of its own
-            continue
-        found.append((away, number))
-    away, number = min(found)
-    if away > NEAR:
-        raise Unsupported("TensorFlow Lite has no operator for this function of one value")
-    return _FUNCTIONS[number]
 
 
 def _options(

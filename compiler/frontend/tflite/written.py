@@ -57,6 +57,18 @@ def _(operator: tables.Requantize) -> Written:
 
 
 @parts_of.register
+def _(operator: tables.LeakyRelu) -> Written:
+    options = schema.LeakyReluOptionsT()
+    options.alpha = operator.alpha
+    return options, ()
+
+
+@parts_of.register
+def _(operator: tables.Relu | tables.Logistic | tables.Tanh | tables.HardSwish | tables.Real) -> Written:
+    return None, ()
+
+
+@parts_of.register
 def _(operator: pooling.Mean) -> Written:
     options = schema.ReducerOptionsT()
     options.keepDims = operator.keep_axes

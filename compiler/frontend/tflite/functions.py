@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table as operators of TensorFlow Lite that make the same table, or nearly: one of its functions, or several
+operators, as its own converter writes them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.elementwise import Add, Mul
+from eyrie.compiler.ir.operators.operator import quantized
+from eyrie.compiler.ir.operators.tables import (
+    Function,
+    HardSwish,
+    LeakyRelu,
+    Logistic,
+    Lookup,
+    Real,
+    Relu,
+    Requantize,
+    Tanh,
+)
+from eyrie.compiler.ir.tensor import Constant, Quantized, QuantizedConstant
+from eyrie.model.errors import InputError
+from eyrie.model.operators.quantization import Quantization
+from eyrie.model.operators.tables import LOGISTIC_OUTPUT, VALUES
+
+NEAR = 1  # counts between a table and that of the operator that stands for it
+NEAR_OF_SEVERAL = 2  # where several operators do, each of which rounds
+_FUNCTIONS: tuple[Function, ...] = (
+    Requantize(),
+    Relu(activation="RELU"),
+    Relu(activation="RELU6"),
+    Logistic(),
+    Tanh(),
+    HardSwish(),
+    Real(function="ELU"),
+    Real(function="EXP"),
+)
+_GELU = 0.044715, (2 / np.pi) ** 0.5  # GELU(x) = x * logistic(2 b x (1 + a x^2)), but for 0.0005
+
+
+def nodes_of(node: Node) -> tuple[Node, ...]:
+    """Return the nodes that make what a Lookup makes. Raises Unsupported where TensorFlow Lite has none."""
+    assert isinstance(node.operator, Lookup)
+    source, output = quantized(node.inputs[0]), quantized(node.outputs[0])
+    function = _function(node.operator.entries, source.quantization, output.quantization)
+    if function is not None:
+        return (Node(function, node.where, (source,), (output,)),)
+    for several in (_silu, _hard_sigmoid, _gelu):
+        nodes = tuple(several(_Writing(node.where, output.name), source, output))
+        if np.abs(_entries(nodes, source, output) - node.operator.entries).max() <= NEAR_OF_SEVERAL:
+            return nodes
+    raise Unsupported("TensorFlow Lite has no operator for this function of one value")
+
+
+def _function(entries: np.ndarray, source: Quantization, output: Quantization) -> Function | None:
+    """Return the operator whose table is nearest, None where none is near."""
+    found = []
+    functions = (*_FUNCTIONS, *_leaky_relus(entries, source, output))
+    for number, function in enumerate(functions):
+        try:
+            away = np.abs(function.table(source, output).astype(int) - entries).max()
+        except InputError:  # it has a scale of its own
+            continue
+        found.append((away, number))
+    away, number = min(found)
+    return functions[number] if away <= NEAR else None
+
+
+def _leaky_relus(entries: np.ndarray, source: Quantization, output: Quantization) -> Iterator[LeakyRelu]:
+    """Of the slope that the entries of negative values have, with as few digits as may be."""
+    x, y = (VALUES - source.zero_point) * source.scale, (entries.astype(int) - output.zero_point) * output.scale
+    inside = (x < 0) & (entries > -128) & (entries < 127)
+    if not inside.any():
+        return
+    slope = float((x * y)[inside].sum() / (x * x)[inside].sum())
+    if slope > 0:
+        yield from (LeakyRelu(alpha=float(f"{slope:.{digits}g}")) for digits in (1, 2, 3, 8))
+
+
+class _Writing:
+    """Tensors and nodes of one place, with names of their own."""
+
+    def __init__(self, where: str, name: str) -> None:
+        self.where, self.name = where, name
+
+    def tensor(self, name: str, like: Quantized, low: float, high: float) -> Quantized:
+        """Of the values between two."""
+        scale = (high - low) / 255
+        quantization = Quantization(scale, int(np.clip(round(-128 - low / scale), -128, 127)))
+        return Quantized(name=f"{self.name}/{name}", shape=like.shape, dtype="int8", quantization=quantization)
+
+    def constant(self, name: str, like: Quantized, value: float) -> QuantizedConstant:
+        data = np.full((1,) * len(like.shape), 127, np.int8)
+        quantization = Quantization(value / 127, 0)
+        return QuantizedConstant(
+            name=f"{self.name}/{name}", shape=data.shape, dtype="int8", quantization=quantization, data=data
+        )
+
+    def add(self, one: Quantized, other: Quantized, output: Quantized, activation: str = "NONE") -> Node:
+        return Node(Add(activation=activation), self.where, (one, other), (output,))
+
+    def mul(self, one: Quantized, other: Quantized, output: Quantized) -> Node:
+        return Node(Mul(activation="NONE"), self.where, (one, other), (output,))
+
+    def gated(self, source: Quantized, by: Quantized, output: Quantized) -> Iterator[Node]:
+        """source * logistic(by)."""
+        gate = Quantized(name=f"{self.name}/gate", shape=source.shape, dtype="int8", quantization=LOGISTIC_OUTPUT)
+        yield Node(Logistic(), self.where, (by,), (gate,))
+        yield self.mul(source, gate, output)
+
+
+def _silu(to: _Writing, source: Quantized, output: Quantized) -> Iterator[Node]:
+    return to.gated(source, source, output)
+
+
+def _hard_sigmoid(to: _Writing, source: Quantized, output: Quantized) -> Iterator[Node]:
+    raised = to.tensor("raised", source, 0, 6)
+    yield to.add(source, to.constant("three", source, 3), raised, "RELU6")
+    yield to.mul(raised, to.constant("sixth", source, 1 / 6), output)
+
+
+def _gelu(to: _Writing, source: Quantized, output: Quantized) -> Iterator[Node]:
+    """With w = x scaled so that the polynomial in front of the logistic is w (w^2 + c)."""
+    cubic, linear = 2 * _GELU[1] * _GELU[0], 2 * _GELU[1]
+    factor = cubic ** (1 / 3)
+    of = source.quantization
+    largest = min(3.0, of.scale * max(127 - of.zero_point, 128 + of.zero_point)) * factor
+    scaled = Quantized(
+        name=f"{to.name}/scaled",
+        shape=source.shape,
+        dtype="int8",
+        quantization=Quantization(of.scale * factor, of.zero_point),
+    )
+    square, added = to.tensor("square", source, 0, largest**2), linear / factor
+    steep = to.tensor("steep", source, 0, largest**2 + added)
+    bound = largest * (largest**2 + added)
+    exponent = to.tensor("exponent", source, -bound, bound)
+    yield to.mul(source, to.constant("factor", source, factor), scaled)
+    yield to.mul(scaled, scaled, square)
+    yield to.add(square, to.constant("added", source, added), steep)
+    yield to.mul(scaled, steep, exponent)
+    yield from to.gated(source, exponent, output)
+
+
+def _entries(nodes: tuple[Node, ...], source: Quantized, output: Quantized) -> np.ndarray:
+    """Return the table that nodes make, by the golden model."""
+    known = {source.name: VALUES.astype(np.int8)}
+    for node in nodes:
+        taken = (each.data.reshape(-1) if isinstance(each, Constant) else known[each.name] for each in node.inputs)
+        [known[node.outputs[0].name]] = node.run(tuple(taken))
+    return known[output.name].astype(int)
