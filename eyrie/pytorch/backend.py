@@ -79,7 +79,7 @@ def eyrie(
             continue
         placed.append((name, region, session))
     report = report_of(module, placed, reasons)
-    modules = [OnMachine(session, run, _taken(region, known)) for _, region, session in placed]
+    modules = [OnMachine(session, run, _taken(region, known), region.maps) for _, region, session in placed]
     for (name, region, _), on_machine in zip(placed, modules):
         _place(module, f"eyrie_{name}", list(region.nodes), on_machine)
     stable_topological_sort(module)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A region of an FX graph as a module: int8 tensors go to the machine and come back."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from eyrie.compiler.frontend.pytorch.read import FROM_CHANNELS_LAST, TO_CHANNELS_LAST
 from eyrie.model.errors import InputError
 from eyrie.runtime.regions import Run
 from eyrie.runtime.session import Session
@@ -14,11 +15,12 @@ from eyrie.runtime.session import Session
 
 class OnMachine(nn.Module):
     """taken: for each argument the number of the Graph's input that it is, or a tensor that is compiled into the
-    program, and has to be the same. Gives the Graph's outputs in its order."""
+    program, and has to be the same; maps: how many axes values have that are maps. Gives the Graph's outputs in its
+    order."""
 
-    def __init__(self, session: Session, run: Run, taken: Sequence[int | Tensor]) -> None:
+    def __init__(self, session: Session, run: Run, taken: Sequence[int | Tensor], maps: Collection[int]) -> None:
         super().__init__()
-        self.session, self.run = session, run
+        self.session, self.run, self._maps = session, run, maps
         self._taken = tuple(each if isinstance(each, int) else each.detach().clone() for each in taken)
 
     def forward(self, *arguments: Tensor) -> Tensor | tuple[Tensor, ...]:
@@ -26,25 +28,25 @@ class OnMachine(nn.Module):
         inputs: dict[int, np.ndarray] = {}
         for place, argument in zip(self._taken, arguments, strict=True):
             if isinstance(place, int):
-                inputs[place] = to_machine(argument)
+                inputs[place] = to_machine(argument, self._maps)
             elif not torch.equal(place, argument):
                 raise InputError(
                     "the model's weights have been changed since it was compiled: call torch.compiler.reset()"
                 )
         outputs = self.run(self.session, [inputs[number] for number in range(len(inputs))])
         device = arguments[0].device
-        tensors = tuple(from_machine(output).to(device) for output in outputs)
+        tensors = tuple(from_machine(output, self._maps).to(device) for output in outputs)
         return tensors if len(tensors) > 1 else tensors[0]
 
 
-def to_machine(values: Tensor) -> np.ndarray:
+def to_machine(values: Tensor, maps: Collection[int]) -> np.ndarray:
     """[N, 1, ...], maps with channels last."""
     values = values.detach().cpu()
-    values = values.permute(0, 2, 3, 1) if values.dim() == 4 else values
+    values = values.permute(TO_CHANNELS_LAST[values.dim()]) if values.dim() in maps else values
     return values.contiguous().numpy()[:, None]
 
 
-def from_machine(values: np.ndarray) -> Tensor:
+def from_machine(values: np.ndarray, maps: Collection[int]) -> Tensor:
     """Of [N, 1, ...]."""
     made = torch.from_numpy(np.array(values[:, 0]))
-    return made.permute(0, 3, 1, 2).contiguous() if made.dim() == 4 else made
+    return made.permute(FROM_CHANNELS_LAST[made.dim()]).contiguous() if made.dim() in maps else made

@@ -178,6 +178,28 @@ def test_pads_of_each_axis(seed: int) -> None:
     assert (made - expected).abs().max() < 0.02 * expected.abs().max() and not report(compiled).rest
 
 
+FLAT = {  # layers, and the shape of an image
+    "conv2d": ((nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 4)), (3, 8, 8)),
+    "conv1d": ((nn.Conv1d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 6, 4)), (3, 8)),
+    "rows that go out": ((nn.Conv1d(3, 8, 3), nn.ReLU(), nn.MaxPool1d(2)), (3, 8)),
+}
+
+
+@pytest.mark.parametrize("back_end", ["model", "c"])
+@pytest.mark.parametrize("name", FLAT)
+def test_flatten_and_rows_are_the_machine_s(name: str, back_end: str, seed: int) -> None:
+    """In one region, with values in the order that PyTorch has."""
+    torch.manual_seed(seed)
+    layers, shape = FLAT[name]
+    images = torch.randn(CALIBRATION, *shape)
+    model = quantized(nn.Sequential(*layers).eval(), images)
+    compiled = torch.compile(model, backend="eyrie", options={"back_end": back_end})
+    made, expected = compiled(images[:2]), model(images[:2])
+    assert made.shape == expected.shape and (made - expected).abs().max() < 0.03 * expected.abs().max()
+    found = report(compiled)
+    assert len(found.regions) == 1 and not found.rest and not found.regions[0].host
+
+
 def test_a_unit_with_two_ends_stays_whole(seed: int) -> None:
     """Of a SPLIT one part goes through PyTorch and meets the other one again."""
     torch.manual_seed(seed)

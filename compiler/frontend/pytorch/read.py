@@ -15,7 +15,9 @@ from eyrie.compiler.frontend.qdq import Network, Operation
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.tensor import Tensor
 
-TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
+TO_CHANNELS_LAST = {4: (0, 2, 3, 1), 3: (0, 2, 1)}  # orders of axes, by their number
+FROM_CHANNELS_LAST = {4: (0, 3, 1, 2), 3: (0, 2, 1)}
+_OF_ROWS = ("conv1d", "max_pool1d", "avg_pool1d", "adaptive_avg_pool1d")  # whose maps have three axes
 _CODES = {torch.int8: "int8", torch.uint8: "uint8"}
 
 
@@ -32,13 +34,15 @@ def network_of(
     the Network; constants: values of nodes; settled: all nodes that are the same in every run; places: of nodes, for
     messages. Raises Unsupported for an end that is no codes. An operator that is not known has the kind `unknown`, and
     the reason."""
+    nodes = list(nodes)
+    maps = map_axes(nodes)
     arrays = {node.name: values for node, values in constants.items()}
     operations: list[Operation] = []
     inputs: list[Tensor] = []
     shapes: dict[str, Shape | None] = {}
     for node in taken:
         shape = batch.one(node)
-        inputs.append(_input(node, shape, operations))
+        inputs.append(_input(node, shape, operations, maps))
         shapes[node.name] = shape
     for node in nodes:
         call = Call(node, f"#{places.get(node, 0)}", batch, constants, settled)
@@ -46,7 +50,7 @@ def network_of(
         arrays |= call.made
         if isinstance(node.meta.get("example_value"), torch.Tensor) and call.arguments_are_activations():
             shapes[node.name] = _shape(batch, node)
-    outputs = tuple(_output(node, batch.one(node), operations) for node in made)
+    outputs = tuple(_output(node, batch.one(node), operations, maps) for node in made)
     return Network(
         tuple(inputs),
         arrays,
@@ -54,6 +58,11 @@ def network_of(
         outputs,
         {name: shape for name, shape in shapes.items() if shape is not None},
     )
+
+
+def map_axes(nodes: Iterable[Node]) -> frozenset[int]:
+    """Return how many axes values have that are maps with channels: three are a map next to operators of rows alone."""
+    return frozenset((3, 4) if any(short(node) in _OF_ROWS for node in nodes) else (4,))
 
 
 def codes_of(node: Node) -> str:
@@ -64,20 +73,24 @@ def codes_of(node: Node) -> str:
     return _CODES[value.dtype]
 
 
-def _input(node: Node, shape: tuple[int, ...], operations: list[Operation]) -> Tensor:
-    if len(shape) != 4:
+def _input(node: Node, shape: tuple[int, ...], operations: list[Operation], maps: Collection[int]) -> Tensor:
+    if len(shape) not in maps:
         return Tensor(name=node.name, shape=shape, dtype=codes_of(node))
     name = f"{node.name}.image"
-    operations.append(Operation("transpose", (name,), (node.name,), "#0", "permute", {"axes": FROM_CHANNELS_LAST}))
-    return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST), dtype=codes_of(node))
+    operations.append(
+        Operation("transpose", (name,), (node.name,), "#0", "permute", {"axes": FROM_CHANNELS_LAST[len(shape)]})
+    )
+    return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST[len(shape)]), dtype=codes_of(node))
 
 
-def _output(node: Node, shape: tuple[int, ...], operations: list[Operation]) -> str:
+def _output(node: Node, shape: tuple[int, ...], operations: list[Operation], maps: Collection[int]) -> str:
     codes_of(node)
-    if len(shape) != 4:
+    if len(shape) not in maps:
         return node.name
     name = f"{node.name}.image"
-    operations.append(Operation("transpose", (node.name,), (name,), "#0", "permute", {"axes": TO_CHANNELS_LAST}))
+    operations.append(
+        Operation("transpose", (node.name,), (name,), "#0", "permute", {"axes": TO_CHANNELS_LAST[len(shape)]})
+    )
     return name
 
 

@@ -6,7 +6,7 @@ share an operator with it. It is supported where it becomes a Graph that the mac
 sets of supported units: int8 goes in and comes out.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import getitem
 from typing import TypeGuard
@@ -21,7 +21,7 @@ from eyrie.compiler.frontend.pytorch.call import Batch, short
 from eyrie.compiler.frontend.pytorch.moves import changes_nothing
 from eyrie.compiler.frontend.pytorch.names import renamed
 from eyrie.compiler.frontend.pytorch.operators import translation
-from eyrie.compiler.frontend.pytorch.read import codes_of, network_of
+from eyrie.compiler.frontend.pytorch.read import codes_of, map_axes, network_of
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.ir.failure import Failure, Unsupported
 from eyrie.compiler.ir.graph import Graph
@@ -42,6 +42,11 @@ class Region:
     taken: tuple[Node, ...]
     made: tuple[Node, ...]
     graph: Graph
+
+    @property
+    def maps(self) -> frozenset[int]:
+        """How many axes values have that go in or out with channels last."""
+        return map_axes(self.nodes)
 
     @property
     def outside(self) -> tuple[Node, ...]:
@@ -135,13 +140,7 @@ class _Regions:
         self.reasons: dict[Node, str] = {}
 
     def found(self, obstacle: Obstacle) -> Regions:
-        supported: list[set[Node]] = []
-        for unit in self._units():
-            try:
-                self._check(self.region(unit), obstacle)
-                supported.append(unit)
-            except Failure as failure:
-                self.reasons |= dict.fromkeys(unit, failure.what)
+        supported = self._supported(obstacle)
         regions = []
         for nodes in self._partitions(supported):
             try:
@@ -156,6 +155,44 @@ class _Regions:
             if node.op.startswith("call_") and node not in inside and node not in self.fixed
         }
         return Regions(tuple(regions), reasons)
+
+    def _supported(self, obstacle: Obstacle) -> list[set[Node]]:
+        """Units that the machine runs; several of them are one where it runs one of them only together with those
+        beside it, as it does what only moves values."""
+        supported: list[set[Node]] = []
+        failed: list[set[Node]] = []
+        for unit in self._units():
+            (supported if self._is_supported(unit, obstacle) else failed).append(unit)
+        for unit in failed[:]:
+            for together in self._together(unit, [*supported, *failed]):
+                if unit in failed and self._is_supported(together, obstacle):
+                    supported = [each for each in supported if not each & together] + [together]
+                    failed = [each for each in failed if not each & together]
+                    break
+        return supported
+
+    def _is_supported(self, unit: set[Node], obstacle: Obstacle) -> bool:
+        """Whether the machine runs a unit; if not, the reason is kept."""
+        try:
+            self._check(self.region(unit), obstacle)
+        except Failure as failure:
+            self.reasons |= {node: self.reasons.get(node, failure.what) for node in unit}
+            return False
+        return True
+
+    def _together(self, unit: set[Node], units: list[set[Node]]) -> Iterator[set[Node]]:
+        """A unit with those that read what it makes, with those that make what it reads, and with both."""
+        behind = [
+            each for each in units if each is not unit and any(reader in each for node in unit for reader in node.users)
+        ]
+        before = [
+            each
+            for each in units
+            if each is not unit and any(source in each for node in unit for source in node.all_input_nodes)
+        ]
+        for others in (behind, before, [*before, *behind]):
+            if others:
+                yield unit.union(*others)
 
     def _of_constants(self) -> set[Node]:
         """Nodes that make constants of constants."""
