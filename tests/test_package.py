@@ -15,6 +15,7 @@ import pytest
 
 import eyrie
 from eyrie.runtime.folders import BUILD, ROOT
+from eyrie.runtime.shipped import MODEL
 from tests.commands.small_nets import separable
 
 PARTS = ("eyrie", "model", "compiler", "runtime", "rtl", "data", "pyproject.toml", "README.md", "LICENSE")
@@ -45,7 +46,10 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    place = tmp_path_factory.mktemp("package")
+    return install(tmp_path_factory.mktemp("package"))
+
+
+def install(place: Path) -> Installed:
     source = place / "source"
     source.mkdir()
     for name in PARTS:
@@ -129,8 +133,9 @@ def test_a_missing_compiler_is_one_line(installed: Installed, tmp_path: Path) ->
     assert ended.stderr.startswith("eyrie demo: the simulator is built with g++, not found: ")
 
 
-def test_nothing_is_left(installed: Installed) -> None:
-    """Runs last in this file: it removes what the tests before have used."""
+def test_nothing_is_left(tmp_path: Path) -> None:
+    installed = install(tmp_path)
+    installed.succeed("eyrie", "graph", MODEL, "--quiet")
     (installed.home / ".cache" / "eyrie" / "models").unlink()
     assert "removed" in installed.succeed("eyrie", "cache", "--clear")
     assert not any(path.is_file() for path in installed.home.rglob("*"))

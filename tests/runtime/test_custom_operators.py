@@ -17,7 +17,7 @@ from eyrie.compiler.passes.partition import Side
 from eyrie.model.operators import tables
 from eyrie.model.operators.elementwise import add, add_parameters
 from eyrie.model.operators.quantization import Quantization
-from eyrie.runtime.portable_c.executable import CHECKED, build
+from eyrie.runtime.portable_c.executable import CHECKED, build_program
 from eyrie.runtime.session import Session
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import eyrie
@@ -122,5 +122,5 @@ def test_a_new_function_of_one_value(operator: Function, tmp_path: Path, monkeyp
     [golden] = session.golden(values)
     assert not session.host and len(set(golden.ravel().tolist())) > 1
     assert np.array_equal(session.run(values).outputs[0], golden)
-    [made] = build([sources_of(graph, "net")], tmp_path / "c", CHECKED).run(values)
+    [made] = build_program([sources_of(graph, "net")], tmp_path / "c", CHECKED).run(values)
     assert np.array_equal(made, golden)
