@@ -22,12 +22,22 @@ from eyrie.model.errors import InputError
 from eyrie.runtime.signals import held
 
 PACKAGE = Path(str(files("eyrie")))
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 # A checkout has the test benches and a build folder of its own; an installed package has neither.
 _PARENT = PACKAGE.resolve().parent
 CHECKOUT = _PARENT if (_PARENT / "tb").is_dir() and (_PARENT / "pyproject.toml").is_file() else None
 ROOT = CHECKOUT or PACKAGE  # of compiler/, model/, runtime/, rtl/ and data/
-BUILD = Path(os.environ.get("EYRIE_BUILD") or (CHECKOUT / "build" if CHECKOUT else _CACHE / "eyrie")).absolute()
+
+
+def _build_folder() -> Path:
+    """Return the folder of runs and caches: EYRIE_BUILD, that of the checkout, or the user's cache folder."""
+    if given := os.environ.get("EYRIE_BUILD"):
+        return Path(given).absolute()
+    if CHECKOUT:
+        return CHECKOUT / "build"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "eyrie"
+
+
+BUILD = _build_folder()
 
 
 def checkout(needed: str) -> Path:

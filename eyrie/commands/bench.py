@@ -41,7 +41,6 @@ from eyrie.testing.demo_net import demo_input
 TARGET = BUILD / "bench"
 SEED = 1
 COST_BENCHES, COST_LAYERS = ("cost0", "cost1"), 60  # ports of one and of two words; random layers of each run
-COST_ARGUMENT = 8  # layers of these benches at a scale of 1
 COST_KEYS = ("test", "seed", "status", "layers", "within", "worst_share_of_bound", "missed", "drawn", "refused")
 DIFFERS = "the results are not the golden model's"
 SPEED_RUNS = 5  # of which the fastest counts: the host may have other work
@@ -164,8 +163,10 @@ def cost_run(out: Path, bench: str, seed: int) -> dict:
     """The summary of a bench of the cost model with a seed. Raises RunFailed."""
     folder = out / f"{bench}.{seed}"
     folder.mkdir()
-    scale = COST_LAYERS / COST_ARGUMENT
-    run: dict = simulate_in(folder, find(bench), seed, variables={samples.VARIABLE: str(scale)})
+    found = find(bench)
+    layers = found.arguments["layers"]  # at a scale of 1
+    assert isinstance(layers, int)
+    run: dict = simulate_in(folder, found, seed, variables={samples.VARIABLE: str(COST_LAYERS / layers)})
     if "within" not in run:
         raise RunFailed(f"the simulation failed ({run.get('reason')}): see {TARGET / folder.name / 'log.txt'}")
     print(

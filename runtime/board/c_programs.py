@@ -20,7 +20,7 @@ EXAMPLES = ROOT / "runtime" / "c" / "examples"
 CLASSIFY, CONVOLUTION = EXAMPLES / "classify.c", EXAMPLES / "convolution.c"
 REQUESTS = BUILD / "requests"  # what operators programs have asked for
 PROGRAMS = BOARD / "operator_programs.c"
-COMPILE = f"cd {shlex.quote(str(ROOT))} && {shlex.quote(sys.executable)} -m eyrie operators --quiet --compile"
+COMPILE = f"{shlex.quote(sys.executable)} -P -m eyrie operators --quiet --compile"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import Layer, Performance, performance
 from eyrie.compiler.pipeline import Stages
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, WIDE, MachineConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.machine import Machine
 from eyrie.model.passes import PassTrace
@@ -28,7 +28,6 @@ from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales,
 from tests.compiler.test_networks import compiled, draw_images, late_network, network
 
 NETWORKS = scaled(16)
-WIDE = MachineConfig(bus_words=2, filter_lanes=2)
 
 
 def drawn(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> list[Stages]:

@@ -2,7 +2,6 @@
 """The report's plots: labels are whole and apart from each other, shares are of the counters."""
 
 import re
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -13,13 +12,12 @@ import numpy as np
 import pytest
 from PIL import ImageFont
 
-from eyrie.model.config import DEFAULT
+from eyrie.model.config import DEFAULT, WIDE
 from eyrie.model.encoding import Counter
 from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline, write
 from eyrie.runtime.report.roofline import place_labels
 from tests.runtime.runs import made_up
 
-WIDE = replace(DEFAULT, bus_words=2, filter_lanes=2)
 LAYERS = {
     "one": ["only"],
     "named": [f"block_{n}" for n in range(24)],
