@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_IXUSR
 
 from eyrie.compiler.files import synchronise
 from eyrie.runtime import progress
@@ -37,10 +38,9 @@ def kept(folder: Path, about: str, fill: Callable[[Path, progress.Task], None], 
 
 def seal(folder: Path) -> None:
     """Write the manifest of a folder, after all its files are on the disk."""
-    entries = {}
     for path in _files(folder):
         synchronise(path)
-        entries[str(path.relative_to(folder))] = {"size": path.stat().st_size, "sha256": _digest(path)}
+    entries = {str(path.relative_to(folder)): _entry(path) for path in _files(folder)}
     (folder / MANIFEST).write_text(json.dumps(entries, indent=1) + "\n")
     synchronise(folder / MANIFEST)
     synchronise(folder)
@@ -49,14 +49,21 @@ def seal(folder: Path) -> None:
 def is_whole(folder: Path) -> bool:
     """Return whether a folder has exactly the files of its manifest, byte for byte."""
     try:
-        entries = json.loads((folder / MANIFEST).read_text())
-        wanted = {name: (entry["size"], entry["sha256"]) for name, entry in entries.items()}
+        wanted = json.loads((folder / MANIFEST).read_text())
         paths = {str(path.relative_to(folder)): path for path in _files(folder)}
-        return wanted.keys() == paths.keys() and all(
-            wanted[name] == (path.stat().st_size, _digest(path)) for name, path in paths.items()
+        return (
+            isinstance(wanted, dict)
+            and wanted.keys() == paths.keys()
+            and all(wanted[name] == _entry(path) for name, path in paths.items())
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no manifest, or a damaged one
+    except (OSError, ValueError):  # no manifest, or a damaged one
         return False
+
+
+def _entry(path: Path) -> dict[str, object]:
+    """Return what a manifest has of a file."""
+    state = path.stat()
+    return {"size": state.st_size, "executable": bool(state.st_mode & S_IXUSR), "sha256": _digest(path)}
 
 
 def _files(folder: Path) -> list[Path]:

@@ -10,7 +10,6 @@ Leaves build/regress: summary.json, and the log of each seed.
 import argparse
 import os
 import secrets
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -54,20 +53,21 @@ def run(options: argparse.Namespace) -> int:
             "runs": runs,
         }
         write_summary(folder / "summary.json", summary)
-    print(
-        f"{status}  regress: {totals['passed']} passed, {totals['failed']} failed, {totals['left']} left by the budget"
-    )
+    counts = f"{totals['passed']} passed, {totals['failed']} failed, {totals['left']} left by the budget"
+    print(f"{status}  regress: {counts}: {BUILD / 'regress'}")
     return 0 if status == "pass" else 1
 
 
 def _run(root: Path, folder: Path, seed: int, end: float, options: argparse.Namespace) -> dict[str, int]:
     """Run the suite with a seed; return what became of its tests."""
+    from eyrie.runtime.simulator.processes import process
+
     results, log = folder / f"{seed}.xml", folder / f"{seed}.txt"
     command = [sys.executable, "-m", "pytest", "-m", "", "-q", f"--junitxml={results}", "-n", str(options.jobs)]
     variables = {"EYRIE_SEED": str(seed), "EYRIE_SCALE": str(options.scale), "EYRIE_DEADLINE": str(end)}
-    print(f"seed {seed}: {log}", flush=True)
-    with log.open("w") as file:
-        ended = subprocess.run(command, cwd=root, env=os.environ | variables, stdout=file, stderr=file)
+    print(f"seed {seed}", flush=True)
+    with log.open("w") as file, process(command, root, os.environ | variables, stdout=file, stderr=file) as tests:
+        code = tests.wait()
     counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     left = 0
     if results.exists():
@@ -80,4 +80,4 @@ def _run(root: Path, folder: Path, seed: int, end: float, options: argparse.Name
         failures = [line for line in log.read_text().splitlines() if line.startswith(("FAILED", "ERROR", "EYRIE_SEED"))]
         print(*failures, sep="\n", flush=True)
     passed = counts["tests"] - failed - counts["skipped"]
-    return {"seed": seed, "passed": passed, "failed": failed or int(ended.returncode != 0), "left": left}
+    return {"seed": seed, "passed": passed, "failed": failed or int(code != 0), "left": left}

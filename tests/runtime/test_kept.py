@@ -57,6 +57,11 @@ def swap(folder: Path, rng: np.random.Generator) -> None:
     overwrite(second, data[0])
 
 
+def lock(folder: Path, rng: np.random.Generator) -> None:
+    path = Path(rng.choice(sorted(str(path) for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)))
+    path.chmod(path.stat().st_mode ^ 0o100)
+
+
 def empty(folder: Path, rng: np.random.Generator) -> None:
     shutil.rmtree(folder)
     folder.mkdir()
@@ -79,6 +84,7 @@ DAMAGES: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "delete": delete,
     "add": add,
     "swap": swap,
+    "lock": lock,
     "empty": empty,
 }
 
