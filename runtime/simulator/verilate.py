@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -23,8 +23,8 @@ from typing import IO
 
 from eyrie.compiler.files import writing
 from eyrie.runtime import progress
-from eyrie.runtime.folders import BUILD, ROOT, replacing, unfinished
-from eyrie.runtime.kept import is_whole, kept, seal
+from eyrie.runtime.folders import BUILD, ROOT, unfinished
+from eyrie.runtime.kept import is_whole, kept
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.processes import process
 from eyrie.runtime.simulator.sources import arguments, closure
@@ -173,18 +173,18 @@ def _build(
         generate, compile_all, variables = _commands(top, flags, files, work, cocotb)
         if _run(generate, variables, file, work, task) != 0:
             raise _refusal(top, log)
-        shared = is_whole(runtime)
-        for path in runtime.glob("*.o") if shared else ():
-            shutil.copy(path, work)  # with the time of now: to make it is newer than what Verilator has written
+        if is_whole(runtime):  # with the time of now: to make they are newer than what Verilator has written
+            _copy(runtime.glob("*.o"), work)
         if _run(compile_all, variables, file, work, task) != 0:
             raise _refusal(top, log)
-        if not shared:
-            with replacing(runtime) as part:
-                for path in work.glob("verilated*.o"):
-                    shutil.copy(path, part)
-                seal(part)
+        kept(runtime, "keeping Verilator's library", lambda part, _task: _copy(work.glob("verilated*.o"), part))
         for name in ["model"] if cocotb else LIBRARY:
             shutil.move(work / name, folder)
+
+
+def _copy(paths: Iterable[Path], folder: Path) -> None:
+    for path in paths:
+        shutil.copy(path, folder)
 
 
 def _commands(
