@@ -30,6 +30,9 @@ PYTHON  ?= python3#  interpreter that creates .venv
 export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
 export RTL NETWORKS MACHINES BLOCKS LIBERTY PYTHON
 
+# Tests and campaigns start hundreds of Pythons: each would compile all sources anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 base := .venv/.base
 dev := .venv/.dev
 extras := onnx pytorch tvm

@@ -4,7 +4,7 @@
 import os
 
 VARIABLE = "EYRIE_SCALE"  # 1: as many as the tests say; `make test` draws fewer, a long campaign more
-QUICK = 0.25  # the factor of `make test`
+QUICK = 0.1  # the factor of `make test`
 
 
 def scale() -> float:

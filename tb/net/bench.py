@@ -82,11 +82,11 @@ BENCHES = [
     random_networks("net1", "random networks one after the other, DRAM of any pace", networks=16, cycles_each=160_000),
     replace(
         random_networks(
-            "net2", "every error code, soft reset, and the next program", "recovers", rounds=3, cycles_each=25_000
+            "net2", "every error code, soft reset, and the next program", "recovers", rounds=6, cycles_each=12_000
         ),
         unfit=_has_no_faults,
     ),
-    random_networks("net3", "random networks on a slow, stalling DRAM", networks=10, cycles_each=40_000, slow=True),
+    random_networks("net3", "random networks on a slow, stalling DRAM", networks=20, cycles_each=20_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE, regress=True),
     replace(
         network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),

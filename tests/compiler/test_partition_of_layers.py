@@ -19,14 +19,14 @@ from eyrie.model.config import MAX_GLB_WORDS, MachineConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.machine import Machine
 from eyrie.model.passes import PassTrace
-from eyrie.testing.samples import scaled
+from eyrie.testing.samples import scale, scaled
 from eyrie.training.tflite_writer import Tensor
 from tb.net.random_branches import draw_inputs, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.refusals import TOO_LARGE, with_room
 from tests.compiler.test_performance import check_bytes
 
-COUNT = scaled(40)
+COUNT = max(10, scaled(40))
 EFFORT = 8
 MOST_MACS = 4_000_000  # of a layer
 MOST_REFUSED = 0.03
@@ -147,8 +147,9 @@ def with_the_remedy(path: Path, machine: MachineConfig, failure: DoesNotFit) -> 
 def test_large_layers_fit_small_machines(seed: int, tmp_path: Path) -> None:
     path, found, refused = tmp_path / "net.tflite", Counter(), []
     number = -1
-    while (number := number + 1) < COUNT or not found.keys() >= set(SEEN):
-        assert number < 10 * COUNT, f"never seen: {set(SEEN) - found.keys()}"
+    wanted = set(SEEN) if scale() >= 1 else set()  # a few networks hardly hold everything
+    while (number := number + 1) < COUNT or not found.keys() >= wanted:
+        assert number < 10 * COUNT, f"never seen: {wanted - found.keys()}"
         rng = np.random.default_rng([seed, number])
         path.write_bytes(draw_network(rng))
         machine, about = draw_machine(rng), f"network {number} of seed {seed}"

@@ -17,6 +17,7 @@ import pytest
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.report import baseline, palette, write
+from eyrie.runtime.report import page as report_page
 from eyrie.testing.demo_net import demo_network
 from tests.commands.commands import files
 from tests.runtime.runs import made_up
@@ -79,8 +80,25 @@ def run(seed: int) -> tuple:
 
 
 @pytest.fixture(scope="module")
-def page(run: tuple, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return written(tmp_path_factory.mktemp("report"), run)
+def report(run: tuple, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of `run`; its plots lie in the folder `report` beside it."""
+    return write(tmp_path_factory.mktemp("report"), "a run", *run)
+
+
+@pytest.fixture(scope="module")
+def plots(run: tuple) -> tuple:
+    return report_page._plots(*run)
+
+
+@pytest.fixture
+def drawn(plots: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports take the plots of `run`: for tests of all else, since drawing takes seconds."""
+    monkeypatch.setattr(report_page, "_plots", lambda *_: plots)
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> Page:
+    return Page(report.read_text())
 
 
 def leaves(value: object, key: str = "") -> dict[str, float]:
@@ -117,6 +135,7 @@ def test_cells_without_a_key_are_prices_and_the_machine(run: tuple, page: Page) 
     assert sizes == free[-5 - len(sizes) : -5] and len(free) == 4 * 4 + len(sizes) + 5
 
 
+@pytest.mark.usefixtures("drawn")
 def test_summary(tmp_path: Path, run: tuple) -> None:
     image, figures, passes = run
     changed = figures | {
@@ -162,16 +181,17 @@ def test_summary(tmp_path: Path, run: tuple) -> None:
         ({"class": 3, "runs": 1}, [("class", "3")]),
     ],
 )
+@pytest.mark.usefixtures("drawn")
 def test_head(given: dict, facts: list[tuple], tmp_path: Path, run: tuple) -> None:
-    """What came out, and of which run."""
+    """The outputs, and the run that they are of."""
     image, figures, passes = run
     text = write(tmp_path, "a run", image, figures | given, passes).read_text()
     head = text[text.index("<h1>") : text.index('<dl class="tiles">')]
     assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", head) == facts
 
 
-def test_nothing_leaves_the_page(page: Page, run: tuple, tmp_path: Path) -> None:
-    text = write(tmp_path, "a run", *run).read_text()
+def test_nothing_leaves_the_page(page: Page, report: Path) -> None:
+    text = report.read_text()
     assert "http" not in text.replace("http-equiv", "") and "@import" not in text
     assert set(re.findall(r"url\(.", text)) <= {"url(#"}
     policies = [a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
@@ -200,9 +220,9 @@ def test_plots_for_those_who_cannot_see_them(page: Page) -> None:
     assert [plot["aria-labelledby"].split() for plot in plots] == [[f"{n}-title", f"{n}-text"] for n in names]
 
 
-def test_each_window_has_one_drawing_of_a_plot(tmp_path: Path, run: tuple) -> None:
+def test_each_window_has_one_drawing_of_a_plot(report: Path) -> None:
     """The style takes the narrow ones, and none scrolls."""
-    text = write(tmp_path, "a run", *run).read_text()
+    text = report.read_text()
     found = re.findall(
         r'<figure><div class="large"><svg viewBox="0 0 ([\d.]+) .*?</svg></div>'
         r'<div class="small"><svg viewBox="0 0 ([\d.]+) .*?</svg></div></figure>',
@@ -215,12 +235,12 @@ def test_each_window_has_one_drawing_of_a_plot(tmp_path: Path, run: tuple) -> No
     assert "@mediascreenand(max-width:48rem){.large{display:none}.small{display:block}}" in style
 
 
-def test_plots_take_all_colours_from_the_page(tmp_path: Path, run: tuple) -> None:
-    text = write(tmp_path, "a run", *run).read_text()
+def test_plots_take_all_colours_from_the_page(report: Path) -> None:
+    text = report.read_text()
     for svg in re.findall(r"<svg.*?</svg>", text, re.DOTALL):
         assert not re.findall(r"(?:fill|stroke): (?!none|var\(--)[^;\"]*", svg)
         assert "font-family" not in svg
-    assert re.search(r"fill: #2565ae", (tmp_path / "report" / "cycles.svg").read_text())
+    assert re.search(r"fill: #2565ae", (report.parent / "report" / "cycles.svg").read_text())
 
 
 def test_colours_stand_out() -> None:
@@ -285,20 +305,21 @@ def test_baseline_is_of_one_network(run: tuple) -> None:
     assert baseline.baseline(run[0]) is None
 
 
+@pytest.mark.usefixtures("drawn")
 def test_files(tmp_path: Path, run: tuple) -> None:
     assert write(tmp_path / "new" / "out", "a run", *run) == tmp_path / "new" / "out" / "report.html"
     plots = {f"report/{name}.{kind}" for name in PLOTS for kind in ("svg", "png")}
     assert files(tmp_path / "new" / "out") == {"report.html", "report"} | plots
 
 
-def test_same_run_same_bytes(tmp_path: Path, run: tuple, page: Page) -> None:
-    first = write(tmp_path / "a", "a run", *run)
-    write(tmp_path / "b", "a run", *run)
-    assert len(first.read_bytes()) > 50_000
-    for name in files(tmp_path / "a") - {"report"}:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+def test_same_run_same_bytes(tmp_path: Path, run: tuple, report: Path) -> None:
+    write(tmp_path, "a run", *run)
+    assert len(report.read_bytes()) > 50_000
+    for name in files(report.parent) - {"report"}:
+        assert (report.parent / name).read_bytes() == (tmp_path / name).read_bytes(), name
 
 
+@pytest.mark.usefixtures("drawn")
 def test_cannot_be_written(tmp_path: Path, run: tuple) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError) as error:
