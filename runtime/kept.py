@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders that are made once and kept: verified when they are opened, made anew where they are damaged.
 
-A kept folder has a manifest with the size and the digest of each file. It is written last, so that a folder without one
-is not whole, and all files are on the disk before the folder gets its name.
+A kept folder has a manifest with its name, and with the size and the digest of each file. It is written last, so that a
+folder without one is not whole, nor one in the place of another, and all files are on the disk before the folder gets
+its name.
 """
 
 import hashlib
@@ -32,31 +33,32 @@ def kept(folder: Path, about: str, fill: Callable[[Path, progress.Task], None], 
             if not is_whole(folder):
                 with replacing(folder) as part:
                     fill(part, task)
-                    seal(part)
+                    seal(part, folder.name)
     return folder
 
 
-def seal(folder: Path) -> None:
-    """Write the manifest of a folder, after all its files are on the disk."""
+def seal(folder: Path, name: str) -> None:
+    """Write the manifest of a folder, which is to have this name, after all its files are on the disk."""
     for path in _files(folder):
         synchronise(path)
     entries = {str(path.relative_to(folder)): _entry(path) for path in _files(folder)}
-    (folder / MANIFEST).write_text(json.dumps(entries, indent=1) + "\n")
+    (folder / MANIFEST).write_text(json.dumps({"folder": name, "files": entries}, indent=1) + "\n")
     synchronise(folder / MANIFEST)
     synchronise(folder)
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether a folder has exactly the files of its manifest, byte for byte."""
+    """Return whether a folder is the one of its manifest, with exactly these files, byte for byte."""
     try:
-        wanted = json.loads((folder / MANIFEST).read_text())
+        manifest = json.loads((folder / MANIFEST).read_text())
+        wanted = manifest["files"]
         paths = {str(path.relative_to(folder)): path for path in _files(folder)}
         return (
-            isinstance(wanted, dict)
+            manifest["folder"] == folder.name
             and wanted.keys() == paths.keys()
             and all(wanted[name] == _entry(path) for name, path in paths.items())
         )
-    except (OSError, ValueError):  # no manifest, or a damaged one
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # no manifest, or a damaged one
         return False
 
 

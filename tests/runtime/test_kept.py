@@ -108,6 +108,13 @@ def test_a_whole_folder_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert make(folder).stat().st_ino == before and not opened  # a digest is computed once in a process
 
 
+def test_a_folder_in_the_place_of_another_is_made_anew(tmp_path: Path) -> None:
+    make(tmp_path / "kept").rename(tmp_path / "other")
+    assert not is_whole(tmp_path / "other")
+    make(tmp_path / "other")
+    assert is_whole(tmp_path / "other")
+
+
 def test_a_folder_without_a_manifest_is_not_whole(tmp_path: Path) -> None:
     folder = make(tmp_path / "kept")
     (folder / MANIFEST).unlink()
