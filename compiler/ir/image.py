@@ -2,11 +2,11 @@
 """DRAM images: a compiled network as files, and the way of tensors in and out.
 
 DIR/image.bin   DRAM contents from address 0
-DIR/map.json    size and digest of image.bin and what lies where: program, inputs and outputs by the model's names
-                (without inputs that nothing reads), areas by name (byte address, bytes); the images of a run, whose
-                inputs and outputs lie one behind the other; the machine and the steps (which passes belong to which
-                layer); the buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of
-                half pass `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others)
+DIR/map.json    size of image.bin and what lies where: program, inputs and outputs by the model's names (without inputs
+                that nothing reads), areas by name (byte address, bytes); the images of a run, whose inputs and outputs
+                lie one behind the other; the machine and the steps (which passes belong to which layer); the buffers of
+                the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass
+                n is 2n, its first tile of filters, and 2n + 1, the others); the digest of all this and of image.bin
 DIR/program.txt the commands as text (docs/assembly.md)
 DIR/network.h   what a C program has to know of the map (network_header.py)
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
@@ -140,7 +140,7 @@ class Image:
         memory = self.dram.tobytes()
         contents = {
             "image.bin": memory,
-            "map.json": json.dumps(self.map | _seal(memory), indent=1).encode(),
+            "map.json": json.dumps(sealed(self.map, memory), indent=1).encode(),
             "program.txt": text.encode(),
             "network.h": header_text(self.map, memory).encode(),
         }
@@ -160,8 +160,8 @@ class Image:
             raise InputError(
                 f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: {REMEDY}"
             )
-        if contents.get("sha256") != _seal(dram.tobytes())["sha256"]:
-            raise InputError(f"{directory / 'image.bin'}: not the one that map.json goes with: {REMEDY}")
+        if contents != sealed(contents, dram.tobytes()):
+            raise InputError(f"{directory}: map.json and image.bin are not as they were written together: {REMEDY}")
         return cls(dram, contents)
 
 
@@ -175,9 +175,10 @@ def patches_of(place: dict) -> Patches | None:
     return Patches(**patches)
 
 
-def _seal(memory: bytes) -> dict[str, str]:
-    """What says that a map goes with a memory."""
-    return {"sha256": hashlib.sha256(memory).hexdigest()}
+def sealed(contents: dict, memory: bytes) -> dict:
+    """Return a map with the digest of all that it says and of the memory that it goes with."""
+    rest = {name: value for name, value in contents.items() if name != "sha256"}
+    return rest | {"sha256": hashlib.sha256(json.dumps(rest).encode() + memory).hexdigest()}
 
 
 def _checked(contents: object) -> dict:
@@ -186,10 +187,8 @@ def _checked(contents: object) -> dict:
         raise InputError(WRONG_ENTRY)
     try:
         machine = MachineConfig.of(contents["machine"])
-        size, program = contents["bytes"], contents["program"]
         _whole(contents, bytes=0, images=1)
-        _whole(program, address=0, bytes=0)
-        ends = [program["address"] + program["bytes"]]
+        _whole(contents["program"], address=0, bytes=0)
         if not contents["inputs"] or not contents["outputs"]:
             raise InputError("no inputs or no outputs")
         for place in (*contents["inputs"].values(), *contents["outputs"].values()):
@@ -207,7 +206,6 @@ def _checked(contents: object) -> dict:
                 )
             ):
                 raise InputError("shape and layout differ")
-            ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
         if not contents["steps"]:
             raise InputError("no steps")
         for step in contents["steps"]:
@@ -219,8 +217,7 @@ def _checked(contents: object) -> dict:
             ):
                 raise InputError("a step without a name or without passes")
         _check_buffers(contents, machine)
-        if max(ends) > size:
-            raise InputError("something lies beyond the memory")
+        _check_areas(contents)
     except KeyError as error:
         raise InputError(f"{error.args[0]} is missing") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
@@ -245,6 +242,22 @@ def _whole(values: dict, **least: int) -> None:
     for name, bound in least.items():
         if type(values[name]) is not int or values[name] < bound:
             raise InputError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
+
+
+def _check_areas(contents: dict) -> None:
+    """Raises InputError unless program, inputs and outputs take areas of their own, inside the memory."""
+    program = contents["program"]
+    places = {"program": {(program["address"], program["bytes"])}}
+    for ends in ("inputs", "outputs"):
+        places[ends] = {
+            (place["address"], contents["images"] * FeatureMap(**place["layout"]).words * GLB_WORD_BYTES)
+            for place in contents[ends].values()
+        }
+    taken = set().union(*places.values())
+    if max(map(sum, taken)) > contents["bytes"]:
+        raise InputError("something lies beyond the memory")
+    if len(taken) < sum(map(len, places.values())) or not taken <= {tuple(area) for area in contents["areas"].values()}:
+        raise InputError("the program, an input or an output has no area of its own")
 
 
 def _check_buffers(contents: dict, machine: MachineConfig) -> None:

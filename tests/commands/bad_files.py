@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of files that no command takes, beside some good ones, for the transcripts of bad input."""
 
-import hashlib
 import json
 import os
 import pickle
@@ -15,6 +14,7 @@ import numpy as np
 from PIL import Image as Picture
 
 from eyrie.compiler.folder import save
+from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
 from eyrie.runtime.shipped import MODEL, PHOTO
@@ -160,8 +160,7 @@ def _networks(folder: Path) -> None:
     dram[good["program"]["address"]] = 15
     _copied(folder, "net_other_memory", "image.bin", bytes(dram))
     _copied(folder, "net_command", "image.bin", bytes(dram))
-    sealed = good | {"sha256": hashlib.sha256(dram).hexdigest()}
-    (folder / "net_command" / "map.json").write_text(json.dumps(sealed))
+    (folder / "net_command" / "map.json").write_text(json.dumps(sealed(good, dram)))
     (folder / "net_command" / "program.txt").unlink()
 
 

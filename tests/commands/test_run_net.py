@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie/commands/run.py: the model's outputs, progress, and refusals in one line without output."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.network import compile_network
 from eyrie.runtime import progress
 from eyrie.runtime.board.runs import on_rtl
@@ -124,6 +124,14 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
         change_map(lambda m: m["program"].update(bytes=1 << 30)),
         "map.json: something lies beyond the memory",
     ),
+    "output where the input lies": (
+        change_map(lambda m: entry(m, "outputs").update(address=entry(m, "inputs")["address"])),
+        "map.json: the program, an input or an output has no area of its own",
+    ),
+    "output a word further": (
+        change_map(lambda m: entry(m, "outputs").update(address=entry(m, "outputs")["address"] + 8)),
+        "map.json: the program, an input or an output has no area of its own",
+    ),
     "no steps": (change_map(lambda m: m.update(steps=[])), "map.json: no steps"),
     "step without passes": (
         change_map(lambda m: m["steps"][0].update(passes=[])),
@@ -171,8 +179,14 @@ def test_no_compiled_network(what: str, net: Path) -> None:
 
 def seal(net: Path) -> None:
     """Lets the map go with the memory as it is."""
-    digest = hashlib.sha256((net / "image.bin").read_bytes()).hexdigest()
-    change_map(lambda m: m.update(sha256=digest))(net)
+    change_map(lambda m: m.update(sealed(m, (net / "image.bin").read_bytes())))(net)
+
+
+def test_a_map_that_was_changed(net: Path) -> None:
+    """Nothing but the seal speaks against another machine, whose results are others."""
+    change_map(lambda m: m["machine"].update(cols=16))(net)
+    assert_refused(run(net), f"eyrie run: {net}: map.json and image.bin are not as they were written together: ")
+    assert not (net.parent / "y.npy").exists()
 
 
 def test_machine_stops(net: Path) -> None:
@@ -180,7 +194,7 @@ def test_machine_stops(net: Path) -> None:
     dram = bytearray((net / "image.bin").read_bytes())
     dram[place] = 15
     (net / "image.bin").write_bytes(dram)
-    assert_refused(run(net), f"eyrie run: {net / 'image.bin'}: not the one that map.json goes with: ")
+    assert_refused(run(net), f"eyrie run: {net}: map.json and image.bin are not as they ")
     seal(net)
     assert_refused(run(net), f"eyrie run: {net}: ILLEGAL_COMMAND at command 0x{place:08x}: ")
     assert not (net.parent / "y.npy").exists()
@@ -194,6 +208,7 @@ def test_seeds_refused(seed_: str, net: Path) -> None:
 def test_networks_that_the_bench_cannot_run(net: Path, tmp_path: Path) -> None:
     values = np.zeros((1, 8, 8, 3), np.int8)
     change_map(lambda m: m["steps"][0].update(passes=list(range(9000))))(net)
+    seal(net)
     with pytest.raises(ValueError, match="^the network takes 90[0-9]+ passes, the board keeps account of 8192$"):
         on_rtl(net, values)
 

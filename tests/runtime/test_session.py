@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.parts import compile_parts, digest
 from eyrie.model.errors import InputError
 from eyrie.runtime.board.runs import RtlBackEnd
@@ -106,7 +107,7 @@ def edit(change: Callable[[dict, dict[int, dict]], object]) -> Callable[[Path], 
         maps = {number: json.loads(path.read_text()) for number, path in files.items()}
         change(contents, maps)
         for number, path in files.items():
-            path.write_text(json.dumps(maps[number]))
+            path.write_text(json.dumps(sealed(maps[number], path.with_name("image.bin").read_bytes())))
         entries = contents.get("parts")
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict) and (net / str(entry.get("folder")) / "map.json").exists():
