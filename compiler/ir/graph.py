@@ -133,12 +133,14 @@ class Graph:
         return np.stack(results)
 
     def verified(self) -> "Graph":
-        """The graph, if each tensor is made once and before its use, all outputs are made, and types, shapes and
-        scales are those that the operators make. Raises Malformed."""
+        """The graph, if each tensor is made once and before its use, none of what is given or made is a constant, all
+        outputs are made, and types, shapes and scales are those that the operators make. Raises Malformed."""
         known: dict[str, Tensor] = {}
         for tensor in self.inputs:
             if tensor.name in known:
                 raise Malformed(f"the model has its input {tensor.name} twice", remedy=REMEDY)
+            if isinstance(tensor, Constant):
+                raise Malformed(f"the model's input {tensor.name} is a constant", remedy=REMEDY)
             known[tensor.name] = tensor
         made: set[str] = set()
         for node in self.nodes:
@@ -154,6 +156,10 @@ class Graph:
                 if tensor.name in known:
                     raise Malformed(
                         f"{node.place}: makes {tensor.name}, which is there already", layer=node.where, remedy=REMEDY
+                    )
+                if isinstance(tensor, Constant):
+                    raise Malformed(
+                        f"{node.place}: makes {tensor.name}, which is a constant", layer=node.where, remedy=REMEDY
                     )
                 known[tensor.name] = tensor
                 made.add(tensor.name)

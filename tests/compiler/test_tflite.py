@@ -47,6 +47,13 @@ def drop_options(model: schema.ModelT) -> None:
     model.subgraphs[0].operators[2].builtinOptions = None
 
 
+def fill(model: schema.ModelT, index: int) -> None:
+    """Give a tensor values of its own."""
+    tensor = model.subgraphs[0].tensors[index]
+    tensor.buffer = len(model.buffers)
+    model.buffers.append(schema.BufferT(data=np.zeros(np.prod(tensor.shape), np.uint8)))
+
+
 def shorten_filters(model: schema.ModelT) -> None:
     buffer = model.buffers[tensor(model, 0, "inputs", 1).buffer]
     buffer.data = buffer.data[:-4]
@@ -91,6 +98,14 @@ EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
     "output that nobody makes": (
         lambda model: setattr(model.subgraphs[0], "outputs", model.subgraphs[0].inputs),
         "the model's output image is made by no operator: convert",
+    ),
+    "constant that is made": (
+        lambda model: fill(model, model.subgraphs[0].operators[0].outputs[0]),
+        "operator #0 CONV_2D: makes conv, which is a constant: convert",
+    ),
+    "constant that is given": (
+        lambda model: fill(model, model.subgraphs[0].inputs[0]),
+        "the model's input image is a constant: convert",
     ),
     "tensor that is not there": (
         lambda model: setattr(model.subgraphs[0].operators[3], "inputs", [4000, 1, 2]),
