@@ -138,10 +138,10 @@ CHANGES: tuple[Callable[[schema.ModelT, np.random.Generator], None], ...] = (
 )
 
 
-def structure(data: bytes, rng: np.random.Generator) -> bytes:
-    """One to three changes of what the file says, which is then written anew."""
+def structure(data: bytes, rng: np.random.Generator, most: int = 3) -> bytes:
+    """One to `most` changes of what the file says, which is then written anew."""
     model = schema.ModelT.InitFromPackedBuf(data, 0)
-    for _ in range(rng.integers(1, 4)):
+    for _ in range(rng.integers(1, most + 1)):
         one_of(rng, CHANGES)(model, rng)
     builder = flatbuffers.Builder(1 << 16)
     try:
