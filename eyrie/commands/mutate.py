@@ -33,7 +33,7 @@ from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, ROOT, checkout, locked
 from eyrie.runtime.simulator.summary import write_summary
 
-COPIED = ("eyrie", "rtl", "model", "compiler", "runtime", "tb", "data")
+COPIED = ("eyrie", "rtl", "model", "compiler", "runtime", "tb", "tests", "data")
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
