@@ -36,7 +36,7 @@ from eyrie.runtime.simulator.summary import write_summary
 COPIED = ("eyrie", "rtl", "model", "compiler", "runtime", "tb", "tests", "data")
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
 
-_PE = "pe0 pe1 pe2 pe5 pe3 pe4"
+_PE = "pe0 pe1 pe2 pe5 pe3 pe6 pe4"
 _SUPER = "super2 super0 super1"
 _REQUANT = "requant0 requant1 requant2"
 _ARRAY = "array16 array15 array6 array8 array10"

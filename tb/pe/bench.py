@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PE alone, against a model of its own."""
 
+from dataclasses import replace
+
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.simulator.bench import Bench
 
@@ -26,4 +28,5 @@ BENCHES = [
     _pe("pe3", "PE: operands often zero, all modes: gated multiplications", *_ALL, zeros=0.6),
     _pe("pe4", "PE with one multiplier: all modes", *_ALL, multipliers=1),
     _pe("pe5", "PE: fused passes", "FUSED"),
+    replace(_pe("pe6", "PE: why it waits"), testcase="tells_why_it_waits"),
 ]

@@ -57,7 +57,8 @@ module pe_tb
   output logic        surplus_o,  // has come
 
   output logic [31:0] macs_o,
-  output logic [31:0] gated_o
+  output logic [31:0] gated_o,
+  output logic [2:0]  waits_o  // now, pe_wait_e
 );
 
   array_config_t   cfg;
@@ -72,6 +73,7 @@ module pe_tb
   assign cfg.shape       = array_shape_t'(cfg_shape_i);
   assign cfg.loops       = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise   = '0;
+  assign waits_o         = activity.waits;
   assign operands.ifmap  = '{valid: ifmap_valid_i, epoch: ifmap_epoch_i, lanes: ifmap_lanes_i,
                              to_pixels: ifmap_to_pixels_i, data: ifmap_data_i};
   assign operands.filter = '{valid: filter_valid_i, epoch: filter_epoch_i, lanes: 2'(filter_lanes_i),

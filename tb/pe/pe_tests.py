@@ -2,9 +2,10 @@
 """A PE alone: random passes of one mode, each stream at its own pace."""
 
 from collections import deque
+from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from eyrie.model.encoding import ArrayMode
 from tb.common.bench import Testbench
@@ -13,6 +14,23 @@ from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 from tb.pe import reference as ref
 
 ROW = 1  # of the wrapper's PE
+SETTLED = 2000  # cycles after which a PE that lacks something has used all that it has
+
+# pe_wait_e: the reason of a PE that runs no pass, and of one that lacks an operand or may not send its psums.
+NO_PASS = 5
+WAITS = (
+    (ArrayMode.CONVOLUTION, "ifmap", 1),
+    (ArrayMode.CONVOLUTION, "filter", 3),
+    (ArrayMode.CONVOLUTION, "out", 4),
+    (ArrayMode.POINTWISE, "ifmap", 2),
+    (ArrayMode.POINTWISE, "filter", 3),
+    (ArrayMode.POINTWISE, "out", 4),
+    (ArrayMode.FUSED, "ifmap", 1),
+    (ArrayMode.FUSED, "word", 2),
+    (ArrayMode.FUSED, "filter", 3),
+    (ArrayMode.DEPTHWISE, "ifmap", 1),
+)
+
 FIELDS = {
     "ifmap": ("epoch", "lanes", "to_pixels", "data"),
     "filter": ("epoch", "lanes", "data"),
@@ -33,19 +51,21 @@ class PeBench:
         StreamMonitor(tb, "sums", ("sums",), callback=self.sums.observe)
         StreamMonitor(tb, "out", ("phase", "sums"), callback=self.chain.observe)
         self.activity = ref.Activity()
+        self.held: str | None = None  # the stream that waits for release()
+        self._kept: list[dict[str, int]] = []
         self.epoch = 0
         tb.dut.cfg_epoch_i.value = 0
         self._due = 0  # depthwise sums of the passes so far
-        self._held: deque[tuple[int, list[int]]] = deque()
-        cocotb.start_soon(self._release())
+        self._made: deque[tuple[int, list[int]]] = deque()
+        cocotb.start_soon(self._play_super())
 
-    async def _release(self) -> None:
-        """Plays the SUPER: a word comes only after the depthwise sums it is made of."""
+    async def _play_super(self) -> None:
+        """Send a word only after the depthwise sums it is made of."""
         edge = RisingEdge(self.tb.clock)
         while True:
             await edge
-            while self._held and self.sums.comparisons >= self._held[0][0]:
-                self.drivers["word"].extend(self._held.popleft()[1])
+            while self.held != "word" and self._made and self.sums.comparisons >= self._made[0][0]:
+                self.drivers["word"].extend(self._made.popleft()[1])
 
     def paces(self) -> None:
         """One stream or sink in three is slow."""
@@ -75,7 +95,8 @@ class PeBench:
         operands = ref.draw_operands(rng, shape, zeros)
 
         def feed(name: str, beats: list[dict[str, int]]) -> None:
-            drivers[name].extend({"epoch": self.epoch, **beat} for beat in beats)
+            beats = [{"epoch": self.epoch, **beat} for beat in beats]
+            (self._kept if name == self.held else drivers[name]).extend(beats)
 
         if operands.ifmap is not None:
             feed("ifmap", ref.ifmap_beats(rng, operands.ifmap, False))
@@ -86,7 +107,7 @@ class PeBench:
         elif shape.mode == ArrayMode.FUSED:
             at = {group: n for n, group in enumerate(shape.groups_of_words)}
             for (o, _, i, g), values in zip(shape.groups_of_sums, ref.pixels_of(shape, operands)):
-                self._held.append((self._due + (at[o, i, g] + 1) * shape.pixels, ref.words(values)))
+                self._made.append((self._due + (at[o, i, g] + 1) * shape.pixels, ref.words(values)))
         if shape.depthwise:
             feed("tap", [{"data": word} for word in ref.words(operands.taps)])
             own = ref.depthwise_sums(shape, operands, self.activity)
@@ -97,6 +118,12 @@ class PeBench:
             chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))
             drivers["chain"].extend(chain.beats)
             self.chain.expect_all(chain.results, about)
+
+    def release(self) -> None:
+        """Send what the stream `held` has kept."""
+        if self._kept:
+            self.drivers[self.held].extend(self._kept)
+        self.held, self._kept = None, []
 
 
 @cocotb.test()
@@ -122,3 +149,30 @@ async def runs_passes(dut) -> None:
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
     counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
     await tb.finish(*used, counts, macs=bench.activity.macs, gated=bench.activity.gated)
+
+
+@cocotb.test()
+async def tells_why_it_waits(dut) -> None:
+    """A PE without one of its operands, or without room for psums, names it until it comes."""
+    tb = Testbench(dut)
+    bench, reasons = PeBench(tb), Scoreboard("reasons")
+    await tb.reset()
+    await ClockCycles(tb.clock, SETTLED)
+    reasons.compare(NO_PASS, int(dut.waits_o.value), "no pass")
+    for n, (mode, missing, reason) in enumerate(2 * WAITS):
+        shape = ref.draw_shape(tb.rng, mode, tb.machine, ROW)
+        shape = replace(shape, outer=2, inner=2, tiles=2 if shape.sums else 1)  # more psums than have room
+        about = f"pass {n}, {shape}, without {missing}"
+        bench.held = missing
+        bench.sinks[1].pace(float(missing == "out"))
+        bench.offer(shape, True)
+        bench.send(shape, 0.1, about)
+        await bench.taken(shape)
+        await ClockCycles(tb.clock, SETTLED)
+        for _ in range(8):
+            await ClockCycles(tb.clock, 1)
+            reasons.compare(reason, int(dut.waits_o.value), about)
+        bench.release()
+        bench.sinks[1].pace(0)
+        await tb.until(lambda: bench.sums.done and bench.chain.done, "the sums")
+    await tb.finish(reasons, bench.sums, bench.chain)
