@@ -46,10 +46,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return install(tmp_path_factory.mktemp("package"))
-
-
-def install(place: Path) -> Installed:
+    place = tmp_path_factory.mktemp("package")
     source = place / "source"
     source.mkdir()
     for name in PARTS:
@@ -133,8 +130,8 @@ def test_a_missing_compiler_is_one_line(installed: Installed, tmp_path: Path) ->
     assert ended.stderr.startswith("eyrie demo: the simulator is built with g++, not found: ")
 
 
-def test_nothing_is_left(tmp_path: Path) -> None:
-    installed = install(tmp_path)
+def test_nothing_is_left(installed: Installed) -> None:
+    """The last of these tests: it removes the package."""
     installed.succeed("eyrie", "graph", MODEL, "--quiet")
     (installed.home / ".cache" / "eyrie" / "models").unlink()
     assert "removed" in installed.succeed("eyrie", "cache", "--clear")
