@@ -21,7 +21,10 @@ _ARGPARSE = (  # what it says of an option, and what we say
     ),
     (re.compile(r"^argument (?:-\w/)?([^:]+): ignored explicit argument .*$", re.DOTALL), r"\1 takes no value"),
     (re.compile(r"^argument (?:-\w/)?([^:]+): "), r"\1 "),
-    (re.compile(r"^the following arguments are required: (.*)$"), r"\1 missing"),
+    (re.compile(r"^the following arguments are required: (-[^, ]*)$"), r"missing option \1"),
+    (re.compile(r"^the following arguments are required: (-[^, ]*(?:, -[^, ]*)*)$"), r"missing options \1"),
+    (re.compile(r"^the following arguments are required: ([^,]*)$"), r"missing argument \1"),
+    (re.compile(r"^the following arguments are required: (.*)$"), r"missing arguments \1"),
 )
 
 Options = TypeVar("Options")

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> str:
-    """Says that there is no such name, and the one that was meant or, if none is near, all there are; where these
-    are too many, `listing` is the command that names them."""
+    """Return a line about an unknown name, with the known name that is closest to it.
+
+    If none is close, the line lists all known names, or names `listing`, a command or a page that lists them.
+    """
     names = list(known)
     near = get_close_matches(name, names, 1)
-    others = f"{listing} names those there are" if listing else f"there are {', '.join(names)}"
-    hint = f"did you mean {near[0]!r}?" if near else others
-    return f"no {kind} is named {name!r}: {hint}"
+    if near:
+        return f"unknown {kind} {name!r}; did you mean {near[0]!r}?"
+    return f"unknown {kind} {name!r}: " + (f"{listing} lists them" if listing else f"choose from {', '.join(names)}")
 
 
 def times(sizes: Iterable[int]) -> str:

@@ -184,7 +184,7 @@ class Linker:
             raise buffer.error(
                 unknown("buffer", buffer.text, self.source.buffers)
                 if self.source.buffers
-                else f"no buffer is named {buffer.text!r}: declare it with buffer before"
+                else f"unknown buffer {buffer.text!r}: declare it with buffer first"
             )
         there = (*self.source.data, *self.source.known.tensors) if loads else (*self.source.known.tensors,)
         if what.text not in there:

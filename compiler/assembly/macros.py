@@ -37,7 +37,7 @@ class Known:
             raise item.error(
                 unknown("tensor", item.text, self.tensors)
                 if self.tensors
-                else f"no tensor is named {item.text!r}: declare it with input before"
+                else f"unknown tensor {item.text!r}: declare it with input first"
             )
         return self.tensors[item.text]
 
@@ -47,7 +47,7 @@ class Known:
             raise item.error(
                 unknown("filter", item.text, self.filters)
                 if self.filters
-                else f"no filter is named {item.text!r}: declare it with filter before"
+                else f"unknown filter {item.text!r}: declare it with filter first"
             )
         return self.filters[item.text]
 

@@ -69,7 +69,7 @@ class _Reader:
     def _named(self, node: ast.expr, name: str) -> object:
         if name not in self._known:
             if name not in self._given:
-                raise self._misread(node, f"no value is named {name}: give it one")
+                raise self._misread(node, f"unknown value {name}: define it first")
             if name in self._open or len(self._open) >= DEEPEST:
                 raise self._misread(node, f"{name} is made of itself: leave that out")
             self._open.append(name)

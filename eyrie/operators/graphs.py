@@ -84,7 +84,7 @@ def pooling(setting: PoolingSetting) -> Operator:
 def activation(setting: ActivationSetting) -> Operator:
     if setting.function not in _FUNCTIONS:
         raise OperatorError(
-            Status.BAD_ARGUMENT, f"no activation is named {setting.function!r}: there are {', '.join(_FUNCTIONS)}"
+            Status.BAD_ARGUMENT, f"unknown activation {setting.function!r}: choose from {', '.join(_FUNCTIONS)}"
         )
     return _FUNCTIONS[setting.function](setting)
 

@@ -33,7 +33,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert_refused(eyrie("asm", source), "eyrie asm: nothing to do: ")
     assert_refused(eyrie("asm", tmp_path / "no.s", "-o", folder), f"eyrie asm: {tmp_path / 'no.s'}: cannot be read")
     source.write_text("halt\n")
-    assert_refused(eyrie("asm", source, "-o", folder), f"eyrie asm: {source}:1:1: no statement is named 'halt'")
+    assert_refused(eyrie("asm", source, "-o", folder), f"eyrie asm: {source}:1:1: unknown statement 'halt'")
 
 
 def test_two_layers_on_the_rtl(seed: int, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_tables(figures: dict) -> None:
 def test_unknown_part_refused(text: str) -> None:
     run = eyrie("bench", "--parts", text)
     assert_refused(
-        run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, cost_model, speed"
+        run, "eyrie bench: unknown part 'nosuch': choose from latency100, batch4, mult48, bus128, cost_model, speed"
     )
     assert not run.stdout
 

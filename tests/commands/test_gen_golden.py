@@ -71,8 +71,8 @@ def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nosuch"], "no pass or array test is named 'nosuch': there are pass0, "),
-        (["glb0"], "no pass or array test is named 'glb0': "),
+        (["nosuch"], "unknown pass or array test 'nosuch': choose from pass0, "),
+        (["glb0"], "unknown pass or array test 'glb0': "),
         (["pass0", "--seed", "-1"], "--seed -1: must be at least 0"),
         (["--out", "somewhere"], "--out needs a TEST: name one"),
     ],

@@ -58,7 +58,7 @@ def test_summary_and_page_of_some_texts(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_text_that_is_not_there() -> None:
     ended = eyrie("study", "--texts", "tilling")
-    assert_refused(ended, "eyrie study: no text is named 'tilling': did you mean 'tiling'?")
+    assert_refused(ended, "eyrie study: unknown text 'tilling'; did you mean 'tiling'?")
 
 
 def test_a_number_that_differs_wants_a_reason() -> None:

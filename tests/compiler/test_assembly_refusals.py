@@ -44,15 +44,13 @@ def chosen(rng: np.random.Generator, lines: list[str], pattern: str) -> tuple[in
 def misspelt_keyword(rng, lines):
     number, match = chosen(rng, lines, r"^[a-z_]+(?= )")
     word = match[0] + "qx"
-    return at(lines, number, word + lines[number][match.end() :], 1, "no statement is named")
+    return at(lines, number, word + lines[number][match.end() :], 1, "unknown statement")
 
 
 def misspelt_field(rng, lines):
     number, match = chosen(rng, lines, r"(?<= )[a-z_]+(?==)")
     line = lines[number]
-    return at(
-        lines, number, line[: match.end()] + "qx" + line[match.end() :], match.start() + 1, f"is named '{match[0]}qx'"
-    )
+    return at(lines, number, line[: match.end()] + "qx" + line[match.end() :], match.start() + 1, f"'{match[0]}qx'")
 
 
 def no_number(rng, lines):

@@ -168,7 +168,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
                 f"a = Memory(name='a', bytes=9, source='b', holds=({holds}))",
                 "machine = BufferTree(name='m', memories=(a,), units=())",
             ],
-            "3:11: no BufferTree is like that: source of a: no buffer is named 'b': there are a",
+            "3:11: no BufferTree is like that: source of a: unknown buffer 'b': choose from a",
         ),
         (
             [

@@ -31,7 +31,7 @@ def sums_of(passes: list[LayerPass], shape: tuple[int, int, int]) -> np.ndarray:
         (False, {"filter": None}, "no filter; add it"),
         (False, {"stride": None}, "no stride; add it"),
         (True, {"dw_min": None}, "no dw_min: pw_filter is there, so the case is fused; add it"),
-        (False, {"filters": 1}, "no array of a case is named 'filters': did you mean 'filter'?"),
+        (False, {"filters": 1}, "unknown array of a case 'filters'; did you mean 'filter'?"),
         (False, {"ifmap": np.zeros((5, 6, 7))}, "ifmap is float64 5 x 6 x 7, must be int8; convert it"),
         (
             False,

@@ -86,7 +86,7 @@ def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_unknown_stage(model: Path) -> None:
-    with pytest.raises(ValueError, match="^no stage is named 'place': did you mean 'places'\\?$"):
+    with pytest.raises(ValueError, match="^unknown stage 'place'; did you mean 'places'\\?$"):
         compile_network(model, until="place")
 
 

@@ -175,7 +175,7 @@ def test_damaged_texts(level: str, work: Stages, tmp_path: Path, seed: int) -> N
 def test_where_a_text_is_wrong() -> None:
     for text, said in (
         ("a = Map(name='x', shape=(1, 2))", "1:25: Map.shape is (1, 2): it has to be tuple[int, int, int]"),
-        ("a = 1\nb = c", "2:5: no value is named c: give it one"),
+        ("a = 1\nb = c", "2:5: unknown value c: define it first"),
         ("a = b\nb = [a]", "2:6: a is made of itself: leave that out"),
         ("a = 1\na = 2", "2:1: a is there already: give another name"),
         ("a = Way.SIDEWAYS", "1:5: Way.SIDEWAYS is not there: Way has WHOLE, "),

@@ -251,8 +251,8 @@ def test_weights_that_have_changed_are_refused(seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden, c"),
-        ({"machin": None}, "no option is named 'machin': did you mean 'machine'?"),
+        ({"back_end": "chip"}, "unknown back end 'chip': choose from model, rtl, golden, c"),
+        ({"machin": None}, "unknown option 'machin'; did you mean 'machine'?"),
     ],
 )
 def test_options_that_mean_nothing(options: dict, message: str) -> None:

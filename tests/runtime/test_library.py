@@ -161,10 +161,10 @@ def test_real_numbers_and_lists(kind: str, seed: int, tmp_path: Path) -> None:
 
 
 REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
-    (lambda model, _: eyrie.load(model, back_end="rtI"), "no back end is named 'rtI': did you mean 'rtl'?"),
+    (lambda model, _: eyrie.load(model, back_end="rtI"), "unknown back end 'rtI'; did you mean 'rtl'?"),
     (lambda model, _: eyrie.load(model.with_name("none.tflite")), "none.tflite: "),
     (lambda model, _: eyrie.load(model, machine={"rows": 5}), "rows = 5: must be 3, 6, 9, 12 or 15"),
-    (lambda model, _: eyrie.load(model, machine={"row": 6}), "no parameter is named 'row': did you mean 'rows'?"),
+    (lambda model, _: eyrie.load(model, machine={"row": 6}), "unknown parameter 'row'; did you mean 'rows'?"),
     (lambda model, _: eyrie.load(ROOT / "README.md"), "README.md: not a "),
     (
         lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 2))),
@@ -193,7 +193,7 @@ REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
         "values of inputs are image 0: give as many of each, and one at least",
     ),
     (lambda model, _: eyrie.load(model, back_end="c")(), "no value is given for image: the network takes image"),
-    (lambda model, _: eyrie.load(model, back_end="c")(imagE=0), "no input is named 'imagE': did you mean 'image'?"),
+    (lambda model, _: eyrie.load(model, back_end="c")(imagE=0), "unknown input 'imagE'; did you mean 'image'?"),
     (lambda model, _: eyrie.load(model, back_end="c")("nothing.png"), "nothing.png: "),
     (
         lambda _, pair: eyrie.load(pair, back_end="c")(np.zeros((1, 2, 2, 3), np.int8)),

@@ -359,7 +359,7 @@ REFUSED: list[tuple[Status, str, Callable[[Handle], object]]] = [
     (Status.BAD_ARGUMENT, "PoolingDescriptor: a pooling is", lambda of: PoolingDescriptor("least", (2, 2), (2, 2))),
     (
         Status.BAD_ARGUMENT,
-        "no activation is named 'SINE'",
+        "unknown activation 'SINE'",
         lambda of: of.activation(ActivationDescriptor("SINE"), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8))),
     ),
     (
@@ -464,4 +464,4 @@ def test_the_table(tmp_path: Path) -> None:
     """Of what is not run its prediction; a layer that there is not is refused."""
     ended = eyrie("operators", "--layers", "Pool1", "--most-cycles", "0")
     assert ended.returncode == 0 and ended.stdout.splitlines()[1].startswith("Pool1 "), ended.stderr
-    assert_refused(eyrie("operators", "--layers", "Pool3"), "eyrie operators: no layer is named 'Pool3': did you mean ")
+    assert_refused(eyrie("operators", "--layers", "Pool3"), "eyrie operators: unknown layer 'Pool3'; did you mean ")
