@@ -48,7 +48,7 @@ _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile
 BLOCKS = {
     "pe": {
         "array/pe.sv": f"{_PE} {_SUPER} array16",
-        "arithmetic/dot4.sv": f"{_PE} array16",
+        "arithmetic/dot4.sv": f"{_PE} array16 array17",
         "array/operand_queue.sv": f"{_PE} {_SUPER} array16 streams0",
         "array/psum_buffer.sv": f"{_PE} array16",
     },

@@ -327,6 +327,8 @@ module pe
   logic unused_lanes;  // beyond those of the machine
   assign unused_lanes = ^operands_i.filter;
 
+  `EYRIE_ASSERT_WHEN(WorksOrWaits, activity_o.multiplies, activity_o.waits == WaitNone,
+      "a PE multiplies and waits")
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sums})
 
 endmodule
