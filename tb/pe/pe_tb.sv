@@ -58,7 +58,8 @@ module pe_tb
 
   output logic [31:0] macs_o,
   output logic [31:0] gated_o,
-  output logic [2:0]  waits_o  // now, pe_wait_e
+  output logic [2:0]  waits_o,  // now, pe_wait_e
+  output logic        behind_o  // now
 );
 
   array_config_t   cfg;
@@ -74,6 +75,7 @@ module pe_tb
   assign cfg.loops       = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise   = '0;
   assign waits_o         = activity.waits;
+  assign behind_o        = activity.behind;
   assign operands.ifmap  = '{valid: ifmap_valid_i, epoch: ifmap_epoch_i, lanes: ifmap_lanes_i,
                              to_pixels: ifmap_to_pixels_i, data: ifmap_data_i};
   assign operands.filter = '{valid: filter_valid_i, epoch: filter_epoch_i, lanes: 2'(filter_lanes_i),

@@ -15,6 +15,7 @@ from tb.pe import reference as ref
 
 ROW = 1  # of the wrapper's PE
 SETTLED = 2000  # cycles after which a PE that lacks something has used all that it has
+BEHIND = 4  # cycles after which a PE says that it is behind the pass on offer
 
 # pe_wait_e: the reason of a PE that runs no pass, and of one that lacks an operand or may not send its psums.
 NO_PASS = 5
@@ -153,12 +154,13 @@ async def runs_passes(dut) -> None:
 
 @cocotb.test()
 async def tells_why_it_waits(dut) -> None:
-    """A PE without one of its operands, or without room for psums, names it until it comes."""
+    """A PE without one of its operands, or without room for psums, names it until it comes, and says that it is behind
+    the pass on offer."""
     tb = Testbench(dut)
     bench, reasons = PeBench(tb), Scoreboard("reasons")
     await tb.reset()
     await ClockCycles(tb.clock, SETTLED)
-    reasons.compare(NO_PASS, int(dut.waits_o.value), "no pass")
+    reasons.compare((NO_PASS, 0), (int(dut.waits_o.value), int(dut.behind_o.value)), "no pass")
     for n, (mode, missing, reason) in enumerate(2 * WAITS):
         shape = ref.draw_shape(tb.rng, mode, tb.machine, ROW)
         shape = replace(shape, outer=2, inner=2, tiles=2 if shape.sums else 1)  # more psums than have room
@@ -171,8 +173,12 @@ async def tells_why_it_waits(dut) -> None:
         await ClockCycles(tb.clock, SETTLED)
         for _ in range(8):
             await ClockCycles(tb.clock, 1)
-            reasons.compare(reason, int(dut.waits_o.value), about)
+            reasons.compare((reason, 0), (int(dut.waits_o.value), int(dut.behind_o.value)), about)
+        bench.offer(shape, False)  # a pass that leaves the PE out
+        await ClockCycles(tb.clock, BEHIND)
+        reasons.compare((reason, 1), (int(dut.waits_o.value), int(dut.behind_o.value)), f"{about}, behind the next")
         bench.release()
         bench.sinks[1].pace(0)
+        await bench.taken(shape)
         await tb.until(lambda: bench.sums.done and bench.chain.done, "the sums")
     await tb.finish(reasons, bench.sums, bench.chain)
