@@ -107,11 +107,11 @@ _SERIAL = (
 
 BENCHES = [
     _mapping("array0", 16, 8, 4, 4, 1, 2),
-    _mapping("array1", 32, 8, 4, 3, 1, 2),
+    replace(_mapping("array1", 32, 8, 4, 3, 1, 2), regress=True),
     _mapping("array2", 16, 8, 4, 4, 2, 1),
     _mapping("array3", 16, 4, 4, 4, 2, 2),
-    _mapping("array4", 16, 4, 4, 4, 1, 4),
-    _mapping("array5", 16, 16, 4, 4, 1, 1),
+    replace(_mapping("array4", 16, 4, 4, 4, 1, 4), regress=True),
+    replace(_mapping("array5", 16, 16, 4, 4, 1, 1), regress=True),
     _array("array6", "convolutions 3x3 with stride 2, any padding", *_STRIDE_2),
     _array("array7", "convolutions 1x1 and 2x2", *_KERNELS),
     _array("array8", "convolutions with ragged edges in E, F, C and M", *_RAGGED),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requantizer's simulation tests."""
 
+from dataclasses import replace
+
 from eyrie.runtime.simulator.bench import Bench
 
 
@@ -16,4 +18,8 @@ def _bench(name: str, lanes: int, steps: int) -> Bench:
     )
 
 
-BENCHES = [_bench("requant0", 4, 1), _bench("requant1", 1, 2), _bench("requant2", 2, 4)]
+BENCHES = [
+    _bench("requant0", 4, 1),
+    replace(_bench("requant1", 1, 2), regress=True),
+    replace(_bench("requant2", 2, 4), regress=True),
+]

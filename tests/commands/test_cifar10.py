@@ -107,7 +107,7 @@ def test_missing_data(tmp_path: Path) -> None:
     run = eyrie("accuracy", "--cifar10", tmp_path)
     neither = "neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there: get it"
     assert_refused(run, f"eyrie accuracy: {tmp_path}: {neither}")
-    assert_refused(eyrie("cifar10"), "eyrie cifar10: DIR missing")
+    assert_refused(eyrie("cifar10"), "eyrie cifar10: missing argument DIR")
 
 
 def test_a_batch_is_missing(folder: Path) -> None:

@@ -58,8 +58,8 @@ def test_drawn_machines_have_one_verdict(seed: int) -> None:
     [
         {"rows": 3, "cols": 2},
         {"rows": 4},
-        {"cols": 1},
-        pytest.param({"multipliers": 2}, marks=pytest.mark.regress),  # elaborates most of the machine first
+        pytest.param({"cols": 1}, marks=pytest.mark.regress),
+        pytest.param({"multipliers": 2}, marks=pytest.mark.regress),
         pytest.param({"rows": 3, "cols": 17, "bus_words": 4}, marks=pytest.mark.regress),
         {"rows": 3, "bus_words": 0},
     ],

@@ -69,7 +69,7 @@ def drawings(folder: Path) -> dict[str, str]:
     return wide | {f"narrow {number}": svg for number, svg in enumerate(narrow)}
 
 
-@pytest.mark.parametrize("names", LAYERS)
+@pytest.mark.parametrize("names", ["one", "named", pytest.param("many", marks=pytest.mark.regress)])
 def test_labels(names: str, tmp_path: Path, seed: int) -> None:
     """None is cut, no two meet, and none is too small."""
     write(tmp_path, names, *made_up(np.random.default_rng(seed), LAYERS[names], WIDE))
