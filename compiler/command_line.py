@@ -14,17 +14,16 @@ from typing import NoReturn, TypeVar, overload
 from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line, unknown
 
-_ARGPARSE = (  # what it says of an option, and what we say
+_ARGPARSE: tuple[
+    tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...
+] = (  # what it says of an option, and what we say
     (
         re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),
         r"\1 needs a value; one that begins with a dash is written \1=VALUE",
     ),
     (re.compile(r"^argument (?:-\w/)?([^:]+): ignored explicit argument .*$", re.DOTALL), r"\1 takes no value"),
     (re.compile(r"^argument (?:-\w/)?([^:]+): "), r"\1 "),
-    (re.compile(r"^the following arguments are required: (-[^, ]*)$"), r"missing option \1"),
-    (re.compile(r"^the following arguments are required: (-[^, ]*(?:, -[^, ]*)*)$"), r"missing options \1"),
-    (re.compile(r"^the following arguments are required: ([^,]*)$"), r"missing argument \1"),
-    (re.compile(r"^the following arguments are required: (.*)$"), r"missing arguments \1"),
+    (re.compile(r"^the following arguments are required: (.*)$"), lambda found: _missing(found[1])),
 )
 
 Options = TypeVar("Options")
@@ -81,6 +80,13 @@ class Parser(argparse.ArgumentParser):
             name = action.metavar or (action.option_strings or [action.dest])[-1].lstrip("-")
             said = name if isinstance(name, str) else " ".join(name)
             raise argparse.ArgumentError(None, unknown(said.lower(), str(value), map(str, action.choices)))
+
+
+def _missing(listed: str) -> str:
+    """Return a line about required arguments that are missing; their names have commas between them."""
+    names = listed.split(", ")
+    kind = "option" if all(name.startswith("-") for name in names) else "argument"
+    return f"missing {kind}{'s' * (len(names) > 1)} {listed}"
 
 
 # ---- Errors ----

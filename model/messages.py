@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> str:
+def unknown(kind: str, name: str, known: Iterable[str], listing: str = "", remedy: str = "") -> str:
     """Return a line about an unknown name, with the known name that is closest to it.
 
-    If none is close, the line lists all known names, or names `listing`, a command or a page that lists them.
+    If no name is close, the line lists all known names, or names `listing`, a command or a page that lists them. If no
+    name is known at all, it has `remedy`.
     """
     names = list(known)
     near = get_close_matches(name, names, 1)
     if near:
         return f"unknown {kind} {name!r}; did you mean {near[0]!r}?"
+    if remedy and not names:
+        return f"unknown {kind} {name!r}: {remedy}"
     return f"unknown {kind} {name!r}: " + (f"{listing} lists them" if listing else f"choose from {', '.join(names)}")
 
 

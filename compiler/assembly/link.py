@@ -181,11 +181,8 @@ class Linker:
         line.expect(("BUFFER", "WHAT") if loads else ("TENSOR", "BUFFER"), waits if loads else waits[:1])
         buffer, what = line.unnamed if loads else line.unnamed[::-1]
         if buffer.text not in self.source.buffers:
-            raise buffer.error(
-                unknown("buffer", buffer.text, self.source.buffers)
-                if self.source.buffers
-                else f"unknown buffer {buffer.text!r}: declare it with buffer first"
-            )
+            remedy = "declare it with buffer first"
+            raise buffer.error(unknown("buffer", buffer.text, self.source.buffers, remedy=remedy))
         there = (*self.source.data, *self.source.known.tensors) if loads else (*self.source.known.tensors,)
         if what.text not in there:
             raise what.error(unknown("tensor" if not loads else "tensor or data", what.text, there))

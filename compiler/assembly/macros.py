@@ -34,21 +34,13 @@ class Known:
     def tensor(self, item: Item) -> Quantized:
         """Raises AssemblyError."""
         if item.text not in self.tensors:
-            raise item.error(
-                unknown("tensor", item.text, self.tensors)
-                if self.tensors
-                else f"unknown tensor {item.text!r}: declare it with input first"
-            )
+            raise item.error(unknown("tensor", item.text, self.tensors, remedy="declare it with input first"))
         return self.tensors[item.text]
 
     def filter(self, item: Item) -> Filter:
         """Raises AssemblyError."""
         if item.text not in self.filters:
-            raise item.error(
-                unknown("filter", item.text, self.filters)
-                if self.filters
-                else f"unknown filter {item.text!r}: declare it with filter first"
-            )
+            raise item.error(unknown("filter", item.text, self.filters, remedy="declare it with filter first"))
         return self.filters[item.text]
 
 

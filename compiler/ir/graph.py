@@ -133,8 +133,8 @@ class Graph:
         return np.stack(results)
 
     def verified(self) -> "Graph":
-        """The graph, if each tensor is made once and before its use, none of what is given or made is a constant, all
-        outputs are made, and types, shapes and scales are those that the operators make. Raises Malformed."""
+        """Return the graph if each tensor is made once and before its use, no input or result is a constant, all
+        outputs are made, and types, shapes and scales are the operators' own. Raises Malformed."""
         known: dict[str, Tensor] = {}
         for tensor in self.inputs:
             if tensor.name in known:

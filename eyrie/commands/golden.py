@@ -64,7 +64,7 @@ def find(name: str) -> Bench:
 
 
 def machine_of(bench: Bench) -> MachineConfig:
-    assert bench.machine is not None  # those of TOPS have one
+    assert bench.machine is not None  # all benches of TOPS have one
     # The array's benches run without a GLB: theirs holds any layer in one pass.
     return beats.behind_any_glb(bench.machine) if bench.top == "pe_array_tb" else bench.machine
 

@@ -11,6 +11,7 @@ from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D
 from eyrie.compiler.ir.operators.tables import HardSwish, LeakyRelu, Logistic, Real, Relu, Tanh
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.model.messages import unknown
 from eyrie.operators.descriptors import (
     ActivationSetting,
     ConvolutionSetting,
@@ -83,9 +84,7 @@ def pooling(setting: PoolingSetting) -> Operator:
 
 def activation(setting: ActivationSetting) -> Operator:
     if setting.function not in _FUNCTIONS:
-        raise OperatorError(
-            Status.BAD_ARGUMENT, f"unknown activation {setting.function!r}: choose from {', '.join(_FUNCTIONS)}"
-        )
+        raise OperatorError(Status.BAD_ARGUMENT, unknown("activation", setting.function, _FUNCTIONS))
     return _FUNCTIONS[setting.function](setting)
 
 

@@ -265,4 +265,4 @@ def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, 
 
 def layers_to_draw(layers: int, kinds: Sequence[str]) -> int:
     """Return the number of layers that a bench draws: `layers`, scaled, and at least one of each kind."""
-    return max(scaled(layers), len(kinds))
+    return scaled(layers, least=len(kinds))

@@ -12,6 +12,6 @@ def scale() -> float:
     return float(os.environ.get(VARIABLE) or 1)
 
 
-def scaled(count: int) -> int:
-    """Return the number of random cases to draw where `count` is the number at a factor of 1."""
-    return max(1, round(count * scale()))
+def scaled(count: int, least: int = 1) -> int:
+    """Return the number of random cases to draw, at least `least`, where `count` is the number at a factor of 1."""
+    return max(least, round(count * scale()))

@@ -3,6 +3,7 @@
 
 from collections import deque
 from dataclasses import replace
+from enum import IntEnum
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
@@ -17,19 +18,18 @@ ROW = 1  # of the wrapper's PE
 SETTLED = 2000  # cycles after which a PE that lacks something has used all that it has
 BEHIND = 4  # cycles after which a PE says that it is behind the pass on offer
 
-# pe_wait_e: the reason of a PE that runs no pass, and of one that lacks an operand or may not send its psums.
-NO_PASS = 5
-WAITS = (
-    (ArrayMode.CONVOLUTION, "ifmap", 1),
-    (ArrayMode.CONVOLUTION, "filter", 3),
-    (ArrayMode.CONVOLUTION, "out", 4),
-    (ArrayMode.POINTWISE, "ifmap", 2),
-    (ArrayMode.POINTWISE, "filter", 3),
-    (ArrayMode.POINTWISE, "out", 4),
-    (ArrayMode.FUSED, "ifmap", 1),
-    (ArrayMode.FUSED, "word", 2),
-    (ArrayMode.FUSED, "filter", 3),
-    (ArrayMode.DEPTHWISE, "ifmap", 1),
+Wait = IntEnum("Wait", "NONE IFMAP WORDS FILTER PSUM PASS", start=0)  # pe_wait_e
+WAITS = (  # a mode, the operand that is missing or the psums that may not leave, and the reason
+    (ArrayMode.CONVOLUTION, "ifmap", Wait.IFMAP),
+    (ArrayMode.CONVOLUTION, "filter", Wait.FILTER),
+    (ArrayMode.CONVOLUTION, "out", Wait.PSUM),
+    (ArrayMode.POINTWISE, "ifmap", Wait.WORDS),
+    (ArrayMode.POINTWISE, "filter", Wait.FILTER),
+    (ArrayMode.POINTWISE, "out", Wait.PSUM),
+    (ArrayMode.FUSED, "ifmap", Wait.IFMAP),
+    (ArrayMode.FUSED, "word", Wait.WORDS),
+    (ArrayMode.FUSED, "filter", Wait.FILTER),
+    (ArrayMode.DEPTHWISE, "ifmap", Wait.IFMAP),
 )
 
 FIELDS = {
@@ -120,6 +120,10 @@ class PeBench:
             drivers["chain"].extend(chain.beats)
             self.chain.expect_all(chain.results, about)
 
+    def state(self) -> tuple[int, int]:
+        """Return the reason for which the PE waits, and whether it is behind the pass on offer."""
+        return int(self.tb.dut.waits_o.value), int(self.tb.dut.behind_o.value)
+
     def release(self) -> None:
         """Send what the stream `held` has kept."""
         if self._kept:
@@ -160,7 +164,7 @@ async def tells_why_it_waits(dut) -> None:
     bench, reasons = PeBench(tb), Scoreboard("reasons")
     await tb.reset()
     await ClockCycles(tb.clock, SETTLED)
-    reasons.compare((NO_PASS, 0), (int(dut.waits_o.value), int(dut.behind_o.value)), "no pass")
+    reasons.compare((Wait.PASS, 0), bench.state(), "no pass")
     for n, (mode, missing, reason) in enumerate(2 * WAITS):
         shape = ref.draw_shape(tb.rng, mode, tb.machine, ROW)
         shape = replace(shape, outer=2, inner=2, tiles=2 if shape.sums else 1)  # more psums than have room
@@ -173,10 +177,10 @@ async def tells_why_it_waits(dut) -> None:
         await ClockCycles(tb.clock, SETTLED)
         for _ in range(8):
             await ClockCycles(tb.clock, 1)
-            reasons.compare((reason, 0), (int(dut.waits_o.value), int(dut.behind_o.value)), about)
+            reasons.compare((reason, 0), bench.state(), about)
         bench.offer(shape, False)  # a pass that leaves the PE out
         await ClockCycles(tb.clock, BEHIND)
-        reasons.compare((reason, 1), (int(dut.waits_o.value), int(dut.behind_o.value)), f"{about}, behind the next")
+        reasons.compare((reason, 1), bench.state(), f"{about}, behind the next")
         bench.release()
         bench.sinks[1].pace(0)
         await bench.taken(shape)

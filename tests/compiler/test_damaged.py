@@ -22,7 +22,7 @@ from tb.common.random_graphs import draw_graph
 from tb.common.random_operators import OPERATORS, draw
 from tests.commands.small_nets import separable
 
-DAMAGED = max(15, scaled(60))
+DAMAGED = scaled(60, least=15)
 NUMBERS = (-(2**31), -129, -2, -1, 0, 1, 2, 3, 5, 127, 128, 255, 4096, 65536, 2**31 - 1)
 SCALES = (0, -1, 1e-45, 1e-30, 1e30, np.inf, np.nan, 1)
 MOST = 1_000_000  # values of all tensors of a graph that is run

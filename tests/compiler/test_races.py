@@ -29,7 +29,7 @@ from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, 
 from tests.compiler.any_timing import Program, Timing, holding, random_choice
 from tests.compiler.test_networks import MACHINES, late_network, network
 
-COUNT = max(6, scaled(24))
+COUNT = scaled(24, least=6)
 TIMINGS = 40  # of each program
 FEW_COMMANDS, FEW_PIECES = 100, 1500  # of programs that are run at many timings
 WAITS = ("wait_transfers", "wait_passes", "wait_chunks")

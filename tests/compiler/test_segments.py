@@ -33,7 +33,7 @@ from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_groups import Net
 
-NETWORKS = max(3, scaled(12))
+NETWORKS = scaled(12, least=3)
 REFUSALS = 20  # of segments of one network at most, one after another
 LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
 BUSY = 0.7  # of the DRAM port, with constants

@@ -313,7 +313,7 @@ FUNCTIONS += [nn.Hardsigmoid(), nn.SiLU(), nn.GELU(), nn.GELU("tanh")]
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("factor", [1, 8])
 def test_functions_to_tflite(function: nn.Module, factor: int, seed: int, tmp_path: Path) -> None:
-    """Of values of several ranges, in LiteRT; some functions are several operators."""
+    """Compare values of several ranges with LiteRT; some functions are several operators."""
     torch.manual_seed(seed)
     images = factor * stripes(CALIBRATION, seed)[0]
     model = nn.Sequential(nn.Conv2d(3, 8, 1), function).eval()
@@ -342,7 +342,7 @@ class Named(nn.Module):
 
 
 def test_names_are_those_of_the_model(seed: int, tmp_path: Path) -> None:
-    """Of arguments, modules and operators; what comes twice is numbered."""
+    """Arguments, modules and operators give the names; a second one of a name is numbered."""
     to_tflite(Named().eval(), stripes(4, seed)[0], tmp_path / "net.tflite")
     interpreter = reference(tmp_path / "net.tflite")
     names = {tensor["name"] for tensor in interpreter.get_tensor_details()}

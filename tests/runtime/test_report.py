@@ -80,14 +80,16 @@ def run(seed: int) -> tuple:
 
 
 @pytest.fixture(scope="module")
-def report(run: tuple, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of `run`; its plots lie in the folder `report` beside it."""
-    return write(tmp_path_factory.mktemp("report"), "a run", *run)
+def plots(run: tuple) -> tuple:
+    return report_page._plots(*run)
 
 
 @pytest.fixture(scope="module")
-def plots(run: tuple) -> tuple:
-    return report_page._plots(*run)
+def report(run: tuple, plots: tuple, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of `run`; its plots lie in the folder `report` beside it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_page, "_plots", lambda *_: plots)
+        return write(tmp_path_factory.mktemp("report"), "a run", *run)
 
 
 @pytest.fixture

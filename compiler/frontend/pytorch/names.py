@@ -44,7 +44,7 @@ def _name(node: Node) -> str:
 
 
 def _is_value(name: str) -> bool:
-    """Whether a name is that of a node's value, in some order of its axes."""
+    """Return whether a name belongs to a node's value, in some order of its axes."""
     return name.isidentifier() or bool(_LAYOUT.fullmatch(name))
 
 
@@ -53,8 +53,8 @@ def _base(name: str) -> str:
 
 
 def renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """Return a Graph whose tensors have the names of `names_of` in place of their nodes'. What there is in one order of
-    its axes alone has no order in its name."""
+    """Return a Graph whose tensors have the names of `names_of` in place of their nodes'. A value that is there in
+    one order of its axes only has no order in its name."""
     tensors = [*graph.inputs, *(tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs))]
     orders = Counter(_base(name) for name in {each.name for each in tensors} if _is_value(name))
 

@@ -80,8 +80,8 @@ def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstac
 
 def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapping[str, str]) -> Graph:
     """All of a graph between the QUANTIZEs of its inputs and the DEQUANTIZEs of its outputs, whatever the machine does.
-    names: those that the user has for nodes, by their names. Raises Unsupported, with all reasons, for what is not
-    known."""
+    names: the user's names of nodes, by the nodes' own names. Raises Unsupported, with all reasons, for unknown
+    operators."""
     _without_idle(module)
     _one_reader_each(module)
     ends = {
@@ -172,7 +172,7 @@ class _Regions:
         return supported
 
     def _is_supported(self, unit: set[Node], obstacle: Obstacle) -> bool:
-        """Whether the machine runs a unit; if not, the reason is kept."""
+        """Return whether the machine runs a unit; if it does not, keep the reason."""
         try:
             self._check(self.region(unit), obstacle)
         except Failure as failure:
@@ -181,7 +181,7 @@ class _Regions:
         return True
 
     def _together(self, unit: set[Node], units: list[set[Node]]) -> Iterator[set[Node]]:
-        """A unit with those that read what it makes, with those that make what it reads, and with both."""
+        """Yield a unit with the units that read its values, with the units that make its inputs, and with both."""
         behind = [
             each for each in units if each is not unit and any(reader in each for node in unit for reader in node.users)
         ]

@@ -26,7 +26,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.tables import LOGISTIC_OUTPUT, VALUES
 
-NEAR = 1  # counts between a table and that of the operator that stands for it
+NEAR = 1  # counts between a table and the table of the operator that replaces it
 NEAR_OF_SEVERAL = 2  # where several operators do, each of which rounds
 _FUNCTIONS: tuple[Function, ...] = (
     Requantize(),
@@ -70,7 +70,7 @@ def _function(entries: np.ndarray, source: Quantization, output: Quantization) -
 
 
 def _leaky_relus(entries: np.ndarray, source: Quantization, output: Quantization) -> Iterator[LeakyRelu]:
-    """Of the slope that the entries of negative values have, with as few digits as may be."""
+    """Yield LeakyRelus of the slope of the entries of negative values, with few digits first."""
     x, y = (VALUES - source.zero_point) * source.scale, (entries.astype(int) - output.zero_point) * output.scale
     inside = (x < 0) & (entries > -128) & (entries < 127)
     if not inside.any():
@@ -87,7 +87,7 @@ class _Writing:
         self.where, self.name = where, name
 
     def tensor(self, name: str, like: Quantized, low: float, high: float) -> Quantized:
-        """Of the values between two."""
+        """Return an int8 tensor whose values go from `low` to `high`."""
         scale = (high - low) / 255
         quantization = Quantization(scale, int(np.clip(round(-128 - low / scale), -128, 127)))
         return Quantized(name=f"{self.name}/{name}", shape=like.shape, dtype="int8", quantization=quantization)

@@ -47,11 +47,6 @@ def _(operator: elementwise.Maximum | elementwise.Minimum) -> Written:
 
 
 @parts_of.register
-def _(operator: elementwise.Prelu) -> Written:
-    return None, ()
-
-
-@parts_of.register
 def _(operator: tables.Requantize) -> Written:
     return schema.QuantizeOptionsT(), ()
 
@@ -64,7 +59,9 @@ def _(operator: tables.LeakyRelu) -> Written:
 
 
 @parts_of.register
-def _(operator: tables.Relu | tables.Logistic | tables.Tanh | tables.HardSwish | tables.Real) -> Written:
+def _(
+    operator: elementwise.Prelu | tables.Relu | tables.Logistic | tables.Tanh | tables.HardSwish | tables.Real,
+) -> Written:
     return None, ()
 
 
