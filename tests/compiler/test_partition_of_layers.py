@@ -26,7 +26,7 @@ from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales,
 from tests.compiler.refusals import TOO_LARGE, with_room
 from tests.compiler.test_performance import check_bytes
 
-COUNT = scaled(40, least=10)
+COUNT = scaled(40, least=6)
 EFFORT = 8
 MOST_MACS = 4_000_000  # of a layer
 MOST_REFUSED = 0.03

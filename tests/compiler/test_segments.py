@@ -35,6 +35,7 @@ from tests.compiler.test_groups import Net
 
 NETWORKS = scaled(12, least=3)
 REFUSALS = 20  # of segments of one network at most, one after another
+COMPARED = scaled(REFUSALS, least=6)  # of these plans, with the plan of a new planner
 LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
 BUSY = 0.7  # of the DRAM port, with constants
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -235,10 +236,12 @@ def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
         flow, refused = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
         planner = SegmentPlanner(flow, estimates(SMALL))
         with suppress(DoesNotFit):
-            for _ in range(REFUSALS):
+            for refusal in range(REFUSALS):
                 cost, segments = planner.cheapest(frozenset(refused))
-                again = SegmentPlanner(planner.flow, estimates(SMALL))._cut(frozenset(refused))
-                assert (cost, segments) == again and not refused & {segment.key for segment in segments}
+                assert not refused & {segment.key for segment in segments}
+                if refusal % (REFUSALS // COMPARED) == 0:
+                    again = SegmentPlanner(planner.flow, estimates(SMALL))._cut(frozenset(refused))
+                    assert (cost, segments) == again
                 assert cost == pytest.approx(sums(segments, SMALL, "cycles"))
                 replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)
                 refused.add(rng.choice(np.array(segments, object)).key)
