@@ -3,15 +3,15 @@
 
 TEST    ?=#          test name (make list): sim, golden
 SEED    ?=#          seed; sim draws one, test, mutate and machines take 1
-CONFIG  ?=#          JSON file with machine parameters: sim, demo, zoo
+CONFIG  ?=#          JSON file with accelerator parameters: sim, demo, zoo
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
-JOBS    ?= 2#        at a time: tests of test, machines of machines, trials of family and sizes
-COUNT   ?=#          mutants (20): mutate; machines (40): machines
+JOBS    ?= 2#        at a time: tests of test, configurations of machines, trials of family and sizes
+COUNT   ?=#          mutants (20): mutate; configurations (40): machines
 BUDGET  ?= 60#       minutes after which nothing more begins: regress, bench, mutate, machines, family, sizes
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        fresh seeds: regress; of random layers for the cost model: bench
-IMAGE   ?=#          picture to classify, the shipped one by default: demo
-MODEL   ?=#          .tflite or .onnx model to run, the shipped one by default: demo
+IMAGE   ?=#          picture to classify, the bundled one by default: demo
+MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
 MODELS  ?=#          folder of .tflite and .onnx models: zoo
 RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,000,000): zoo
@@ -20,7 +20,7 @@ IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy; 0: not on the RTL: family, sizes
 DRIVER  ?= 0#        1 runs these from a C program, through the driver: accuracy
 NETWORKS ?=#         networks, by comma, all by default: family
-MACHINES ?=#         machines, by comma, all by default: sizes
+CONFIGS ?=#         configurations, by comma, all by default: sizes
 BLOCKS  ?=#          blocks, by comma, all by default: synth
 LIBERTY ?=#          cell library to map to, yosys's own gates by default: synth
 QUIET   ?= 0#        1 says nothing of what is going on: all but test
@@ -28,7 +28,7 @@ PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
 export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
-export RTL NETWORKS MACHINES BLOCKS LIBERTY PYTHON
+export RTL NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
 
 # Tests and campaigns start hundreds of Pythons: each would compile all sources anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -42,7 +42,7 @@ quiet := $(if $(filter 1,$(QUIET)),--quiet)
 .DEFAULT_GOAL := help
 .PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines zoo family sizes study synth clean help
 
-demo: $(base) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
+demo: $(base) ## Runs a photo through the simulated accelerator and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
 	  $${CONFIG:+--config="$$CONFIG"}
 
@@ -81,7 +81,7 @@ bench: $(dev) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS
 mutate: $(dev) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-20}" --budget="$$BUDGET"
 
-machines: $(dev) ## Draws machines of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
+machines: $(dev) ## Draws configurations of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
 	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
 
 zoo: $(base) ## Compiles and runs every model of a folder, against the reference: MODELS [RTL_MACS] [CONFIG]
@@ -92,9 +92,9 @@ family: $(base) ## Cycles of 26 MobileNets against roofline and prediction; goes
 	@$(eyrie) family $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
 
-sizes: $(base) ## Cycles of the shipped network on machines of many sizes; goes on: [RTL] [MACHINES] [BUDGET] [JOBS]
+sizes: $(base) ## Cycles of the bundled network on configurations of many sizes; goes on: [RTL] [CONFIGS] [BUDGET] [JOBS]
 	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
-	  $${RTL:+--rtl="$$RTL"} $${MACHINES:+--machines="$$MACHINES"}
+	  $${RTL:+--rtl="$$RTL"} $${CONFIGS:+--configs="$$CONFIGS"}
 
 study: $(base) ## What the literature prints beside what this project finds: docs/study.md
 	@$(eyrie) study $(quiet)

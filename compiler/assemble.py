@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.compiler.assembly.checks import Refused, Watched, check_streams
+from eyrie.compiler.assembly.checks import Rejected, Watched, check_streams
 from eyrie.compiler.assembly.commands import Parser, to_text
 from eyrie.compiler.assembly.lexer import AssemblyError
 from eyrie.compiler.assembly.link import BY_HAND, Linker
@@ -20,18 +20,18 @@ from eyrie.compiler.emit import races
 from eyrie.compiler.emit.image import PROGRAM
 from eyrie.compiler.files import unlink
 from eyrie.compiler.folder import DESCRIPTION, save
-from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, End, Run, assemble, encoded
 from eyrie.compiler.network import compile_graph
-from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacles
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
-from eyrie.model.machine import MachineError
+from eyrie.model.functional_simulator import ProgramError
 
 STORED = ("tensor", "output", "spill", "wait")  # kinds of areas that programs store, by their names
 Places = dict[int, tuple[int, int]]  # of commands, by number
@@ -64,7 +64,7 @@ class Assembled:
 def assemble_file(
     path: str | Path,
     objective: str = OBJECTIVES[0],
-    effort: int = EFFORT,
+    search_iterations: int = SEARCH_ITERATIONS,
     on_stage: Callable[[str], None] | None = None,
 ) -> Assembled:
     """Raises InputError in one line, which begins with FILE:line:column where it is about a place in the source."""
@@ -72,7 +72,7 @@ def assemble_file(
         source = read(path)
         if source.image:
             return _edited(source, source.image)
-        return _linked(source, objective, effort, on_stage)
+        return _linked(source, objective, search_iterations, on_stage)
     except AssemblyError as error:
         raise InputError(f"{path}:{error}") from error
 
@@ -89,13 +89,15 @@ def disassembled(folder: str | Path) -> str:
 # ---- Sources with data of their own ----
 
 
-def _linked(source: Source, objective: str, effort: int, on_stage: Callable[[str], None] | None) -> Assembled:
+def _linked(
+    source: Source, objective: str, search_iterations: int, on_stage: Callable[[str], None] | None
+) -> Assembled:
     linker = Linker(source)
     for number, block in enumerate(source.blocks):
         if isinstance(block, Commands):
             linker.take_commands(block)
             continue
-        stages = _compiled(source, number, block, objective, effort, on_stage)
+        stages = _compiled(source, number, block, objective, search_iterations, on_stage)
         ends = made(stages.ends)
         if len(source.blocks) == 1 and set(ends) == set(source.outputs):
             return Assembled(made(stages.image), made(stages.text), stages)
@@ -112,22 +114,29 @@ def _linked(source: Source, objective: str, effort: int, on_stage: Callable[[str
 
 
 def _compiled(
-    source: Source, number: int, block: Layers, objective: str, effort: int, on_stage: Callable[[str], None] | None
+    source: Source,
+    number: int,
+    block: Layers,
+    objective: str,
+    search_iterations: int,
+    on_stage: Callable[[str], None] | None,
 ) -> Stages:
     """A block of layers. Raises AssemblyError."""
     graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
     if not graph.outputs:
         raise AssemblyError(first, "nothing reads what these lines make: add a line, output NAME")
-    work = Stages(source.path, source.machine, objective, effort, 1, graph=graph, unpacked=source.shared(number))
+    work = Stages(
+        source.path, source.config, objective, search_iterations, 1, graph=graph, unpacked=source.shared(number)
+    )
     try:
         return compile_graph(work, on_stage=on_stage)
     except Obstacles as error:
         found = error.obstacles[0]
         raise AssemblyError(
             block.places.get(found.where, first),
-            f"{found.operator} {found.where}: {found.reason}: the machine does not run it",
+            f"{found.operator} {found.where}: {found.reason}: the accelerator does not run it",
         ) from error
-    except Failure as error:
+    except CompileError as error:
         place = block.places.get(_maker(replace(work), error.layer), first)
         raise AssemblyError(place, str(error)) from error
     except InputError as error:
@@ -194,35 +203,37 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
         at += len(words) * GLB_WORD_BYTES
     number_of = {address: number for number, address in reversed([*enumerate(starts)])}
 
-    def refuse(number: int, reason: str) -> AssemblyError:
+    def reject(number: int, reason: str) -> AssemblyError:
         known = max((n for n in places if n <= number), default=min(places))
         return AssemblyError(places[known], reason)
 
     watched = {starts[number] for number in places}
-    machine = Watched(image.dram.copy(), image.machine, watched, *_ranges(image))
+    config = Watched(image.dram.copy(), image.config, watched, *_ranges(image))
     try:
         check_streams(commands, set(places))
-    except Refused as error:
-        raise refuse(error.address, str(error)) from error
+    except Rejected as error:
+        raise reject(error.address, str(error)) from error
     try:
-        machine.run(image.program)
-    except MachineError as error:
-        raise refuse(number_of[error.address], f"the machine stops with {error.code.name}: {error.reason}") from error
-    except Refused as error:
-        raise refuse(number_of[error.address], str(error)) from error
+        config.run(image.program)
+    except ProgramError as error:
+        raise reject(
+            number_of[error.address], f"the accelerator stops with {error.code.name}: {error.reason}"
+        ) from error
+    except Rejected as error:
+        raise reject(number_of[error.address], str(error)) from error
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise refuse(
-            number_of[machine.pass_command], f"a pass that the command-level model does not run ({error})"
+        raise reject(
+            number_of[config.pass_command], f"a pass that the functional simulator does not run ({error})"
         ) from error
     for name, place in outputs.items():
         first = image.map["outputs"][name]["address"]
         size = image.images * FeatureMap(**image.map["outputs"][name]["layout"]).words * GLB_WORD_BYTES
-        if (missing := machine.missing(first, first + size)) is not None:
+        if (missing := config.missing(first, first + size)) is not None:
             raise AssemblyError(place, f"output {name} is not stored from DRAM 0x{missing:08x} on: store all of it")
     try:
-        races.verify(commands, image.machine)
+        races.verify(commands, image.config)
     except races.ScheduleError as error:
-        raise refuse(error.command, f"{error}: have the later one wait for the earlier one") from error
+        raise reject(error.command, f"{error}: have the later one wait for the earlier one") from error
 
 
 def _ranges(image: Image) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

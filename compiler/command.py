@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command that compiles: its arguments, and what it does with them.
 
-What can be refused is refused before anything slow is imported or done.
+What can be rejected is rejected before anything slow is imported or done.
 """
 
 import argparse
@@ -12,12 +12,12 @@ from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
 from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import REMEDY, read_model
-from eyrie.compiler.ir.failure import DoesNotFit, Failure, Unsupported
-from eyrie.compiler.ir.heading import IMPORT, level_of
+from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
+from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
+from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import NAMES, STAGES, Stages
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `run`; imports nothing slow."""
     parser.epilog = STAGE_LIST
     parser.add_argument(
-        "model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model, or a text of a level"
+        "model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model, or a text of a stage"
     )
     parser.add_argument(
         "-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its figures"
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What a compilation is asked for."""
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
     parser.add_argument(
         "--objective",
         metavar="OBJECTIVE",
@@ -54,11 +54,11 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
     )
     parser.add_argument(
-        "--effort",
+        "--search-iterations",
         type=whole_number(1),
-        default=EFFORT,
+        default=SEARCH_ITERATIONS,
         metavar="N",
-        help=f"arrangements of the GLB that are tried ({EFFORT})",
+        help=f"arrangements of the GLB that are tried ({SEARCH_ITERATIONS})",
     )
     parser.add_argument(
         "--batch",
@@ -73,30 +73,30 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     """Compiles; prints the table, unless `options.quiet`, or the dump that is asked for.
 
     on_stage: called with the name of each stage as it begins. Raises InputError, in one line, for what is wrong with
-    files, model or machine.
+    files, model or accelerator.
     """
     if not options.output and not options.dump:
         raise InputError("nothing to do: give -o DIR or --dump STAGE")
-    if level_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
+    if stage_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
         return _go_on(options, on_stage)
     read_model(options.model)
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     if options.output:
         check_folder(options.output)
     try:
         with about(options.model):
             stages = compile_network(
                 options.model,
-                machine,
+                config,
                 options.objective,
-                options.effort,
+                options.search_iterations,
                 options.batch,
                 until=None if options.output else options.dump,
                 on_stage=on_stage,
             )
     except InputError as error:
         failure = why_in_parts(error, options.model, options.batch)
-        table, dump = _in_parts(options, machine, on_stage, failure)
+        table, dump = _in_parts(options, config, on_stage, failure)
     else:
         table = _saved(stages, options) if options.output else ""
         dump = stages.dump(options.dump) if options.dump else ""
@@ -107,15 +107,19 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
 
 
 def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> None:
-    """Compiles from the text of a level on."""
-    if options.config or (options.objective, options.effort, options.batch) != (OBJECTIVES[0], EFFORT, 1):
+    """Compiles from the text of a stage on."""
+    if options.config or (options.objective, options.search_iterations, options.batch) != (
+        OBJECTIVES[0],
+        SEARCH_ITERATIONS,
+        1,
+    ):
         raise InputError(
-            f"{options.model}: the text says for which machine, and what else it is asked for: leave out "
-            "--config, --objective, --effort and --batch"
+            f"{options.model}: the text says for which accelerator, and what else it is asked for: leave out "
+            "--config, --objective, --search-iterations and --batch"
         )
     if options.output:
         check_folder(options.output)
-    from eyrie.compiler.levels import compiled
+    from eyrie.compiler.ir_text import compiled
 
     stages = compiled(options.model, on_stage)
     table = _saved(stages, options) if options.output else ""
@@ -125,13 +129,13 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
         print(table)
 
 
-def why_in_parts(error: InputError, model: str | Path, images: int) -> Failure:
+def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileError:
     """Why a network is not compiled as a whole, which it may then be in parts with the host. Raises the error, which
     begins with the path of the model, where it may not."""
     failure = error.__cause__
     if isinstance(failure, Unsupported) and images > 1:
         raise InputError(
-            f"{model}: --batch is for a network that the machine runs by itself, not in parts with the "
+            f"{model}: --batch is for a network that the accelerator runs by itself, not in parts with the "
             f"host ({failure}): leave it out"
         ) from error
     if not isinstance(failure, (Unsupported, DoesNotFit)) or images > 1:
@@ -143,19 +147,22 @@ def _saved(stages: Stages, options: argparse.Namespace) -> str:
     """Writes the folder; returns the table."""
     from eyrie.compiler.performance import performance
 
-    figures = performance(stages)
-    save(stages, figures, options.output)
-    return str(figures)
+    metrics = performance(stages)
+    save(stages, metrics, options.output)
+    return str(metrics)
 
 
 def _in_parts(
-    options: argparse.Namespace, machine: MachineConfig, on_stage: Callable[[str], None] | None, failure: Failure
+    options: argparse.Namespace,
+    config: AcceleratorConfig,
+    on_stage: Callable[[str], None] | None,
+    failure: CompileError,
 ) -> tuple[str, str]:
-    """Compiles for machine and host what is not compiled as a whole; returns the tables, and what is to be dumped of
-    each machine part."""
+    """Compiles for accelerator and host what is not compiled as a whole; returns the tables, and what is to be dumped
+    of each configuration part."""
     from eyrie.compiler.parts import compile_parts
 
-    compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage, failure)
+    compiled = compile_parts(options.model, config, options.objective, options.search_iterations, on_stage, failure)
     if options.output:
         compiled.save(options.output)
     dumps = [

@@ -7,19 +7,19 @@ from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.layer import Group, sliced
 from eyrie.compiler.ir.plan import Plan, Segment
-from eyrie.compiler.passes.fold_moves import why_kept
+from eyrie.compiler.passes.fold_moves import why_cached
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.mappings import mappings_of
 from eyrie.compiler.study import banks as mapping
 from eyrie.compiler.study import fusion as plans
 from eyrie.compiler.study import pairs
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 
 def moves(before: Graph, after: Graph) -> str:
     """What became of each operator that only moves values, and how many bytes they store (docs/movement.md)."""
-    return pairs.describe(before, after, why_kept)
+    return pairs.describe(before, after, why_cached)
 
 
 def banks(graph: Graph) -> str:
@@ -28,22 +28,22 @@ def banks(graph: Graph) -> str:
     return "\n\n".join(f"{array}\n{mapping.describe(graph, array)}" for array in arrays)
 
 
-def fusion(groups: list[Group], machine: MachineConfig) -> str:
+def fusion(groups: list[Group], config: AcceleratorConfig) -> str:
     """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md). Raises Unsupported
     for a network that is none."""
     if not Flow(tuple(groups)).is_chain:
         raise Unsupported("the measures of fusion are those of chains, and the network has branches")
     chain = plans.chain_of(groups)
-    found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.MEASURES}
+    found = {name: plans.best_plan(chain, name, config.glb_bytes) for name in plans.MEASURES}
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 
-def segments(plan: Plan, machine: MachineConfig) -> str:
+def segments(plan: Plan, config: AcceleratorConfig) -> str:
     """A line per segment: its groups, the way it runs, where its maps come from and go, its fullest moment."""
-    return "\n".join(_segment(segment, machine) for segment in plan.segments)
+    return "\n".join(_segment(segment, config) for segment in plan.segments)
 
 
-def _segment(segment: Segment, machine: MachineConfig) -> str:
+def _segment(segment: Segment, config: AcceleratorConfig) -> str:
     names = " ".join(group.name for group in segment.groups)
     rows = f" of {segment.rows} rows" if segment.rows else ""
     rows += f" {segment.slices} of filters" if segment.slices > 1 else ""
@@ -52,22 +52,22 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
         f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
         f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
         f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
-        f"at most {Bounds(segment, machine).peak_words * GLB_WORD_BYTES} bytes at once"
+        f"at most {Bounds(segment, config).peak_words * GLB_WORD_BYTES} bytes at once"
     )
 
 
-def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
+def mappings(steps: list[Step], plan: Plan, config: AcceleratorConfig) -> str:
     """A line per group: the mapping, out of how many kinds, its estimate, and how far it is from the lower bound:
     the multiplications on all multipliers, or the constants through the DRAM port, whichever take longer."""
-    return "\n".join(_mapping(step, plan, machine) for step in steps)
+    return "\n".join(_mapping(step, plan, config) for step in steps)
 
 
-def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
+def _mapping(step: Step, plan: Plan, config: AcceleratorConfig) -> str:
     n = step.index
     segment, rows = plan.segment_of[n], [job.last - job.first for job in plan.jobs_of[n]]
-    kinds = mappings_of(machine, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
-    bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words, 1)
-    cycles = step.estimate(machine)
+    kinds = mappings_of(config, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
+    bound = max(step.macs / config.total_multipliers, step.constant_words(config) / config.bus_words, 1)
+    cycles = step.estimate(config)
     return (
         f"{step.group.layer:10} {step.mapping}; 1 of {len(kinds)} kinds, {cycles} cycles, "
         f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)"

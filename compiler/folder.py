@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a network that the machine runs as a whole."""
+"""The folder of a network that the accelerator runs as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # imported when there is something to save
 DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 
 
-def save(stages: Stages, figures: Performance, folder: str | Path) -> None:
+def save(stages: Stages, metrics: Performance, folder: str | Path) -> None:
     """Writes the folder of a compiled network, and what a run will take. Raises InputError in one line."""
-    made(stages.image).save(folder, made(stages.text), {"layers.csv": figures.csv(), "summary.json": figures.json()})
+    made(stages.image).save(folder, made(stages.text), {"layers.csv": metrics.csv(), "summary.json": metrics.json()})
     unlink(folder, DESCRIPTION)

@@ -12,9 +12,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages, stage_named
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 
 if TYPE_CHECKING:  # which takes a while to import
     from eyrie.compiler.ir.graph import Graph
@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 def compile_network(
     model: str | Path,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
-    effort: int = EFFORT,
+    search_iterations: int = SEARCH_ITERATIONS,
     images: int = 1,
     until: str | None = None,
     on_stage: Callable[[str], None] | None = None,
@@ -35,11 +35,11 @@ def compile_network(
 
     objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
     on_stage: called with the name of each stage as it begins.
-    Raises InputError, in one line, for a model the machine does not run or that does not fit.
+    Raises InputError, in one line, for a model the accelerator does not run or that does not fit.
     """
     until = stage_named(until or NAMES[-1]).name
     return compile_graph(
-        run_stages(Stages(model, machine, objective, effort, images), STAGES[:1], on_stage), until, on_stage
+        run_stages(Stages(model, config, objective, search_iterations, images), STAGES[:1], on_stage), until, on_stage
     )
 
 
@@ -53,16 +53,16 @@ def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str]
     simplifies = first.folded is not None
     composed = (True, False) if simplifies and composes(made(first.graph)) else (True,)
     turned = (False, True) if simplifies and turns(made(first.graph)) else (False,)
-    machine, ways = work.machine, [*product(planned_for(work.machine), composed, turned)]
+    config, ways = work.config, [*product(planned_for(work.config), composed, turned)]
     if len(ways) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
-    def compiled(machine: MachineConfig, compose: bool, turn: bool) -> Stages:
+    def compiled(config: AcceleratorConfig, compose: bool, turn: bool) -> Stages:
         way = Stages(
             work.model,
-            machine,
+            config,
             work.objective,
-            work.effort,
+            work.search_iterations,
             work.images,
             graph=first.graph,
             compose=compose,
@@ -71,28 +71,28 @@ def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str]
         )
         return run_stages(way, STAGES[1:], on_stage)
 
-    return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
+    return labelled(best([partial(compiled, *way) for way in ways], _judged), config)
 
 
 def compile_greedily(
     model: str | Path,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
-    effort: int = EFFORT,
+    search_iterations: int = SEARCH_ITERATIONS,
     until: str = NAMES[-1],
     on_stage: Callable[[str], None] | None = None,
 ) -> Stages:
     """As `compile_network`, by the greedy choice of segments."""
-    work, last = Stages(model, machine, objective, effort, 1, greedy=True), stage_named(until)
+    work, last = Stages(model, config, objective, search_iterations, 1, greedy=True), stage_named(until)
     return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
 
 
 def compile_part(
     graph: Graph,
     model: str | Path,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
-    effort: int = EFFORT,
+    search_iterations: int = SEARCH_ITERATIONS,
     on_stage: Callable[[str], None] | None = None,
     until: str = NAMES[-1],
     compose: bool = True,
@@ -103,37 +103,40 @@ def compile_part(
 
     stages = STAGES[1 : NAMES.index(until) + 1]
 
-    def compiled(machine: MachineConfig, turn: bool) -> Stages:
+    def compiled(config: AcceleratorConfig, turn: bool) -> Stages:
         return run_stages(
-            Stages(model, machine, objective, effort, 1, graph=graph, compose=compose, turn=turn), stages, on_stage
+            Stages(model, config, objective, search_iterations, 1, graph=graph, compose=compose, turn=turn),
+            stages,
+            on_stage,
         )
 
     if until != NAMES[-1]:
-        return compiled(machine, False)
-    ways = product(planned_for(machine), (False, True) if turns(graph) else (False,))
-    return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
+        return compiled(config, False)
+    ways = product(planned_for(config), (False, True) if turns(graph) else (False,))
+    return labelled(best([partial(compiled, *way) for way in ways], _judged), config)
 
 
-def planned_for(machine: MachineConfig) -> list[MachineConfig]:
-    """The machine, behind those of half its GLB, of a quarter and so on, where it is larger than the default one's."""
-    if machine.glb_words <= DEFAULT.glb_words:
-        return [machine]
-    return [*planned_for(replace(machine, glb_bank_words=machine.glb_bank_words // 2)), machine]
+def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
+    """The accelerator, behind those of half its GLB, of a quarter and so on, where it is larger than the default
+    one's."""
+    if config.glb_words <= DEFAULT.glb_words:
+        return [config]
+    return [*planned_for(replace(config, glb_bank_words=config.glb_bank_words // 2)), config]
 
 
-def labelled(work: Stages, machine: MachineConfig) -> Stages:
-    """The image says which machine it is for, whichever it was planned for."""
+def labelled(work: Stages, config: AcceleratorConfig) -> Stages:
+    """The image says which accelerator it is for, whichever it was planned for."""
     image = made(work.image)
-    if image.machine != machine:
-        work.image = replace(image, map=image.map | {"machine": machine.as_dict()})
+    if image.config != config:
+        work.image = replace(image, map=image.map | {"config": config.as_dict()})
     return work
 
 
 def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
     """What is judged to be least of what the attempts make. Raises the last one's failure where all fail."""
-    from eyrie.compiler.ir.failure import DoesNotFit, Failure, Unsupported
+    from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 
-    found, failures = list[T](), list[Failure]()
+    found, failures = list[T](), list[CompileError]()
     for attempt in attempts:
         try:
             found.append(attempt())

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network in parts for machine and host: each machine part is compiled by itself.
+"""A network in parts for accelerator and host: each configuration part is compiled by itself.
 
-DIR/network.json  the parts in their order: side, nodes as text, and of a machine part its folder and the digest of its
-                  map.json, of the host's the reasons; name and digest of the model's file; host_share
+DIR/network.json  the parts in their order: side, nodes as text, and of an accelerator part its folder and the digest of
+its
+                  layout.json, of the host's the reasons; name and digest of the model's file; host_share
 DIR/model.*       the model, where it is a file, ending as its format does: what the host computes, constants among it,
                   is read from there
-DIR/part<n>/      a machine part, as `eyrie compile` writes a network that is one
+DIR/part<n>/      an accelerator part, as `eyrie compile` writes a network that is one
 """
 
 import hashlib
@@ -18,18 +19,18 @@ from pathlib import Path
 from eyrie.compiler.files import unlink, write_all
 from eyrie.compiler.folder import DESCRIPTION, save
 from eyrie.compiler.frontend.file import SUFFIXES, format_of, load, read_model
-from eyrie.compiler.ir.failure import DoesNotFit, Failure, Unsupported
+from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.convolution import Weighted
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.network import best, compile_part
-from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.performance import Performance, performance
 from eyrie.compiler.pipeline import NAMES, Stages, made
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 
 MODELS = tuple(f"model{suffix}" for suffix in SUFFIXES)  # names that the model can have in a folder
@@ -49,13 +50,13 @@ class CompiledPart:
 
     @cached_property
     def performance(self) -> Performance:
-        """Of a machine part."""
+        """Of an accelerator part."""
         return performance(made(self.stages))
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A network whose machine parts are compiled; model: of its file, None where it has none; composed: see
+    """A network whose configuration parts are compiled; model: of its file, None where it has none; composed: see
     simplified."""
 
     graph: Graph
@@ -69,13 +70,13 @@ class Compiled:
 
     @property
     def performances(self) -> list[Performance]:
-        """Of the machine parts."""
+        """Of the accelerator parts."""
         return [each.performance for each in self.parts if each.stages]
 
     def save(self, directory: str | Path) -> None:
         """Writes the folder; what says that it is whole comes last. Raises InputError in one line."""
         directory, entries = Path(directory), []
-        unlink(directory, DESCRIPTION, "map.json", *MODELS)
+        unlink(directory, DESCRIPTION, "layout.json", *MODELS)
         for number, each in enumerate(self.parts):
             entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
             if each.part.obstacles:
@@ -83,7 +84,7 @@ class Compiled:
             if each.stages:
                 folder = directory / f"part{number}"
                 save(each.stages, each.performance, folder)
-                entry |= {"folder": folder.name, "sha256": digest((folder / "map.json").read_bytes())}
+                entry |= {"folder": folder.name, "sha256": digest((folder / "layout.json").read_bytes())}
             entries.append(entry)
         files, description = {}, {"host_share": self.partition.host_share, "composed": self.composed, "parts": entries}
         if self.model is not None:
@@ -93,8 +94,8 @@ class Compiled:
         write_all(directory, {**files, DESCRIPTION: json.dumps(description, indent=1).encode()})
 
     def __str__(self) -> str:
-        """The parts, and the tables of those of the machine."""
-        tables = [str(figures) for figures in self.performances]
+        """The parts, and the tables of those of the accelerator."""
+        tables = [str(metrics) for metrics in self.performances]
         return "\n\n".join([str(self.partition), *tables])
 
 
@@ -104,43 +105,45 @@ def digest(contents: bytes) -> str:
 
 def compile_parts(
     model: str | Path,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
-    effort: int = EFFORT,
+    search_iterations: int = SEARCH_ITERATIONS,
     on_stage: Callable[[str], None] | None = None,
-    failure: Failure | None = None,
+    failure: CompileError | None = None,
 ) -> Compiled:
     """failure: why the network is not compiled as a whole, where that is known (compile_network). Moves are put
-    together where the machine then has less to do, or the host.
+    together where the accelerator then has less to do, or the host.
 
-    Raises InputError, in one line that begins with the path, for what neither machine nor host can do, and for
+    Raises InputError, in one line that begins with the path, for what neither accelerator nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
     with about(model):
-        return compile_graph(load(model), model, read_model(model), machine, objective, effort, on_stage, failure)
+        return compile_graph(
+            load(model), model, read_model(model), config, objective, search_iterations, on_stage, failure
+        )
 
 
 def compile_graph(
     graph: Graph,
     name: str | Path,
     model: bytes | None = None,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
-    effort: int = EFFORT,
+    search_iterations: int = SEARCH_ITERATIONS,
     on_stage: Callable[[str], None] | None = None,
-    failure: Failure | None = None,
+    failure: CompileError | None = None,
 ) -> Compiled:
     """`compile_parts` of a Graph; name: for messages; model: the file that it is of."""
 
     def compiled(compose: bool) -> Compiled:
         known = failure if compose else None
-        return _Compiling(graph, name, model, machine, objective, effort, on_stage, known, compose).compiled()
+        return _Compiling(graph, name, model, config, objective, search_iterations, on_stage, known, compose).compiled()
 
     ways = (True, False) if composes(graph) else (True,)
     return best([partial(compiled, compose) for compose in ways], _judged)
 
 
 def _judged(compiled: Compiled) -> tuple[int, int]:
-    """What is to be small: how much the host has to do, then the machine's cycles."""
+    """What is to be small: how much the host has to do, then the accelerator's cycles."""
     return len(compiled.partition.host_nodes), sum(each.cycles for each in compiled.performances)
 
 
@@ -152,16 +155,16 @@ class _Compiling:
         graph: Graph,
         name: str | Path,
         model: bytes | None,
-        machine: MachineConfig,
+        config: AcceleratorConfig,
         objective: str,
-        effort: int,
+        search_iterations: int,
         on_stage: Callable[[str], None] | None,
-        failure: Failure | None = None,
+        failure: CompileError | None = None,
         compose: bool = True,
     ) -> None:
         self.graph, self.failure, self.compose = simplified(graph, compose), failure, compose
         self.name, self.model = name, model
-        self.options = machine, objective, effort, on_stage
+        self.options = config, objective, search_iterations, on_stage
         self.parts: list[CompiledPart] = []
         self.too_large: list[tuple[Part, DoesNotFit]] = []
 
@@ -173,7 +176,7 @@ class _Compiling:
             raise _largest(self.too_large)
         return Compiled(self.graph, self.model, tuple(self.parts), self.compose)
 
-    def _compiled(self, part: Part) -> Stages | Failure:
+    def _compiled(self, part: Part) -> Stages | CompileError:
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
             return self.failure
         try:
@@ -190,7 +193,7 @@ class _Compiling:
     def _take(self, part: Part) -> None:
         """As one part, or, where that cannot be, as several."""
         found = None if part.side == Side.HOST else self._compiled(part)
-        if not isinstance(found, Failure):
+        if not isinstance(found, CompileError):
             self.parts.append(CompiledPart(part, found))
             return
         pieces = list(_pieces(part, self.graph))
@@ -205,8 +208,8 @@ class _Compiling:
             self.parts.append(CompiledPart(replace(part, side=Side.HOST, obstacles=_obstacles(part, found)), None))
 
 
-def _obstacles(part: Part, failure: Failure) -> tuple[Obstacle, ...]:
-    """Why the host does what the machine was to do."""
+def _obstacles(part: Part, failure: CompileError) -> tuple[Obstacle, ...]:
+    """Why the host does what the accelerator was to do."""
     if isinstance(failure, Obstacles):
         return failure.obstacles
     return tuple(Obstacle(node.operator.name, node.where, failure.what) for node in part.graph.nodes)
@@ -229,7 +232,7 @@ def _by_weights(part: Part, graph: Graph) -> list[Part]:
             runs[-1].append(node)
         else:
             runs.append([node])
-    return [Part(Side.MACHINE, part_of(graph, nodes)) for nodes in runs]
+    return [Part(Side.ACCELERATOR, part_of(graph, nodes)) for nodes in runs]
 
 
 def _has_weights(node: Node) -> bool:
@@ -237,7 +240,7 @@ def _has_weights(node: Node) -> bool:
 
 
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
-    """A machine part that cannot be planned at once in chains, without views at their ends, which are the host's;
+    """An accelerator part that cannot be planned at once in chains, without views at their ends, which are the host's;
     graph: the whole network."""
     for chain in _chains(part.graph):
         first, last = 0, len(chain)
@@ -245,7 +248,11 @@ def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
             first += 1
         while last > first and is_view(chain[last - 1]):
             last -= 1
-        for side, nodes in ((Side.HOST, chain[:first]), (Side.MACHINE, chain[first:last]), (Side.HOST, chain[last:])):
+        for side, nodes in (
+            (Side.HOST, chain[:first]),
+            (Side.ACCELERATOR, chain[first:last]),
+            (Side.HOST, chain[last:]),
+        ):
             if nodes:
                 yield Part(side, part_of(graph, nodes))
 
@@ -269,7 +276,7 @@ def _chains(graph: Graph) -> list[list[Node]]:
 
 
 def _signed(graph: Graph) -> Graph:
-    """The same values are int8 on their way to the machine, whatever the model's ends have."""
+    """The same values are int8 on their way to the accelerator, whatever the model's ends have."""
 
     def sides(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(

@@ -164,7 +164,7 @@ def _cells(layer: Layer) -> tuple[str, ...]:
 
 def performance(stages: Stages) -> Performance:
     """Of a network that went through all stages."""
-    image, machine, plan, steps = made(stages.image), stages.machine, made(stages.plan), made(stages.steps)
+    image, config, plan, steps = made(stages.image), stages.config, made(stages.plan), made(stages.steps)
     counters = by_layer(image)
     window = max(DRAM_BYTES, image.dram.nbytes)
     prediction = predict(image, window)
@@ -176,14 +176,14 @@ def performance(stages: Stages) -> Performance:
     commands = fetched_bytes(image, window)
     read, written = total["DRAM_READ_BYTES"] + commands, total["DRAM_WRITE_BYTES"]
     glb_read, glb_written = glb_read_bytes(total), glb_write_bytes(total)
-    energy = energy_uj(total["MACS"], glb_read + glb_written, read + written, cycles, machine.clock_hz)
+    energy = energy_uj(total["MACS"], glb_read + glb_written, read + written, cycles, config.clock_hz)
     return Performance(
         image.images,
-        machine.clock_hz,
+        config.clock_hz,
         cycles,
         roofline_cycles(image),
-        milliseconds=round(1e3 * cycles / machine.clock_hz, 6),
-        images_per_second=round(image.images * machine.clock_hz / cycles, 3),
+        milliseconds=round(1e3 * cycles / config.clock_hz, 6),
+        images_per_second=round(image.images * config.clock_hz / cycles, 3),
         macs=sum(layer.macs for layer in layers),
         dram_read_bytes=read,
         dram_write_bytes=written,

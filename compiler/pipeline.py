@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -38,9 +38,9 @@ class Stages:
     """
 
     model: str | Path
-    machine: MachineConfig
+    config: AcceleratorConfig
     objective: str
-    effort: int
+    search_iterations: int
     images: int
     graph: Graph | None = None
     compose: bool = True
@@ -70,7 +70,7 @@ class Stage:
 
     about    what it does, in a sentence
     run      None where there is nothing to run: a way to look at what other stages make
-    verify   raises Malformed or Inconsistent where what it made cannot be right, a fault of the compiler's own
+    verify   raises Malformed or InternalError where what it made cannot be right, a fault of the compiler's own
     settled  the later stage behind which what it made is final: this one may have to choose anew
     """
 
@@ -110,8 +110,8 @@ def _groups(work: Stages) -> None:
 
     maps = maps_of(work.folded)
     work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
-    work.groups = with_packed_inputs(suited(form_groups(work.folded), work.machine), work.machine, work.unpacked)
-    work.groups = with_patched_inputs(work.groups, work.machine, work.unpacked, work.objective == "cycles")
+    work.groups = with_packed_inputs(suited(form_groups(work.folded), work.config), work.config, work.unpacked)
+    work.groups = with_patched_inputs(work.groups, work.config, work.unpacked, work.objective == "cycles")
     work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
 
 
@@ -124,7 +124,7 @@ def _verify_groups(work: Stages) -> None:
 def _dump_fusion(work: Stages) -> str:
     from eyrie.compiler import dumps
 
-    return dumps.fusion(work.groups, work.machine)
+    return dumps.fusion(work.groups, work.config)
 
 
 def _dump_moves(work: Stages) -> str:
@@ -142,20 +142,20 @@ def _dump_banks(work: Stages) -> str:
 def _segments(work: Stages) -> None:
     from eyrie.compiler.plan.settle import Planning
 
-    work.planning = Planning(work.groups, work.machine, work.objective, work.images, work.greedy)
+    work.planning = Planning(work.groups, work.config, work.objective, work.images, work.greedy)
     work.plan = work.planning.plan()
 
 
 def _dump_segments(work: Stages) -> str:
     from eyrie.compiler import dumps
 
-    return dumps.segments(work.plan, work.machine)
+    return dumps.segments(work.plan, work.config)
 
 
 def _dump_map(work: Stages) -> str:
     from eyrie.compiler import dumps
 
-    return dumps.mappings(work.steps, work.plan, work.machine)
+    return dumps.mappings(work.steps, work.plan, work.config)
 
 
 def _places(work: Stages) -> None:
@@ -163,9 +163,9 @@ def _places(work: Stages) -> None:
     from eyrie.compiler.plan.settle import as_planned
 
     if work.planning:
-        work.plan, work.placed = work.planning.places(work.plan, work.effort)
+        work.plan, work.placed = work.planning.places(work.plan, work.search_iterations)
     else:
-        work.placed = as_planned(work.plan, work.machine, work.effort)
+        work.placed = as_planned(work.plan, work.config, work.search_iterations)
     work.steps = steps_of(work.plan, work.placed, work.images)
 
 
@@ -173,7 +173,7 @@ def _verify_places(work: Stages) -> None:
     from eyrie.compiler.plan.verify import verify_places, verify_plan
 
     verify_plan(work.plan)
-    verify_places(work.plan, work.placed, work.machine)
+    verify_places(work.plan, work.placed, work.config)
 
 
 def _dump_places(work: Stages) -> str:
@@ -185,13 +185,13 @@ def _dump_places(work: Stages) -> str:
 def _schedule(work: Stages) -> None:
     from eyrie.compiler.emit.schedule import emit
 
-    work.schedule = emit(work.plan, work.placed, work.steps, work.machine)
+    work.schedule = emit(work.plan, work.placed, work.steps, work.config)
 
 
 def _verify_schedule(work: Stages) -> None:
     from eyrie.compiler.emit import races
 
-    races.verify(work.schedule.commands, work.machine)
+    races.verify(work.schedule.commands, work.config)
 
 
 def _assemble(work: Stages) -> None:
@@ -203,7 +203,7 @@ def _assemble(work: Stages) -> None:
 def _image(work: Stages) -> None:
     from eyrie.compiler.emit.image import build
 
-    work.image = build(work.schedule, work.machine, work.ends)
+    work.image = build(work.schedule, work.config, work.ends)
 
 
 def _dump_image(work: Stages) -> str:
@@ -212,12 +212,12 @@ def _dump_image(work: Stages) -> str:
 
 
 STAGES = (
-    # The front: what the model says, and in the machine's terms.
+    # The front: what the model says, and in the accelerator's terms.
     Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph)),
     Stage(
         "passes",
         "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
-        "refuses what the machine does not run",
+        "rejects what the accelerator does not run",
         _passes,
         lambda work: str(work.folded),
         verify=lambda work: work.folded.verified(),
@@ -227,7 +227,7 @@ STAGES = (
     Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage(
         "groups",
-        "joins operators to the layer groups that the machine runs in one pass",
+        "joins operators to the layer groups that the accelerator runs in one pass",
         _groups,
         lambda work: "\n".join(map(str, work.groups)),
         verify=_verify_groups,
@@ -273,7 +273,7 @@ def stage_named(name: str) -> Stage:
 
 
 def run_stages(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Stages:
-    """Raises InputError, in one line, for a model the machine does not run or that does not fit."""
+    """Raises InputError, in one line, for a model the accelerator does not run or that does not fit."""
     try:
         for stage in stages:
             if stage.run:

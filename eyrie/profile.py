@@ -5,13 +5,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eyrie.runtime.figures import figures
-from eyrie.runtime.session import MachineRun, Session
+from eyrie.runtime.metrics import metrics
+from eyrie.runtime.session import AcceleratorRun, Session
 
 
 @dataclass(frozen=True)
 class LayerProfile:
-    """part: number of the machine part; bound_cycles: of the layer's roofline; measured_cycles: None without a run."""
+    """part: number of the accelerator part; bound_cycles: of the layer's roofline; measured_cycles: None without a
+    run."""
 
     part: int
     name: str
@@ -23,7 +24,8 @@ class LayerProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """Of the machine's layers, for one image; host: the operators that the host does, of which nothing is counted."""
+    """Of the accelerator's layers, for one image; host: the operators that the host does, of which nothing is
+    counted."""
 
     layers: tuple[LayerProfile, ...]
     host: tuple[str, ...]
@@ -57,15 +59,15 @@ class Profile:
         return "\n".join(lines)
 
 
-def profile_of(parts: Session, measured: Sequence[MachineRun]) -> Profile:
-    """parts: compiled; measured: of each machine part, or none."""
+def profile_of(parts: Session, measured: Sequence[AcceleratorRun]) -> Profile:
+    """parts: compiled; measured: of each configuration part, or none."""
     layers, folders = [], [folder for folder in parts.folders if folder]
     for number, folder in enumerate(folders):
         predicted = json.loads((folder / "summary.json").read_text())["layers"]
         found = [None] * len(predicted)
         if measured:
             run = measured[number].runs[0]
-            found = [row["cycles"] for row in figures(measured[number].image, run["counters"], run["passes"])["layers"]]
+            found = [row["cycles"] for row in metrics(measured[number].image, run["counters"], run["passes"])["layers"]]
         layers += [
             LayerProfile(number, row["name"], row["macs"], row["bound_cycles"], row["cycles"], cycles)
             for row, cycles in zip(predicted, found, strict=True)

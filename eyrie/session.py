@@ -14,19 +14,19 @@ from PIL.Image import Image as Picture
 from eyrie.compiler.frontend.file import load as load_model
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about, unknown
 from eyrie.profile import Profile, profile_of
-from eyrie.runtime.board.runs import RtlBackEnd
-from eyrie.runtime.machines import Machine, machine_of
+from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.runtime.portable_c.networks import built
 from eyrie.runtime.programs import compiled_parts
-from eyrie.runtime.session import MachineRun, file_type, on_command_level
+from eyrie.runtime.session import AcceleratorRun, file_type, on_functional_simulator
 from eyrie.runtime.session import Session as PartsSession
+from eyrie.runtime.soc.runs import RtlBackEnd
 from eyrie.values import joined, stacked
 
-BACK_ENDS = ("rtl", "model", "c")
+BACK_ENDS = ("rtl", "functional", "c")
 
 Value = np.ndarray | list | Picture | str | PathLike
 
@@ -43,15 +43,18 @@ class Port:
     zero_point: int | None
 
 
-def load(model: str | PathLike, machine: Machine = None, back_end: str = "rtl", seed: int = 1) -> "Session":
-    """A model's session.
+def load(model: str | PathLike, config: Configuration = None, back_end: str = "rtl", seed: int = 1) -> "Session":
+    """Return a session that runs a model.
 
-    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
-    back_end  rtl: the driver on the simulated board; model: the command-level model; c: portable C, with no machine
-    seed      of the start values of the machine's registers and memories
+    model     path of an int8 .tflite or .onnx file
+    config    accelerator configuration: None for the default one, an AcceleratorConfig, names and numbers, or a JSON
+              file of these
+    back_end  rtl: the driver on the simulated SoC; functional: the functional simulator; c: portable C, with no
+              accelerator
+    seed      seed of the start values of the accelerator's registers and memories
 
-    Programs are compiled and kept (docs/runs.md). Raises InputError, in one line, for a model that cannot be read or
-    run, or an argument that means nothing; BuildError where the board or the C cannot be built.
+    Compiled programs are cached (docs/runs.md). Raises InputError, with one line, for an invalid argument or a model
+    that cannot be read or run; BuildError if the simulated SoC or the C cannot be built.
     """
     if back_end not in BACK_ENDS:
         raise InputError(unknown("back end", str(back_end), BACK_ENDS))
@@ -59,18 +62,18 @@ def load(model: str | PathLike, machine: Machine = None, back_end: str = "rtl", 
         raise InputError(f"a model is a file's path, not {type(model).__name__}: write it to a file and give its path")
     if type(seed) is not int:
         raise InputError(f"seed = {seed}: must be an integer")
-    return Session(Path(model), machine_of(machine), back_end, seed)
+    return Session(Path(model), config_of(config), back_end, seed)
 
 
 class Session:
     """A network on a back end. Calls may come from any number of threads, and run side by side: on the RTL each has a
-    board of its own. A session that is pickled is opened anew, from the model's file, where it arrives."""
+    SoC of its own. A session that is pickled is opened anew, from the model's file, where it arrives."""
 
-    def __init__(self, model: Path, machine: MachineConfig, back_end: str, seed: int) -> None:
-        self.model, self.machine, self.back_end, self.seed = model.absolute(), machine, back_end, seed
+    def __init__(self, model: Path, config: AcceleratorConfig, back_end: str, seed: int) -> None:
+        self.model, self.config, self.back_end, self.seed = model.absolute(), config, back_end, seed
         self._digest = hashlib.sha256(read_model(model)).hexdigest()
         self._graph = load_model(model)
-        self._measured: tuple[MachineRun, ...] = ()
+        self._measured: tuple[AcceleratorRun, ...] = ()
         self._run = self._runs_c() if back_end == "c" else self._runs_parts()
 
     @property
@@ -106,16 +109,16 @@ class Session:
 
     @cached_property
     def _parts(self) -> PartsSession:
-        return PartsSession.load(compiled_parts(self.model, self.machine))
+        return PartsSession.load(compiled_parts(self.model, self.config))
 
     def _runs_parts(self) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
-        machine = RtlBackEnd(self.seed) if self.back_end == "rtl" else on_command_level
+        back_end = RtlBackEnd(self.seed) if self.back_end == "rtl" else on_functional_simulator
         parts = self._parts
 
         def run(given: list[np.ndarray]) -> list[np.ndarray]:
-            done = parts.run(given, machine)
+            done = parts.run(given, back_end)
             if self.back_end == "rtl":
-                self._measured = tuple(done.machine)
+                self._measured = tuple(done.accelerator)
             return done.outputs
 
         return run
@@ -125,15 +128,15 @@ class Session:
             return built(self.model.stem, read_model(self.model), self._graph).run
 
     def __reduce__(self) -> tuple:
-        return _again, (self.model, self.machine.as_dict(), self.back_end, self.seed, self._digest)
+        return _again, (self.model, self.config.as_dict(), self.back_end, self.seed, self._digest)
 
     def __repr__(self) -> str:
         return f"<eyrie session of {self.model.name} on {self.back_end}>"
 
 
-def _again(model: Path, machine: dict, back_end: str, seed: int, digest: str) -> Session:
+def _again(model: Path, config: dict, back_end: str, seed: int, digest: str) -> Session:
     """Raises InputError where the model is not what it was."""
-    session = Session(model, MachineConfig.of(machine), back_end, seed)
+    session = Session(model, AcceleratorConfig.of(config), back_end, seed)
     if session._digest != digest:
         raise InputError(f"{model}: has changed since the session was opened: open it again")
     return session

@@ -2,7 +2,7 @@
 """Fixed-point arithmetic of TensorFlow Lite's reference int8 kernels, bit for bit, vectorised.
 
 Everything above (operators, array model, compiler) rescales through this file, so its rounding is
-the machine's rounding. All functions take scalars or arrays, broadcast as NumPy does, compute in
+the accelerator's rounding. All functions take scalars or arrays, broadcast as NumPy does, compute in
 int64 and return int64 holding int32 values.
 
 Sources: the TensorFlow Lite 8-bit quantization specification; tensorflow/lite/kernels/internal/
@@ -61,7 +61,7 @@ def multiply_by_quantized_multiplier(x: ArrayLike, multiplier: ArrayLike, shift:
 
 
 def table_entries(multiplier: ArrayLike, shift: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return `(multiplier, shift)` as the machine takes them, int64, from any int32 and int8 of a table.
+    """Return `(multiplier, shift)` as the accelerator takes them, int64, from any int32 and int8 of a table.
 
     A multiplier has no sign bit, a shift to either side five bits: 0 to 31. What the compiler writes stays as it is.
     """
@@ -132,7 +132,7 @@ MAX_AVERAGE_COUNT = 1024
 
 
 def average_reciprocal(count: int) -> tuple[int, int]:
-    """Return `(reciprocal, shift)`, with which the machine divides by `count`, 1 to 1024.
+    """Return `(reciprocal, shift)`, with which the accelerator divides by `count`, 1 to 1024.
 
     (x * reciprocal) >> (17 + shift) equals x // count for every x from 0 to 128 * count + count // 2,
     the largest magnitude (rounding included) of a sum of `count` int8 values; the tests try them

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import multiply_by_quantized_multiplier, table_entries, wrap_int32
-from eyrie.model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, DrainMode
 from eyrie.model.streams import Beats
@@ -82,7 +82,7 @@ def _weights(words: np.ndarray, zero_point: int) -> np.ndarray:
 class ArrayModel:
     """One pass of the array, from its descriptor and the beats of its streams."""
 
-    def __init__(self, config: MachineConfig, descriptor: Descriptor) -> None:
+    def __init__(self, config: AcceleratorConfig, descriptor: Descriptor) -> None:
         self.config, self.descriptor = config, descriptor
         self.shape, self.loops = descriptor.shape, descriptor.loops
         self.mode = ArrayMode(self.shape["mode"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machine parameters: the sizes that can differ from one Eyrie to another, and which of them are legal.
 
-MachineConfig is the only place where they stand. `scripts/gen_pkg.py` writes the same bounds as
-`rtl/machine_check.sv`, which refuses at elaboration what MachineConfig refuses; docs/machine.md shows them as a
+AcceleratorConfig is the only place where they stand. `scripts/gen_pkg.py` writes the same bounds as
+`rtl/machine_check.sv`, which rejects at elaboration what AcceleratorConfig rejects; docs/machine.md shows them as a
 table; tests hold the three equal. The widths of command and configuration fields do not depend on them and live in
 `model/encoding.py`.
 """
@@ -42,7 +42,7 @@ class Size:
 
 
 def _size(default: int, values: range | tuple[int, ...], meaning: str, reason: str) -> int:
-    """A field of MachineConfig that is a parameter of the RTL, too."""
+    """A field of AcceleratorConfig that is a parameter of the RTL, too."""
     return field(default=default, metadata={"size": Size(values, meaning, reason)})
 
 
@@ -51,8 +51,8 @@ def _to(low: int, high: int) -> range:
 
 
 @dataclass(frozen=True)
-class MachineConfig:
-    """Sizes of one machine; docs/machine.md has them as a table.
+class AcceleratorConfig:
+    """Sizes of one accelerator; docs/machine.md has them as a table.
 
     Raises InputError, in one line, for a size that is not legal. clock_hz is nominal, for time and energy: no parameter
     of the RTL.
@@ -142,20 +142,20 @@ class MachineConfig:
         return self.rows * self.cols * self.multipliers
 
     @classmethod
-    def load(cls, path: str | Path) -> "MachineConfig":
+    def load(cls, path: str | Path) -> "AcceleratorConfig":
         """Reads a JSON object of parameters; those not given keep their default.
 
         Raises InputError, in one line, for an unknown name, a value that is not an integer or one
         that is out of range.
         """
-        values = read_json(path, "give a JSON file with machine parameters")
+        values = read_json(path, "give a JSON file with accelerator parameters")
         if not isinstance(values, dict):
             raise InputError(f"{path}: must be a JSON object, parameter by parameter")
         with about(path):
             return cls.of(values)
 
     @classmethod
-    def of(cls, values: Mapping[str, object]) -> "MachineConfig":
+    def of(cls, values: Mapping[str, object]) -> "AcceleratorConfig":
         """From what JSON holds, parameter by parameter. Raises InputError as `load` does."""
         known, numbers = sorted(field.name for field in fields(cls)), dict[str, int]()
         for name, value in values.items():
@@ -177,9 +177,9 @@ class MachineConfig:
 
 def sizes() -> dict[str, Size]:
     """The parameters of the RTL by the names of their fields, in order."""
-    return {item.name: item.metadata["size"] for item in fields(MachineConfig) if item.metadata}
+    return {item.name: item.metadata["size"] for item in fields(AcceleratorConfig) if item.metadata}
 
 
 GLB_RULE = f"{GLB_WORDS[0]} to {GLB_WORDS[-1]}"
-DEFAULT = MachineConfig()
-WIDE = MachineConfig(bus_words=2, filter_lanes=2)  # DRAM and filter ports of 128 bits
+DEFAULT = AcceleratorConfig()
+WIDE = AcceleratorConfig(bus_words=2, filter_lanes=2)  # DRAM and filter ports of 128 bits

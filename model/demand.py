@@ -2,7 +2,7 @@
 """Whether the streams of a pass bring what its units take.
 
 A unit takes the words that were brought for its pass, and no others. Where one is left over when a unit is done, the
-machine stops with ErrorCode.DESCRIPTOR; where one is missing the pass does not end.
+accelerator stops with ErrorCode.DESCRIPTOR; where one is missing the pass does not end.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bits of the machine: commands, configuration words, registers, counters, error codes.
+"""The bits of the accelerator: commands, configuration words, registers, counters, error codes.
 
 Defined here only, but for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` writes `rtl/encoding_pkg.sv` and
 `runtime/c/driver/eyrie_registers.h` from them; a test holds them equal. Fields are listed from bit 0 upwards.
@@ -250,7 +250,7 @@ CONFIG_FORMATS = (
 
 
 class ErrorCode(IntEnum):
-    """Why the machine stopped."""
+    """Why the accelerator stopped."""
 
     NONE = 0
     ILLEGAL_COMMAND = 1
@@ -258,7 +258,7 @@ class ErrorCode(IntEnum):
     AXI_RESPONSE = 3
     WATCHDOG = 4
     GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream, or an odd pair: then the address is the last PASS's
-    DESCRIPTOR = 6  # of a PASS: one that the machine does not run (model.legality)
+    DESCRIPTOR = 6  # of a PASS: one that the accelerator does not run (model.legality)
 
 
 class Register(IntEnum):
@@ -270,7 +270,7 @@ class Register(IntEnum):
     ERROR_CODE = 0x0C
     ERROR_ADDRESS = 0x10  # DRAM address of the command that failed
     PROGRAM_BASE = 0x14
-    WINDOW_BASE = 0x18  # first byte of DRAM the machine may touch
+    WINDOW_BASE = 0x18  # first byte of DRAM the accelerator may touch
     WINDOW_LIMIT = 0x1C  # first byte after it
     WATCHDOG_LIMIT = 0x20  # cycles without progress until it stops; 0: never
     INTERRUPT_ENABLE = 0x24

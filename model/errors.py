@@ -3,7 +3,7 @@
 
 
 class InputError(ValueError):
-    """Eyrie rejects an input: a file, an argument, a network, a machine.
+    """Eyrie rejects an input: a file, an argument, a network, an accelerator.
 
     The message is one line: what, where, and what to do about it. An exception of another type is a fault of Eyrie.
     """

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which descriptors a machine runs: one list of rules, for the model and for the RTL.
+"""Which descriptors an accelerator runs: one list of rules, for the model and for the RTL.
 
-A PASS whose descriptor breaks a rule stops the machine with ErrorCode.DESCRIPTOR before it begins. The rules
+A PASS whose descriptor breaks a rule stops the accelerator with ErrorCode.DESCRIPTOR before it begins. The rules
 catch what would lose words or sums without a word, or reach where there is nothing; a pass that only waits for
 words that never come is the watchdog's. `scripts/gen_pkg.py` writes them as `rtl/pass/descriptor_rules.sv`.
 
 A rule is a Python expression of the fields of the descriptor's words (shape, loops, middle: of the depthwise
 words, drain, ppu, first and result: of the operation on words, ifmap: the options of its stream), of the streams that
-are used (used.IFMAP, ...), and of the machine's sizes: RTL parameters by their names, SETS, and LN_WITHIN, the joints
-within sets.
+are used (used.IFMAP, ...), and of the accelerator's sizes: RTL parameters by their names, SETS, and LN_WITHIN, the
+joints within sets.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, SimpleNamespace
 
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
 
@@ -185,7 +185,7 @@ RULES = (
 )
 
 
-def sizes(config: MachineConfig) -> dict[str, int]:
+def sizes(config: AcceleratorConfig) -> dict[str, int]:
     """The names of sizes that rules use."""
     within = sum(1 << row for row in range(config.rows - 1) if row % SET_ROWS != SET_ROWS - 1)
     return {"SETS": config.sets, "LN_WITHIN": within, **{name: getattr(config, name.lower()) for name in PARAMETERS}}
@@ -196,7 +196,7 @@ def _compiled(holds: str) -> CodeType:
     return compile(holds, "rule", "eval")
 
 
-def broken_rule(config: MachineConfig, descriptor: Descriptor) -> str | None:
+def broken_rule(config: AcceleratorConfig, descriptor: Descriptor) -> str | None:
     """The message of the first rule that a descriptor breaks; None: it is legal."""
     words: dict[str, Mapping[str, int]] = {
         "shape": descriptor.shape,

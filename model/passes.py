@@ -7,7 +7,7 @@ import numpy as np
 
 from eyrie.model import demand, ppu, streams
 from eyrie.model.array import ArrayModel, drain_beats
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
 
@@ -30,7 +30,7 @@ class PassTrace:
 
 
 def run_pass(
-    config: MachineConfig, descriptor: Descriptor, glb: np.ndarray, filters: streams.Beats | None = None
+    config: AcceleratorConfig, descriptor: Descriptor, glb: np.ndarray, filters: streams.Beats | None = None
 ) -> PassTrace:
     """Carries out a pass; `glb` (uint64) receives the ofmap.
 

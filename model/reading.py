@@ -12,7 +12,7 @@ from eyrie.model.errors import InputError
 def check_readable(path: str | Path, remedy: str) -> None:
     """Raises InputError, in one line that ends with the remedy, unless this is a file that can be read.
 
-    Pipes and devices are refused: reading one may never end.
+    Pipes and devices are rejected: reading one may never end.
     """
     _read(path, remedy, 0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What software tells the machine and what it hears: the bits of CONTROL and STATUS, and what error codes mean."""
+"""What software tells the accelerator and what it hears: the bits of CONTROL and STATUS, and what error codes mean."""
 
 from enum import IntFlag
 
@@ -31,5 +31,5 @@ ERROR_TEXTS = {
     ErrorCode.AXI_RESPONSE: "the memory answered with an error",
     ErrorCode.WATCHDOG: "nothing went on for as many cycles as the watchdog allows",
     ErrorCode.GLB_ADDRESS: "a transfer or a stream leaves the global buffer, or a pair of words is odd",
-    ErrorCode.DESCRIPTOR: "a pass has a descriptor that the machine does not run",
+    ErrorCode.DESCRIPTOR: "a pass has a descriptor that the accelerator does not run",
 }

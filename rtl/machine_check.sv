@@ -2,7 +2,7 @@
 // Written by scripts/gen_pkg.py from model/config.py, which says why the values end there: do not
 // edit here.
 //
-// Refuses a machine that is not legal, at elaboration, in simulation and synthesis. No logic.
+// Rejects an accelerator that is not legal, at elaboration, in simulation and synthesis. No logic.
 
 `include "assertions.svh"
 

@@ -7,30 +7,30 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.parts import compile_parts
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 from eyrie.runtime import progress
-from eyrie.runtime.board.library import board_library
-from eyrie.runtime.board.runs import parts_reported
-from eyrie.runtime.figures import layer_table
 from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.metrics import layer_table
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.results import report_line
 from eyrie.runtime.session import Session
+from eyrie.runtime.soc.library import soc_library
+from eyrie.runtime.soc.runs import parts_reported
 
 SEED = 1
 BEST = 5
 
 
-def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failure: Failure | None = None) -> int:
+def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failure: CompileError | None = None) -> int:
     """classes: those of the network where no file has them; failure: why it is not compiled as a whole, if known."""
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     with progress.step(1, 3), progress.task(f"compiling {options.model.name}") as task:
-        compiled = compile_parts(options.model, machine, on_stage=task.say, failure=failure)
+        compiled = compile_parts(options.model, config, on_stage=task.say, failure=failure)
     values, notes = photo_input(options.image, compiled.graph)
     labels = read_labels(options.labels, compiled.graph.outputs[0].size) if options.labels else classes
     for note in notes:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
         session = Session.load(folder / "network")
         golden = session.golden([values])
         with progress.step(2, 3):
-            board_library(machine)
+            soc_library(config)
         with progress.step(3, 3):
             done, summary, pages = parts_reported(folder, "demo", options.model.stem, session, [values], SEED, golden)
     for tensor, output in zip(session.graph.outputs, done.outputs):

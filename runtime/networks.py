@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled networks on the command-level model, and inputs from files."""
+"""Compiled networks on the functional simulator, and inputs from files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from eyrie.compiler.arrays import read_npy, read_npz
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.ir.image import Image
 from eyrie.model.errors import InputError
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.messages import array, times
 from eyrie.runtime import progress
 
@@ -61,13 +61,13 @@ def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
 
 
 def named_on_model(image: Image, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The command-level model's outputs by name, as the inputs int8 [N, H, W, C] each. Raises MachineError."""
+    """The functional simulator's outputs by name, as the inputs int8 [N, H, W, C] each. Raises MachineError."""
     outputs = []
     runs = image.runs(inputs)
-    with progress.task("running the command-level model", "runs") as task:
+    with progress.task("running the functional simulator", "runs") as task:
         for number, values in enumerate(runs):
             task.at(number, len(runs))
-            machine = Machine(image.with_inputs(values), image.machine)
-            machine.run(image.program)
-            outputs.append(image.outputs(machine.dram))
+            simulator = FunctionalSimulator(image.with_inputs(values), image.config)
+            simulator.run(image.program)
+            outputs.append(image.outputs(simulator.dram))
     return image.results(outputs, len(next(iter(inputs.values()))))

@@ -12,56 +12,60 @@ from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_network, compile_part
-from eyrie.compiler.options import EFFORT
+from eyrie.compiler.options import SEARCH_ITERATIONS
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.performance import performance
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
+from eyrie.runtime.cached_folders import cached
 from eyrie.runtime.digests import COMPILER, digest_of
 from eyrie.runtime.folders import BUILD, shortened
-from eyrie.runtime.kept import kept
 
 PROGRAMS = BUILD / "programs"
 
 
 def compiled(
-    model: Path, machine: MachineConfig = DEFAULT, images: int = 1, objective: str = "cycles", effort: int = EFFORT
+    model: Path,
+    config: AcceleratorConfig = DEFAULT,
+    images: int = 1,
+    objective: str = "cycles",
+    search_iterations: int = SEARCH_ITERATIONS,
 ) -> Path:
     """The folder of a model's program, compiled first if it is not there yet.
 
-    It is known by all that decides what the compiler makes: the model's bytes, the machine, the options, and the
+    It is known by all that decides what the compiler makes: the model's bytes, the accelerator, the options, and the
     sources of compiler and model. Raises InputError, in one line, for a model that does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         with about(model):
-            stages = compile_network(model, machine, objective, effort, images, on_stage=say)
+            stages = compile_network(model, config, objective, search_iterations, images, on_stage=say)
         save(stages, performance(stages), folder)
 
-    options = json.dumps([machine.as_dict(), images, objective, effort])
-    return kept_program(model.stem, read_model(model), options, COMPILER, fill)
+    options = json.dumps([config.as_dict(), images, objective, search_iterations])
+    return cached_program(model.stem, read_model(model), options, COMPILER, fill)
 
 
-def compiled_parts(model: Path, machine: MachineConfig = DEFAULT) -> Path:
-    """`compiled` of a network in parts for machine and host (compiler/parts.py), for one image at a time."""
-
-    def fill(folder: Path, say: Callable[[str], None]) -> None:
-        compile_parts(model, machine, on_stage=say).save(folder)
-
-    options = json.dumps([machine.as_dict(), "parts"])
-    return kept_program(model.stem, read_model(model), options, COMPILER, fill)
-
-
-def compiled_graph(graph: Graph, name: str, machine: MachineConfig = DEFAULT) -> Path:
-    """`compiled` of a network that is no file, all of it on the machine, for one image; name: what it is called.
-
-    Raises Failure, in one line."""
+def compiled_parts(model: Path, config: AcceleratorConfig = DEFAULT) -> Path:
+    """`compiled` of a network in parts for accelerator and host (compiler/parts.py), for one image at a time."""
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        stages = compile_part(graph, name, machine, on_stage=say)
+        compile_parts(model, config, on_stage=say).save(folder)
+
+    options = json.dumps([config.as_dict(), "parts"])
+    return cached_program(model.stem, read_model(model), options, COMPILER, fill)
+
+
+def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
+    """`compiled` of a network that is no file, all of it on the accelerator, for one image; name: what it is called.
+
+    Raises CompileError, in one line."""
+
+    def fill(folder: Path, say: Callable[[str], None]) -> None:
+        stages = compile_part(graph, name, config, on_stage=say)
         save(stages, performance(stages), folder)
 
-    return kept_program(name, contents_of(graph), json.dumps([machine.as_dict(), "graph"]), COMPILER, fill)
+    return cached_program(name, contents_of(graph), json.dumps([config.as_dict(), "graph"]), COMPILER, fill)
 
 
 def contents_of(graph: Graph) -> bytes:
@@ -80,7 +84,7 @@ def contents_of(graph: Graph) -> bytes:
     return b"\0".join(parts)
 
 
-def kept_program(
+def cached_program(
     name: str,
     contents: bytes,
     options: str,
@@ -94,4 +98,4 @@ def kept_program(
     """
     key = hashlib.sha256(b"\0".join([digest_of(*sources), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{shortened(name)}-{key}"
-    return kept(folder, f"compiling {name}", lambda part, task: fill(part, task.say))
+    return cached(folder, f"compiling {name}", lambda part, task: fill(part, task.say))

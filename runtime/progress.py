@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is going on, for people who wait: a line that moves on a terminal, plain lines elsewhere.
 
-    with progress.task("building the model of board", "files") as task:
+    with progress.task("building the model of soc", "files") as task:
         task.at(12, 30)
 
 Nothing is shown unless a command line has called `show`. It goes to the standard error, so that the standard output

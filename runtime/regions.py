@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that are parts of another framework's networks: whether the machine runs them, and on what they run."""
+"""Graphs that are parts of another framework's networks: whether the accelerator runs them, and on what they run."""
 
 import json
 from collections.abc import Callable
@@ -12,18 +12,18 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.parts import compile_graph
 from eyrie.compiler.passes.constraints import of_operator
 from eyrie.compiler.passes.simplify import simplified
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.digests import COMPILER
 from eyrie.runtime.portable_c.executable import Library
 from eyrie.runtime.portable_c.networks import built
-from eyrie.runtime.programs import contents_of, kept_program
-from eyrie.runtime.session import Session, on_command_level
+from eyrie.runtime.programs import cached_program, contents_of
+from eyrie.runtime.session import Session, on_functional_simulator
 
 Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
 
 
 def obstacle(graph: Graph) -> str:
-    """Why the machine does not run a Graph, "" where it does."""
+    """Why the accelerator does not run a Graph, "" where it does."""
     found = []
     for compose in (True, False):
         made = simplified(graph, compose)
@@ -31,19 +31,19 @@ def obstacle(graph: Graph) -> str:
     return found[-1][0] if all(found) else ""
 
 
-def session_of(graph: Graph, name: str, machine: MachineConfig) -> Session:
+def session_of(graph: Graph, name: str, config: AcceleratorConfig) -> Session:
     """The Session of a Graph, compiled first if that has not been done (docs/runs.md); name: for people. Raises
-    Failure."""
+    CompileError."""
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        compile_graph(graph, name, machine=machine, on_stage=say).save(folder)
+        compile_graph(graph, name, config=config, on_stage=say).save(folder)
 
-    options = json.dumps([machine.as_dict(), "graph in parts"])
-    return Session.of_graph(graph, kept_program(name, contents_of(graph), options, COMPILER, fill))
+    options = json.dumps([config.as_dict(), "graph in parts"])
+    return Session.of_graph(graph, cached_program(name, contents_of(graph), options, COMPILER, fill))
 
 
-def _on_model(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    return session.run(inputs, on_command_level).outputs
+def _on_functional_simulator(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return session.run(inputs, on_functional_simulator).outputs
 
 
 def _golden(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
@@ -51,7 +51,7 @@ def _golden(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _on_rtl(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    from eyrie.runtime.board.runs import RtlBackEnd
+    from eyrie.runtime.soc.runs import RtlBackEnd
 
     return session.run(inputs, RtlBackEnd()).outputs
 
@@ -65,4 +65,4 @@ def _library(session: Session) -> Library:
     return built("region", contents_of(session.graph), session.graph)
 
 
-BACK_ENDS: dict[str, Run] = {"model": _on_model, "rtl": _on_rtl, "golden": _golden, "c": _as_c}
+BACK_ENDS: dict[str, Run] = {"functional": _on_functional_simulator, "rtl": _on_rtl, "golden": _golden, "c": _as_c}

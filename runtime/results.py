@@ -8,7 +8,7 @@ import numpy as np
 
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime import progress, report
-from eyrie.runtime.figures import figures
+from eyrie.runtime.metrics import metrics
 from eyrie.runtime.session import Done
 
 REPORT = "report.html"
@@ -29,7 +29,7 @@ def network_summary(
     """
     compared, answers = comparison(outputs, golden)
     status = "fail" if compared["mismatches"] else "pass"
-    found = figures(image, runs[0]["counters"], runs[0]["passes"])
+    found = metrics(image, runs[0]["counters"], runs[0]["passes"])
     seconds = round(sum(run["seconds"] for run in runs), 2)
     return {
         "test": name,
@@ -57,8 +57,8 @@ def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tu
 def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | None = None) -> dict:
     """As `network_summary`, of a network in parts that ran on the RTL."""
     compared, answers = comparison(done.outputs, golden)
-    parts = [figures(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.machine]
-    seconds = round(sum(run["seconds"] for part in done.machine for run in part.runs), 2)
+    parts = [metrics(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.accelerator]
+    seconds = round(sum(run["seconds"] for part in done.accelerator for run in part.runs), 2)
     return {
         "test": name,
         "status": "fail" if compared["mismatches"] else "pass",
@@ -77,14 +77,18 @@ def _of_host(done: Done) -> dict[str, object]:
 
 
 def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int) -> list[str]:
-    """Writes the page of each machine part; returns the names of their folders."""
+    """Writes the page of each configuration part; returns the names of their folders."""
     names = []
-    for number, part in enumerate(done.machine):
+    for number, part in enumerate(done.accelerator):
         own = folder / f"report{number}"
         own.mkdir()
         found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values())) | _of_host(done)
         write_page(
-            own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found, part.runs[0]["passes"]
+            own,
+            f"{title}, accelerator part {number + 1} of {len(done.accelerator)}",
+            part.image,
+            found,
+            part.runs[0]["passes"],
         )
         names.append(own.name)
     return names
@@ -95,7 +99,7 @@ def report_line(folder: Path) -> str:
     return f"report: {os.path.relpath(folder / REPORT)}"
 
 
-def write_page(folder: Path, title: str, image: Image, figures: dict, passes: list[dict]) -> None:
+def write_page(folder: Path, title: str, image: Image, metrics: dict, passes: list[dict]) -> None:
     """report.html and its pictures in a folder; passes: the counters at the end of each."""
     with progress.task("writing the report"):
-        report.write(folder, title, image, figures, passes)
+        report.write(folder, title, image, metrics, passes)

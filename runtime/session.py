@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled networks part by part: the host's by their golden functions, the machine's on a back end."""
+"""Compiled networks part by part: the host's by their golden functions, the accelerator's on a back end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from eyrie.compiler.parts import MODELS, digest, prepared
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of
 from eyrie.compiler.passes.simplify import simplified
 from eyrie.model.errors import InputError
-from eyrie.model.machine import MachineError
+from eyrie.model.functional_simulator import ProgramError
 from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
 from eyrie.runtime.networks import named_on_model, read_arrays
@@ -24,8 +24,8 @@ _AGAIN = "compile the network again"
 
 
 @dataclass(frozen=True)
-class MachineRun:
-    """What a back end makes of a machine part.
+class AcceleratorRun:
+    """What a back end makes of an accelerator part.
 
     outputs  by name, int8 [N, H, W, C]
     runs     of as many images each as the part takes at once: `counters` by name and, where the back end has them,
@@ -37,16 +37,16 @@ class MachineRun:
     runs: list[dict]
 
 
-BackEnd = Callable[[Path, dict[str, np.ndarray]], MachineRun]  # of a part's folder and its inputs, as outputs are
+BackEnd = Callable[[Path, dict[str, np.ndarray]], AcceleratorRun]  # of a part's folder and its inputs, as outputs are
 
 
-def on_command_level(program: Path, inputs: dict[str, np.ndarray]) -> MachineRun:
-    """The command-level model: a BackEnd, which counts nothing. Raises InputError, in one line, for a program that it
+def on_functional_simulator(program: Path, inputs: dict[str, np.ndarray]) -> AcceleratorRun:
+    """The functional simulator: a BackEnd, which counts nothing. Raises InputError, in one line, for a program that it
     does not run."""
     image = Image.load(program)
     try:
-        return MachineRun(image, named_on_model(image, inputs), [])
-    except MachineError as error:
+        return AcceleratorRun(image, named_on_model(image, inputs), [])
+    except ProgramError as error:
         raise InputError(f"{program}: {error}: {_AGAIN}") from error
     except InputError:
         raise
@@ -59,13 +59,13 @@ class Done:
     """A run of a network.
 
     outputs     in the model's order and types, N of the model's shape each
-    machine     of each machine part, in their order
+    accelerator  the runs of the accelerator parts, in their order
     host_share  of all element operations and multiplications, those of the host
     host        the host's operators: place and name
     """
 
     outputs: list[np.ndarray]
-    machine: list[MachineRun]
+    accelerator: list[AcceleratorRun]
     host_share: float
     host: tuple[str, ...] = ()
 
@@ -113,7 +113,7 @@ class Session:
             for entry in description["parts"]:
                 nodes = [by_text.pop(text) for text in entry["nodes"]]
                 parts.append(Part(Side(entry["side"]), part_of(graph, nodes)))
-                folders.append(_folder(directory, entry) if parts[-1].side == Side.MACHINE else None)
+                folders.append(_folder(directory, entry) if parts[-1].side == Side.ACCELERATOR else None)
             if by_text:
                 raise InputError("operators are missing")
             _check_order(graph, parts)
@@ -139,24 +139,24 @@ class Session:
         """The host's operators: place and name."""
         return tuple(f"{node.where} {node.operator.name}" for node in Partition(self.parts).host_nodes)
 
-    def run(self, inputs: list[np.ndarray], back_end: BackEnd = on_command_level) -> Done:
+    def run(self, inputs: list[np.ndarray], back_end: BackEnd = on_functional_simulator) -> Done:
         """inputs: in the model's order and types, N of the model's shape each.
 
         Raises InputError, in one line, for inputs that do not fit, and what the back end raises.
         """
         values, count = self._values(inputs), len(inputs[0])
-        machine = []
+        accelerator = []
         for part, folder in zip(self.parts, self.folders):
             if folder is None:
                 values |= _on_host(part.graph, values, count)
             else:
-                done = _on_machine(folder, values, count, back_end)
-                machine.append(done)
+                done = _on_accelerator(folder, values, count, back_end)
+                accelerator.append(done)
                 values |= {
                     tensor.name: done.outputs[tensor.name].reshape(count, *tensor.shape)
                     for tensor in part.graph.outputs
                 }
-        return Done(self._outputs(values), machine, self.host_share, self.host)
+        return Done(self._outputs(values), accelerator, self.host_share, self.host)
 
     def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
         """The golden model's outputs: of the network, whatever its parts are."""
@@ -222,7 +222,7 @@ def read_session_inputs(path: str | Path, graph: Graph) -> list[np.ndarray]:
     return inputs
 
 
-def drawn_inputs(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
+def random_inputs(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
     """For each input of a network [N, ...]: all integers alike, real numbers as far as what reads them has values."""
     rng = np.random.default_rng(seed)
     return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
@@ -245,7 +245,7 @@ def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -
 
 def _folder(directory: Path, entry: dict) -> Path:
     folder = directory / Path(entry["folder"]).name
-    if digest(read_file(folder / "map.json", REMEDY)) != entry["sha256"]:
+    if digest(read_file(folder / "layout.json", REMEDY)) != entry["sha256"]:
         raise InputError(f"{folder.name} is not the one that was compiled with it")
     return folder
 
@@ -262,14 +262,14 @@ def _check_order(graph: Graph, parts: list[Part]) -> None:
 
 
 def _check_map(part: Part, folder: Path) -> None:
-    """Raises InputError unless a machine part's image takes and makes what the part does."""
+    """Raises InputError unless an accelerator part's image takes and makes what the part does."""
     contents = Image.load(folder).map
     for end, tensors in (("inputs", part.graph.inputs), ("outputs", part.graph.outputs)):
         found = {name: tuple(place["shape"]) for name, place in contents[end].items()}
         wanted = {tensor.name: map_shape(tensor.shape) for tensor in tensors}
         if found != wanted:
             raise InputError(
-                f"{folder / 'map.json'}: its {end} are {_listed(found)}, the network has {_listed(wanted)}: {REMEDY}"
+                f"{folder / 'layout.json'}: its {end} are {_listed(found)}, the network has {_listed(wanted)}: {REMEDY}"
             )
 
 
@@ -293,7 +293,7 @@ def _on_host(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[st
     return {name: np.stack([run[name] for run in runs]) for name in names}
 
 
-def _on_machine(folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> MachineRun:
+def _on_accelerator(folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> AcceleratorRun:
     places = Image.load(folder).map["inputs"]
     return back_end(
         folder,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py,
-rtl/pass/descriptor_rules.sv from model/legality.py, rtl/eyrie.f, the list of the machine's files,
+rtl/pass/descriptor_rules.sv from model/legality.py, rtl/eyrie.f, the list of the accelerator's files,
 runtime/c/driver/eyrie_registers.h, what a C program knows of them, and runtime/c/operators/eyrie_softmax_kernel.h from
 compiler/c/kernels.
 
@@ -92,7 +92,7 @@ CHECK_HEAD = """// SPDX-License-Identifier: Apache-2.0
 // Written by scripts/gen_pkg.py from model/config.py, which says why the values end there: do not
 // edit here.
 //
-// Refuses a machine that is not legal, at elaboration, in simulation and synthesis. No logic.
+// Rejects an accelerator that is not legal, at elaboration, in simulation and synthesis. No logic.
 
 `include "assertions.svh"
 
@@ -129,7 +129,7 @@ def check_text() -> str:
 
 
 def list_text() -> str:
-    """The files of the machine in compile order, for tools that take a command file (`-f`)."""
+    """The files of the accelerator in compile order, for tools that take a command file (`-f`)."""
     files = [path.relative_to(ROOT) for path in closure("eyrie")]
     return "\n".join(
         [

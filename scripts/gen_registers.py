@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C header of the machine's registers, from model/encoding.py, model/status.py and
+"""The C header of the accelerator's registers, from model/encoding.py, model/status.py and
 model/config.py: scripts/gen_pkg.py writes it."""
 
 from enum import IntEnum
@@ -20,7 +20,7 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 
 def registers_text() -> str:
     """Registers, their bits, error codes and counters; of commands what finds the addresses in a list; the sizes of a
-    machine, in the order of its parameters."""
+    accelerator, in the order of its parameters."""
     names = [*config.sizes()]
     default = ", ".join(str(getattr(config.DEFAULT, name)) for name in names)
     parts = [
@@ -29,7 +29,7 @@ def registers_text() -> str:
         _lines("", IDENTITY=f"0x{encoding.IDENTITY:08X}u", COUNTER_BYTES=f"{encoding.COUNTER_BYTES}u"),
         _defines("CONTROL", Control, "{}u", "Bits of CONTROL."),
         _defines("STATUS", Status, "{}u", "Bits of STATUS."),
-        _enum("error_code", "ERROR", [item.name for item in ErrorCode], "Why the machine stopped."),
+        _enum("error_code", "ERROR", [item.name for item in ErrorCode], "Why the accelerator stopped."),
         _lines("", ERROR_CODES=len(ErrorCode)),
         _texts("ERROR_TEXTS", [ERROR_TEXTS[code] for code in ErrorCode], "Of the error codes, in order."),
         _enum("counter", "COUNTER", [item.name for item in Counter], "Performance counters, of 64 bits."),
@@ -42,9 +42,9 @@ def registers_text() -> str:
             TRANSFER_BLOCK=(encoding.TRANSFER, "block"),
             TRANSFER_ADDRESS=(encoding.TRANSFER_ADDRESS, "dram_address"),
         ),
-        _enum("size", "SIZE", [name.upper() for name in names], "Parameters of a machine."),
+        _enum("size", "SIZE", [name.upper() for name in names], "Parameters of an accelerator."),
         _lines("", SIZES=len(names)),
-        f"/* Sizes of the default machine. */\n#define EYRIE_DEFAULT_SIZES {{{default}}}\n",
+        f"/* Sizes of the default configuration. */\n#define EYRIE_DEFAULT_SIZES {{{default}}}\n",
         "#endif\n",
     ]
     return "\n".join(parts)

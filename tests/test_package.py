@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import eyrie
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import BUILD, ROOT
-from eyrie.runtime.shipped import MODEL
 from tests.commands.small_nets import separable
 
 PARTS = ("eyrie", "model", "compiler", "runtime", "rtl", "data", "pyproject.toml", "README.md", "LICENSE")
 MOST_BYTES = 10_000_000
-CHECKOUT_COMMANDS = ("sim fifo0", "list", "golden", "check", "lint", "mutate", "machines", "synth", "case x.npz y.npz")
+CHECKOUT_COMMANDS = ("sim fifo0", "list", "golden", "check", "lint", "mutate", "machines", "synth", "layer x.npz y.npz")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def test_a_model_is_compiled_and_run(installed: Installed) -> None:
     np.save(installed.work / "x.npy", rng.integers(-128, 128, (8, 8, 3)).astype(np.int8))
     installed.succeed("eyrie", "compile", "net.tflite", "-o", "net", "--quiet")
     installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "rtl.npy", "--quiet")
-    installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "model.npy", "--golden", "--quiet")
+    installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "model.npy", "--functional", "--quiet")
     found = np.load(installed.work / "rtl.npy")
     assert np.array_equal(found, np.load(installed.work / "model.npy"))
     lines = "import eyrie, numpy as n; s = eyrie.load('net.tflite', back_end='c'); [y] = s(n.load('x.npy')).values()"

@@ -99,8 +99,10 @@ def test_commands_that_do_not_exist_are_found(words: list[str]) -> None:
 
 
 def test_commands_in_text_exist() -> None:
-    """`eyrie NAME` and `make NAME` in running text."""
+    """`eyrie NAME` and `make NAME` in running text; the changelog also names commands of older versions."""
     for page in PAGES:
+        if page.name == "CHANGELOG.md":
+            continue
         for tool, name in re.findall(r"`(?:\.venv/bin/)?(eyrie|make) ([a-z][\w-]*)", page.read_text()):
             known = COMMANDS if tool == "eyrie" else targets()
             assert name in known, f"{page.name}: {tool} {name}"

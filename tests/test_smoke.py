@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.networks import on_model
 from eyrie.runtime.programs import compiled
-from eyrie.runtime.shipped import MODEL
 from eyrie.runtime.simulator.simulate import simulate
 from eyrie.testing.catalogue import find
 from eyrie.testing.demo_net import demo_input
@@ -23,18 +23,18 @@ def test_blocks(name: str, seed: int) -> None:
     assert result["status"] == "pass" and result["comparisons"], result
 
 
-def test_a_small_network_on_the_command_level_model(seed: int, tmp_path: Path) -> None:
+def test_a_small_network_on_the_functional_simulator(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     (tmp_path / "net.tflite").write_bytes(separable(rng))
     np.save(tmp_path / "x.npy", values := rng.integers(-128, 128, (2, 8, 8, 3)).astype(np.int8))
     assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
     assert run.returncode == 0, run.stderr
     graph = tflite.load(tmp_path / "net.tflite")
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), graph.run_images(values))
 
 
-def test_the_shipped_network_on_the_command_level_model() -> None:
+def test_the_bundled_network_on_the_functional_simulator() -> None:
     from eyrie.compiler.ir.image import Image
 
     graph, image, values = tflite.load(MODEL), Image.load(compiled(MODEL)), demo_input()[None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands that people write may do: they are run on the command-level model, which watches what is read."""
+"""What commands that people write may do: they are run on the functional simulator, which watches what is read."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from eyrie.compiler.emit.accesses import StreamWords
 from eyrie.compiler.ir.program import Command, Config, Run
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
 from eyrie.model.errors import InputError
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 
 MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
 
 Range = tuple[int, int]  # DRAM addresses, first and behind the last
 
 
-class Refused(InputError):
+class Rejected(InputError):
     """What a command at a DRAM address may not do."""
 
     def __init__(self, address: int, reason: str) -> None:
@@ -29,9 +29,9 @@ class Refused(InputError):
         self.address = address
 
 
-class Watched(Machine):
-    """A machine that raises Refused for commands, of those in `watched` (DRAM addresses), which read words that no
-    watched command and no tensor has brought, or store where no tensor lies.
+class Watched(FunctionalSimulator):
+    """An accelerator that raises Rejected for commands, of those in `watched` (DRAM addresses), which read words that
+    no watched command and no tensor has brought, or store where no tensor lies.
 
     there: DRAM that has values before the program; tensors: DRAM that may be stored to
     """
@@ -39,7 +39,7 @@ class Watched(Machine):
     def __init__(
         self,
         dram: np.ndarray,
-        config: MachineConfig,
+        config: AcceleratorConfig,
         watched: set[int],
         there: Iterable[Range],
         tensors: Iterable[Range],
@@ -65,14 +65,14 @@ class Watched(Machine):
         inside = slice(glb, glb + words)
         first = self.missing(dram, dram + words * GLB_WORD_BYTES)
         if command in self._watched and load and first is not None:
-            raise Refused(
+            raise Rejected(
                 command, f"loads DRAM 0x{first:08x}, where nothing is: load what a line declares, or has stored before"
             )
         if command in self._watched and not load:
             self._need(command, np.arange(glb, glb + words), "stores")
             if not self._tensors[outside].all():
                 first = dram + int(self._tensors[outside].argmin()) * GLB_WORD_BYTES
-                raise Refused(command, f"stores to DRAM 0x{first:08x}, where no tensor is: declare one with tensor")
+                raise Rejected(command, f"stores to DRAM 0x{first:08x}, where no tensor is: declare one with tensor")
         if load:
             self._inside[inside] = command in self._watched
         else:
@@ -81,7 +81,7 @@ class Watched(Machine):
     def _need(self, command: int, words: np.ndarray, does: str) -> None:
         missing = words[~self._inside[words]]
         if missing.size:
-            raise Refused(
+            raise Rejected(
                 command,
                 f"{does} GLB word {missing[0]}, which nothing has written: load it, or have a pass write it before",
             )
@@ -109,7 +109,7 @@ def _mask(ranges: Iterable[Range], size: int) -> np.ndarray:
 
 
 def check_streams(commands: list[Command], watched: set[int]) -> None:
-    """Raises Refused, with the number of the command in place of its address, for a pass of those in `watched` whose
+    """Raises Rejected, with the number of the command in place of its address, for a pass of those in `watched` whose
     streams are longer than the model keeps, or whose descriptor cannot be read."""
     shadow = Descriptor()
     for number, command in enumerate(commands):
@@ -120,9 +120,9 @@ def check_streams(commands: list[Command], watched: set[int]) -> None:
                 try:
                     length = prod(level.count for level in shadow.stream(stream).levels)
                 except InputError as error:
-                    raise Refused(number, f"its {stream.name.lower()} stream: {error}") from None
+                    raise Rejected(number, f"its {stream.name.lower()} stream: {error}") from None
                 if length > MOST_POSITIONS:
-                    raise Refused(
+                    raise Rejected(
                         number,
                         f"its {stream.name.lower()} stream has {length} positions, {MOST_POSITIONS} "
                         "are checked: make several passes of it",

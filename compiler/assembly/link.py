@@ -222,7 +222,7 @@ class Linker:
         return image_of(
             [*self.commands, End()],
             self.dram,
-            self.source.machine,
+            self.source.config,
             inputs,
             outputs,
             self.steps,

@@ -19,14 +19,14 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.reading import read_file
 
 REMEDY = "give a source of assembly (docs/assembly.md)"
 MOVES = {"fetch": True, "send": False}  # whether they load
-DECLARATIONS = ("machine", "image", "input", "tensor", "output", "filter", "data", "buffer")
+DECLARATIONS = ("accelerator", "image", "input", "tensor", "output", "filter", "data", "buffer")
 NAME = re.compile(r"[^\W\d][\w.]*")
 
 
@@ -77,7 +77,7 @@ class Source:
 
     path: Path
     known: Known
-    machine: MachineConfig = DEFAULT
+    config: AcceleratorConfig = DEFAULT
     image: Image | None = None
     inputs: dict[str, Quantized] = field(default_factory=dict)
     given: dict[str, Quantized] = field(default_factory=dict)
@@ -140,16 +140,16 @@ class Source:
 
     # ---- Declarations ----
 
-    def _machine(self, statement: Statement) -> None:
+    def _accelerator(self, statement: Statement) -> None:
         self._first(statement)
         try:
             if statement.named:
                 statement.expect((), list(DEFAULT.as_dict()))
                 values = {name: item.number() for name, item in statement.named.items()}
-                self.machine = MachineConfig.of(values)
+                self.config = AcceleratorConfig.of(values)
             else:
                 statement.expect(("FILE|NAME=VALUE",), ())
-                self.machine = MachineConfig.load(self.known.folder / statement.unnamed[0].text)
+                self.config = AcceleratorConfig.load(self.known.folder / statement.unnamed[0].text)
         except AssemblyError:
             raise
         except InputError as error:
@@ -162,7 +162,7 @@ class Source:
             self.image = Image.load(self.known.folder / statement.unnamed[0].text)
         except InputError as error:
             raise statement.unnamed[0].error(str(error)) from None
-        self.machine = self.image.machine
+        self.config = self.image.config
 
     def _tensor(self, statement: Statement) -> Quantized:
         statement.expect(("NAME", "SHAPE"), ("scale", "zero_point"), ("scale",))
@@ -198,10 +198,10 @@ class Source:
         words = statement.named["words"].number()
         last = max((address + size for address, size in self.buffers.values()), default=0)
         address = statement.named["at"].number() if "at" in statement.named else last
-        if not 0 <= address < address + words <= self.machine.glb_words:
+        if not 0 <= address < address + words <= self.config.glb_words:
             raise statement.error(
                 f"buffer {statement.unnamed[0].text} takes GLB words {address} to {address + words}, "
-                f"there are {self.machine.glb_words}: make it smaller, or share words with at="
+                f"there are {self.config.glb_words}: make it smaller, or share words with at="
             )
         self.buffers[self._name(statement)] = address, words
 

@@ -3,27 +3,27 @@
 
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 PE_WORD_BYTES = 4
 WORD_VALUES = 8  # int8 that the PPU takes in a cycle
 
 
-def array_tree(machine: MachineConfig) -> BufferTree:
+def array_tree(config: AcceleratorConfig) -> BufferTree:
     """The GLB, and behind it the PEs' buffers, those of all PEs taken together."""
-    pes = machine.rows * machine.cols * PE_WORD_BYTES
+    pes = config.rows * config.cols * PE_WORD_BYTES
     glb = Memory(
         name="glb",
-        bytes=machine.glb_bytes,
-        width=GLB_WORD_BYTES * machine.bus_words,
+        bytes=config.glb_bytes,
+        width=GLB_WORD_BYTES * config.bus_words,
         latency=DRAM_LATENCY,
         alignment=GLB_WORD_BYTES,
         holds=(Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT),
     )
     inner = [
-        ("ifmap", machine.ifmap_words, Role.INPUT, 2),
-        ("filters", machine.filter_words, Role.FILTERS, machine.filter_lanes),
-        ("psums", 2 * machine.psum_words, Role.SUMS, 1),
+        ("ifmap", config.ifmap_words, Role.INPUT, 2),
+        ("filters", config.filter_words, Role.FILTERS, config.filter_lanes),
+        ("psums", 2 * config.psum_words, Role.SUMS, 1),
     ]
     buffers = (
         Memory(
@@ -37,8 +37,8 @@ def array_tree(machine: MachineConfig) -> BufferTree:
         for name, words, role, lanes in inner
     )
     units = (
-        Unit(works=(Work.CONVOLUTION,), columns=machine.cols, filters=machine.rows, channels=machine.multipliers),
-        Unit(works=(Work.DEPTHWISE,), columns=machine.cols, filters=machine.rows),
+        Unit(works=(Work.CONVOLUTION,), columns=config.cols, filters=config.rows, channels=config.multipliers),
+        Unit(works=(Work.DEPTHWISE,), columns=config.cols, filters=config.rows),
         Unit(works=(Work.POOL, Work.ELEMENTWISE), filters=WORD_VALUES),
     )
     return BufferTree(name="array", memories=(glb, *buffers), units=units)

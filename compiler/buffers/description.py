@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines as text: a level's text (docs/ir.md) with one value, `machine`."""
+"""Machines as text: a stage's text (docs/ir.md) with one value, `machine`."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import written
 from eyrie.model.reading import read_file
 
-LEVEL = "buffers"
+STAGE = "buffers"
 
 
 def text_of(tree: BufferTree) -> str:
-    return f"{heading(LEVEL)}\n{written({'machine': tree})}"
+    return f"{heading(STAGE)}\n{written({'accelerator': tree})}"
 
 
 def load(path: str | Path) -> BufferTree:
@@ -22,9 +22,9 @@ def load(path: str | Path) -> BufferTree:
         text = read_file(path, "write it as docs/buffers.md says").decode()
     except UnicodeDecodeError as error:
         raise Misread(f"{path}: no text: write it as docs/buffers.md says") from error
-    if text.partition("\n")[0].rstrip() != heading(LEVEL):
-        raise Misread(f"{path}:1:1: begin with the line {heading(LEVEL)!r}")
-    machine = values_of(path, text).get("machine")
-    if not isinstance(machine, BufferTree):
-        raise Misread(f"{path}: machine is missing: write machine = BufferTree(..)")
-    return machine
+    if text.partition("\n")[0].rstrip() != heading(STAGE):
+        raise Misread(f"{path}:1:1: begin with the line {heading(STAGE)!r}")
+    tree = values_of(path, text).get("accelerator")
+    if not isinstance(tree, BufferTree):
+        raise Misread(f"{path}: accelerator is missing: write accelerator = BufferTree(..)")
+    return tree

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes a program on buffers of the sizes that a machine describes. Nothing is taken on trust: an allocation has to
-lie within its buffer, every byte that is read has to be the one that was put there for this region, and sums have to be
-those of all channels before."""
+"""Executes a program on buffers of the sizes that an accelerator describes. Nothing is taken on trust: an allocation
+has to lie within its buffer, every byte that is read has to be the one that was put there for this region, and sums
+have to be those of all channels before."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ import numpy as np
 from eyrie.compiler.buffers.nests import CHANNELS, Region
 from eyrie.compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
 from eyrie.compiler.ir.buffer_tree import DRAM, BufferTree, Memory, Role
-from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.failure import InternalError
 
 NOBODY = -1
 
@@ -49,7 +49,7 @@ class _View:
 
 
 def execute(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The node's output, int8 of its shape; values: of its inputs that are no constants, by name. Raises Inconsistent
+    """The node's output, int8 of its shape; values: of its inputs that are no constants, by name. Raises InternalError
     for a program that is not right."""
     return _Execution(program, values).output()
 
@@ -197,8 +197,8 @@ class _Execution:
         view.owners[...] = view.number
         view.channels[...] = channels
 
-    def _wrong(self, what: str) -> Inconsistent:
-        return Inconsistent(f"{self._nest.node.place} on {self._tree.name}: {what}")
+    def _wrong(self, what: str) -> InternalError:
+        return InternalError(f"{self._nest.node.place} on {self._tree.name}: {what}")
 
 
 def _innermost(tree: BufferTree, role: Role) -> str | None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on a machine that is described by its buffers: operator by operator, each from DRAM to DRAM. What the
-machine does not do, or has no room for, the host does."""
+"""A network on an accelerator that is described by its buffers: operator by operator, each from DRAM to DRAM. What the
+accelerator does not do, or has no room for, the host does."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ from eyrie.model.messages import times
 
 @dataclass(frozen=True)
 class Programmed:
-    """What the machine does of a node."""
+    """What the accelerator does of a node."""
 
     program: Program
     timing: Timing
@@ -32,16 +32,16 @@ class Step:
     """A node, and its program with its timing, or why the host does it."""
 
     node: Node
-    machine: Programmed | None = None
+    programmed: Programmed | None = None
     reason: str = ""
 
     @property
     def program(self) -> Program | None:
-        return self.machine.program if self.machine else None
+        return self.programmed.program if self.programmed else None
 
     @property
     def timing(self) -> Timing | None:
-        return self.machine.timing if self.machine else None
+        return self.programmed.timing if self.programmed else None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Compiled:
 
     @property
     def cycles(self) -> int:
-        """Of what the machine does."""
+        """Of what the accelerator does."""
         return sum(step.timing.cycles for step in self.steps if step.timing)
 
     @property
@@ -64,7 +64,7 @@ class Compiled:
         return {memory.name: sum(timing.moved[memory.name] for timing in timings) for memory in self.tree.memories}
 
     def run(self, *inputs: np.ndarray) -> list[np.ndarray]:
-        """The outputs; inputs in their order, as Graph.run takes them. Raises Inconsistent for a program that is not
+        """The outputs; inputs in their order, as Graph.run takes them. Raises InternalError for a program that is not
         right."""
         values = {tensor.name: value for tensor, value in zip(self.graph.inputs, inputs, strict=True)}
         for step in self.steps:
@@ -86,11 +86,11 @@ class Compiled:
         lines = [["", "operator", "tiles", "cycles", "computing", *names]]
         for step in self.steps:
             head = [step.node.where, step.node.operator.name]
-            if step.machine is None:
+            if step.programmed is None:
                 lines.append([*head, f"host: {step.reason}"])
                 continue
-            tiles = " > ".join(map(times, step.machine.program.partition.tiles))
-            timing = step.machine.timing
+            tiles = " > ".join(map(times, step.programmed.program.partition.tiles))
+            timing = step.programmed.timing
             moved = [f"{timing.moved[name]:,}" for name in names]
             lines.append([*head, tiles, f"{timing.cycles:,}", f"{timing.computing:,}", *moved])
         computing = sum(step.timing.computing for step in self.steps if step.timing)

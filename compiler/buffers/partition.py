@@ -28,7 +28,7 @@ class Partition:
 
 
 class Partitioner:
-    """Of a nest on the buffers of a machine. tried: tiles whose transfers have been reckoned."""
+    """Of a nest on the buffers of an accelerator. tried: tiles whose transfers have been reckoned."""
 
     def __init__(self, nest: Nest, tree: BufferTree, doubled: bool) -> None:
         self.nest, self.tree, self.doubled = nest, tree, doubled

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A nest on a machine as a list of instructions, in an order in which they may be executed one after another.
+"""A nest on an accelerator as a list of instructions, in an order in which they may be executed one after another.
 
 Double buffering: what comes tile by tile has two places in turn, and results are stored behind the loads of the next
 tile, so that a buffer's transfers do not wait for the operation between them.

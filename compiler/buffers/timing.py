@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and cycles of a program, by what the machine's description says.
+"""Bytes and cycles of a program, by what the accelerator's description says.
 
 Each buffer has one transfer at a time to or from its source, in the order of the program, and each unit one operation.
 A transfer or an operation begins when what it reads is there and nobody needs any more what it overwrites. So with one

@@ -25,7 +25,7 @@ def write(graph: "Graph", folder: str | Path, name: str = "network") -> "Sources
     """Writes NAME.h, NAME.c and NAME_constants.h into the folder, which is made if need be; name: an identifier, or
     what one is made of.
 
-    Raises Failure for what is not written as C, InputError, in one line, where files cannot be written.
+    Raises CompileError for what is not written as C, InputError, in one line, where files cannot be written.
     """
     from eyrie.compiler.c.sources import sources_of
 

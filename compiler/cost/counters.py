@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and multiplications by layer: what the machine's counters count while it works for each."""
+"""Bytes and multiplications by layer: what the accelerator's counters count while it works for each."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from eyrie.compiler.cost import traffic
 from eyrie.compiler.cost.timing.shape import macs
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer, disassemble
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 
 COUNTERS = (*traffic.COUNTERS, "MACS")
@@ -22,7 +22,7 @@ def commands_of(image: Image) -> list[Command]:
     return disassemble(words)
 
 
-def counted(machine: MachineConfig, commands: list[Command]) -> Iterator[dict[str, int]]:
+def counted(config: AcceleratorConfig, commands: list[Command]) -> Iterator[dict[str, int]]:
     """What each command counts, without its own words: those it does not name are 0."""
     descriptor = Descriptor()
     for command in commands:
@@ -30,8 +30,8 @@ def counted(machine: MachineConfig, commands: list[Command]) -> Iterator[dict[st
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
-            counts = traffic.pass_bytes(machine, descriptor)
-            counts["MACS"] = macs(machine, descriptor)
+            counts = traffic.pass_bytes(config, descriptor)
+            counts["MACS"] = macs(config, descriptor)
         elif isinstance(command, Transfer):
             counts = traffic.transfer_bytes(command)
         yield counts
@@ -47,7 +47,7 @@ def by_layer(image: Image) -> list[dict[str, int]]:
     owner = _Owner(image, commands)
     found = [dict.fromkeys(COUNTERS, 0) for _ in steps]
     passes = transfers = 0
-    for command, counts in zip(commands, counted(image.machine, commands)):
+    for command, counts in zip(commands, counted(image.config, commands)):
         if isinstance(command, Run):
             step, passes = owner.of_pass[passes], passes + 1
         elif isinstance(command, Transfer):

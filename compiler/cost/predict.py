@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a compiled program costs: cycles, bytes at each level, energy.
 
-Bytes are exact. Cycles come from a timeline of the machine's units (compiler/cost/timing), which follows channel
+Bytes are exact. Cycles come from a timeline of the accelerator's units (compiler/cost/timing), which follows channel
 groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is the simulated one,
 with a latency of 30 cycles and a beat a cycle.
 """
@@ -21,7 +21,7 @@ from eyrie.compiler.cost.timing.shape import pass_shape
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, Config, Run
 from eyrie.model import encoding as enc
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.model.word import WORD_BITS
@@ -69,12 +69,12 @@ class Prediction:
 
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
-    machine = image.machine
-    counters, passes, cycles = timed(machine, commands_of(image))
+    config = image.config
+    counters, passes, cycles = timed(config, commands_of(image))
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, layer_costs(image.map["steps"], passes, machine), passes)
+    return Prediction(cycles, counters, layer_costs(image.map["steps"], passes, config), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -82,32 +82,32 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
     return traffic.command_bytes(image.map["program"]["bytes"] // WORD_BYTES, window - image.program)
 
 
-def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
+def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
     """Counters without commands, times of the passes, cycles."""
-    banks = Banks(machine)
-    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, machine.bus_words)
-    array, descriptor = Array(machine, front, banks), Descriptor()
+    banks = Banks(config)
+    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config.bus_words)
+    array, descriptor = Array(config, front, banks), Descriptor()
     counters = dict.fromkeys(COUNTERS, 0)
     passes: list[PassTimes] = []
-    for command, counts in zip(commands, counted(machine, commands)):
+    for command, counts in zip(commands, counted(config, commands)):
         for name, count in counts.items():
             counters[name] += count
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
-            shape = pass_shape(machine, descriptor)
+            shape = pass_shape(config, descriptor)
             passes.append(array.run(front.passes[len(passes)], shape))
     return counters, passes, front.finish()
 
 
-def layer_costs(steps: list[dict], passes: list[PassTimes], machine: MachineConfig) -> list[LayerCost]:
+def layer_costs(steps: list[dict], passes: list[PassTimes], config: AcceleratorConfig) -> list[LayerCost]:
     """A pass has a PE until its last multiplication; one that takes no part goes on to the next pass as soon as that
     is offered, or, if it takes no part there either, as soon as another PE does. Ends are rounded, not spans: their
     sum stays the whole."""
     last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
-    ends, spans = np.zeros((machine.sets, machine.cols), int), []
+    ends, spans = np.zeros((config.sets, config.cols), int), []
     for times, behind in pairwise(passes):
-        before, after = _taking_part(times, machine), _taking_part(behind, machine)
+        before, after = _taking_part(times, config), _taking_part(behind, config)
         gone_on = np.where(after & ~before, min(behind.offered, times.worked), times.worked)
         gone_on[~after & ~before] = np.min(gone_on, where=after, initial=times.worked)
         next_ends = np.maximum(ends, gone_on)
@@ -118,7 +118,7 @@ def layer_costs(steps: list[dict], passes: list[PassTimes], machine: MachineConf
     return [LayerCost(step["name"], end - begin) for step, begin, end in zip(steps, [0, *done], done)]
 
 
-def _taking_part(times: PassTimes, machine: MachineConfig) -> np.ndarray:
+def _taking_part(times: PassTimes, config: AcceleratorConfig) -> np.ndarray:
     """Bool [sets, columns]."""
-    sets, columns = np.indices((machine.sets, machine.cols))
+    sets, columns = np.indices((config.sets, config.cols))
     return (sets < times.sets) & (columns < times.columns)

@@ -17,10 +17,10 @@ def step_bytes(step: dict) -> int:
 def step_bounds(image: Image, step: dict) -> dict[str, float]:
     """Cycles that a step takes at least: of its multiplications on all multipliers, and of its constants
     through the DRAM port."""
-    machine = image.machine
+    config = image.config
     return {
-        "multipliers": step["macs"] / machine.total_multipliers,
-        "DRAM": step_bytes(step) / (GLB_WORD_BYTES * machine.bus_words),
+        "multipliers": step["macs"] / config.total_multipliers,
+        "DRAM": step_bytes(step) / (GLB_WORD_BYTES * config.bus_words),
     }
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes of a program, exactly as the machine's counters count them: DRAM, commands, GLB by client."""
+"""Bytes of a program, exactly as the accelerator's counters count them: DRAM, commands, GLB by client."""
 
 from eyrie.compiler.ir.program import Transfer
 from eyrie.model import encoding as enc
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Axis, Stream
 from eyrie.model.streams import packed, positions, single, written
@@ -122,9 +122,9 @@ def transfer_bytes(transfer: Transfer) -> dict[str, int]:
     )
 
 
-def pass_bytes(machine: MachineConfig, descriptor: Descriptor) -> dict[str, int]:
+def pass_bytes(config: AcceleratorConfig, descriptor: Descriptor) -> dict[str, int]:
     """GLB bytes of a pass by counter."""
-    lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}
+    lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}
     found = {
         name: read_words(descriptor.stream(stream), lanes.get(stream, 1)) * GLB_WORD_BYTES
         for stream, name in READ_CLIENTS.items()

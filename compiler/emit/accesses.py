@@ -8,7 +8,7 @@ import numpy as np
 from eyrie.compiler.ir.program import Transfer
 from eyrie.model import encoding as enc
 from eyrie.model import streams
-from eyrie.model.config import MAX_GLB_WORDS, MachineConfig
+from eyrie.model.config import MAX_GLB_WORDS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Operation, Stream
 
@@ -24,10 +24,10 @@ def transfer_words(transfer: Transfer) -> np.ndarray:
 
 
 class StreamWords:
-    """The words of the streams of a machine's passes; what many passes have in common is worked out once."""
+    """The words of the streams of an accelerator's passes; what many passes have in common is worked out once."""
 
-    def __init__(self, machine: MachineConfig) -> None:
-        self.machine = machine
+    def __init__(self, config: AcceleratorConfig) -> None:
+        self.config = config
         self._programs: dict[tuple[int, ...], StreamDescriptor] = {}
         self._words: dict[tuple[int, ...], np.ndarray] = {}
 
@@ -53,7 +53,7 @@ class StreamWords:
                     level if level.stride or level.step else replace(level, count=1) for level in program.levels
                 ),
             )
-            self._words[key] = _rising(*_touched(once, lanes(stream, self.machine)))
+            self._words[key] = _rising(*_touched(once, lanes(stream, self.config)))
         return self._words[key]
 
     def chunks(self, program: StreamDescriptor) -> list[np.ndarray]:
@@ -61,13 +61,13 @@ class StreamWords:
         level = program.options["chunk_level"]
         levels = list(program.levels)
         levels[level + 1] = replace(levels[level + 1], count=1)  # inner blocks use the same chunks again
-        addresses, fetched = _touched(replace(program, levels=tuple(levels)), self.machine.filter_lanes)
+        addresses, fetched = _touched(replace(program, levels=tuple(levels)), self.config.filter_lanes)
         size = int(np.prod([v.count for v in levels[:level]]))
         parts = (slice(n, n + size) for n in range(0, len(addresses), size))
         return [_rising(addresses[part], fetched[part]) for part in parts]
 
 
-def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> np.ndarray:
+def read_too_late(descriptor: Descriptor, stream: Stream, config: AcceleratorConfig) -> np.ndarray:
     """Addresses of words that a pass writes as ofmap before its stream has read them for the last time.
 
     The sums of a turn (of outer block, tile and inner block; of a depthwise pass each group is one) leave
@@ -96,7 +96,7 @@ def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig
     if stream in (Stream.TABLE, Stream.IPSUM) and mode != ArrayMode.ELEMENTWISE:
         read_at = read_at + 1
     last, first = np.full(MAX_GLB_WORDS + 1, -1), np.full(MAX_GLB_WORDS + 1, max(turns, ofmap.length))
-    addresses, fetched = _touched(reader, lanes(stream, machine))
+    addresses, fetched = _touched(reader, lanes(stream, config))
     for lane, there in enumerate(fetched.T):
         np.maximum.at(last, addresses[there] + lane, read_at[there])
     addresses, written = _written(descriptor)
@@ -105,9 +105,9 @@ def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig
     return np.flatnonzero(last > first)
 
 
-def lanes(stream: Stream, machine: MachineConfig) -> int:
+def lanes(stream: Stream, config: AcceleratorConfig) -> int:
     """Words at a time, of a stream that reads."""
-    return {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
+    return {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}.get(stream, 1)
 
 
 def _key(descriptor: Descriptor, stream: Stream) -> tuple[int, ...]:

@@ -9,21 +9,21 @@ from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, assemble
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
 
 PROGRAM = "program"  # the area of the commands
 ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits
 
 
-def build(schedule: Schedule, machine: MachineConfig, outputs: dict[str, str]) -> Image:
+def build(schedule: Schedule, config: AcceleratorConfig, outputs: dict[str, str]) -> Image:
     """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises InputError as
     image_of does."""
     made = {place.map.name: place for place in schedule.outputs}
     return image_of(
         schedule.commands,
         schedule.dram,
-        machine,
+        config,
         {place.map.name: place for place in schedule.inputs},
         {name: made[map_] for name, map_ in outputs.items()},
         step_entries(schedule),
@@ -33,7 +33,7 @@ def build(schedule: Schedule, machine: MachineConfig, outputs: dict[str, str]) -
 
 
 def step_entries(schedule: Schedule) -> list[dict]:
-    """Its steps as map.json has them."""
+    """Its steps as layout.json has them."""
     return [
         {
             "name": step.group.layer,
@@ -49,7 +49,7 @@ def step_entries(schedule: Schedule) -> list[dict]:
 
 
 def buffer_entries(schedule: Schedule) -> list[dict]:
-    """Its buffers as map.json has them."""
+    """Its buffers as layout.json has them."""
     return [
         {
             "name": buffer.name,
@@ -66,15 +66,16 @@ def buffer_entries(schedule: Schedule) -> list[dict]:
 def image_of(
     commands: list[Command],
     layout: DramLayout,
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     inputs: dict[str, Place],
     outputs: dict[str, Place],
     steps: list[dict],
     buffers: list[dict],
     images: int = 1,
 ) -> Image:
-    """The image of a command list, which it lays behind all that DRAM has; steps, buffers: as map.json has them. Raises
-    InputError where it is larger than the machine's addresses go; tokens can count whatever fits (docs/tiling.md)."""
+    """The image of a command list, which it lays behind all that DRAM has; steps, buffers: as layout.json has them.
+    Raises InputError where it is larger than the accelerator's addresses go; tokens can count whatever fits
+    (docs/tiling.md)."""
     program = assemble(commands)
     address = layout.area(PROGRAM, program.size)
     if layout.end > ADDRESS_SPACE:
@@ -94,7 +95,7 @@ def image_of(
             "inputs": {name: _entry(place) for name, place in inputs.items()},
             "outputs": {name: _entry(place) for name, place in outputs.items()},
             "areas": layout.areas,
-            "machine": machine.as_dict(),
+            "config": config.as_dict(),
             "steps": steps,
             "buffers": buffers,
         },

@@ -2,7 +2,7 @@
 """The order of a list: which transfer the DRAM port takes when, and where the passes stand between them.
 
 The port takes, of the transfers that can go, the one that is needed first: a list schedule, by estimated times of the
-passes. The order is one in which the machine could run: whatever it takes, no command waits for one behind it
+passes. The order is one in which the accelerator could run: whatever it takes, no command waits for one behind it
 (docs/tiling.md, "How to program").
 """
 
@@ -17,7 +17,7 @@ from eyrie.compiler.ir.program import Command, Config, Run, Transfer
 READY = 40  # cycles from a load's start to its first word, and from a store's last word to its end
 GAP = 2  # cycles of the port for a transfer's commands
 BETWEEN = 30  # cycles from a pass's last multiplication to the next one's first
-LISTED_AHEAD = 8  # transfers listed before a pass that begin behind the one before it: half of the machine's queue
+LISTED_AHEAD = 8  # transfers listed before a pass that begin behind the one before it: half of the accelerator's queue
 LAST = 1 << 60
 
 Need = tuple[int, int, int]  # pass, chunk and number by which transfers are sorted

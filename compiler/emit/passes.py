@@ -19,14 +19,14 @@ from eyrie.compiler.target.descriptors.elementwise import (
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.compiler.target.descriptors.streams import linear_stream
 from eyrie.compiler.target.limits import filter_sets
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
 from eyrie.model.operators.quantization import stored_zero_point
 
 
 def job_descriptor(
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     constants: WorkConstants,
     job: Job,
     source: FeatureMap,
@@ -37,20 +37,20 @@ def job_descriptor(
     """others: maps of words B; turn: which of the group's jobs it is. Raises InputError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
-        return _elementwise_descriptor(machine, constants, job, source, made, others)
-    descriptor = _array_descriptor(machine, constants, job, source, made, turn)
+        return _elementwise_descriptor(config, constants, job, source, made, others)
+    descriptor = _array_descriptor(config, constants, job, source, made, turn)
     for operation in constants.group.operations:
         if operation.kind == Operation.TABLE:
             beside = _lookup_stream(constants)
         else:
             [other] = others
-            beside = _array_descriptor(machine, constants, job, source, other, turn).stream(Stream.OFMAP)
-        descriptor = with_operation(machine, descriptor, operation, beside)
+            beside = _array_descriptor(config, constants, job, source, other, turn).stream(Stream.OFMAP)
+        descriptor = with_operation(config, descriptor, operation, beside)
     return descriptor
 
 
 def _elementwise_descriptor(
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     constants: WorkConstants,
     job: Job,
     source: FeatureMap,
@@ -70,7 +70,7 @@ def _elementwise_descriptor(
         residual = words_beside(*others, made, *rows)
     last_channels = (group.output.shape[2] - 1) % 8 + 1
     return elementwise_descriptor(
-        machine,
+        config,
         operation,
         words_in(source, group.window, pixels, group.outside, first),
         words_out(made, *rows, last_channels),
@@ -84,7 +84,7 @@ def _lookup_stream(constants: WorkConstants) -> StreamDescriptor:
 
 
 def _array_descriptor(
-    machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap, turn: int
+    config: AcceleratorConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap, turn: int
 ) -> Descriptor:
     group, blocks = constants.group, constants.blocks(job)
     zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
@@ -93,9 +93,9 @@ def _array_descriptor(
     one_pixel = bool(group.operations)  # which take a word at a time
     filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
-        halves, sets = row_stationary_groups(group) // source.groups, filter_sets(machine)
+        halves, sets = row_stationary_groups(group) // source.groups, filter_sets(config)
         return convolution_descriptor(
-            machine,
+            config,
             ConvolutionPass(
                 source,
                 group.window,
@@ -129,7 +129,7 @@ def _array_descriptor(
     # words that nobody has written. Slices of channels have no such operation.
     last_channels = 8 if constants.way is Way.CHANNELS else (group.output.shape[2] - 1) % 8 + 1
     return separable_descriptor(
-        machine,
+        config,
         SeparablePass(
             source,
             made,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races: accesses to the same GLB words that no token and no order of the machine's queues keep apart.
+"""Races: accesses to the same GLB words that no token and no order of the accelerator's queues keep apart.
 
-The machine keeps the order of a command list only where its tokens and queues say so. What is sure to be
+The accelerator keeps the order of a command list only where its tokens and queues say so. What is sure to be
 over before an event is its clock: of every kind of access, how many. All accesses of a kind end in one order,
 so that an event's clock is the largest of those of the events that it waits for (docs/compiler.md, "Races").
 
@@ -15,9 +15,9 @@ from enum import IntEnum
 import numpy as np
 
 from eyrie.compiler.emit.accesses import StreamWords, read_too_late, transfer_words
-from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Stream
 
@@ -70,7 +70,7 @@ class Race:
         return f"{self.first} and {self.second}: {self.count} GLB words from {self.address} on, in no order"
 
 
-class ScheduleError(Inconsistent):
+class ScheduleError(InternalError):
     """A command list that the compiler must not make; its message names the commands, `command` is one of them."""
 
     def __init__(self, what: str, command: int) -> None:
@@ -78,18 +78,18 @@ class ScheduleError(Inconsistent):
         self.command = command
 
 
-def verify(commands: list[Command], machine: MachineConfig) -> None:
-    """Raises ScheduleError for the first race, and for a list that `find_races` refuses."""
-    if races := find_races(commands, machine):
+def verify(commands: list[Command], config: AcceleratorConfig) -> None:
+    """Raises ScheduleError for the first race, and for a list that `find_races` rejects."""
+    if races := find_races(commands, config):
         raise ScheduleError(f"{races[0]} ({len(races)} races)", races[0].second.command)
 
 
-def find_races(commands: list[Command], machine: MachineConfig) -> list[Race]:
+def find_races(commands: list[Command], config: AcceleratorConfig) -> list[Race]:
     """All pairs of accesses in no order; of those of a kind to a word the latest only.
 
     Raises ScheduleError where a wait is for what does not come before it, and where a word lies beyond the GLB.
     """
-    walk = _Walk(machine)
+    walk = _Walk(config)
     for number, command in enumerate(commands):
         walk.step(number, command)
     walk.finish(len(commands))
@@ -97,18 +97,18 @@ def find_races(commands: list[Command], machine: MachineConfig) -> list[Race]:
 
 
 class _Walk:
-    """Goes through a list in its serial order, which is one of the orders that the machine may take.
+    """Goes through a list in its serial order, which is one of the orders that the accelerator may take.
 
     A pass that has to wait for a chunk lets the transfers behind it go on.
     """
 
-    def __init__(self, machine: MachineConfig) -> None:
-        self.machine = machine
+    def __init__(self, config: AcceleratorConfig) -> None:
+        self.config = config
         self.races: list[Race] = []
-        self._latest = np.zeros((len(Kind), machine.glb_words), np.int64)  # of each kind, at each word
+        self._latest = np.zeros((len(Kind), config.glb_words), np.int64)  # of each kind, at each word
         self._commands: list[list[int]] = [[-1] for _ in Kind]  # of the accesses of each kind
         self._shadow = Descriptor()
-        self._streams = StreamWords(machine)
+        self._streams = StreamWords(config)
         self._chunks_taken = 0
         nothing = np.zeros(len(Kind), np.int64)
         self._started = nothing  # the last transfer
@@ -240,22 +240,22 @@ class _Walk:
 
     def _in_place(self, number: int, descriptor: Descriptor, written: Words, reads: dict[Stream, Words]) -> None:
         """Words of a pass that its ofmap takes before it has read them for the last time."""
-        mask = np.zeros(self.machine.glb_words, bool)
+        mask = np.zeros(self.config.glb_words, bool)
         mask[written] = True
         for stream, words in reads.items():
             if mask[words].any():
                 self._report(
                     Access(number, Kind(stream)),
                     Access(number, Kind.OFMAP),
-                    read_too_late(descriptor, stream, self.machine),
+                    read_too_late(descriptor, stream, self.config),
                 )
 
     # ---- Words ----
 
     def _access(self, number: int, kind: Kind, clock: Clock, words: Words, place: int) -> None:
         """An access that begins at `clock`: all before it that it could disturb have to be over."""
-        if len(words) and words[-1] >= self.machine.glb_words:
-            raise ScheduleError(f"command {number}: GLB word {words[-1]}, there are {self.machine.glb_words}", number)
+        if len(words) and words[-1] >= self.config.glb_words:
+            raise ScheduleError(f"command {number}: GLB word {words[-1]}, there are {self.config.glb_words}", number)
         others = _OTHERS[kind]
         before = self._latest[others[:, None], words]
         late = before > clock[others, None]

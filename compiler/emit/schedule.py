@@ -16,7 +16,7 @@ from eyrie.compiler.ir.plan import Job, Plan, Way
 from eyrie.compiler.ir.program import Command, End
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.search import Placed
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
 
 
@@ -48,16 +48,16 @@ class Schedule:
     outputs: list[Place]
 
 
-def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
+def emit(plan: Plan, placed: Placed, steps: list[Step], config: AcceleratorConfig) -> Schedule:
     """Raises InputError, naming the group, for work that its descriptor cannot say."""
-    return _Emitter(plan, placed.constants, machine, steps[0].images).run(placed.buffers, steps)
+    return _Emitter(plan, placed.constants, config, steps[0].images).run(placed.buffers, steps)
 
 
 @dataclass
 class _Emitter:
     plan: Plan
     constants: list[WorkConstants]
-    machine: MachineConfig
+    config: AcceleratorConfig
     images: int
     timeline: Timeline = field(init=False)
     dram: DramLayout = field(default_factory=DramLayout)
@@ -67,7 +67,7 @@ class _Emitter:
     _loaders: dict[int, Loader] = field(default_factory=dict)  # of the groups that have begun
 
     def __post_init__(self) -> None:
-        self.timeline = Timeline(self.machine)
+        self.timeline = Timeline(self.config)
 
     def run(self, buffers: list[Buffer], steps: list[Step]) -> Schedule:
         plan = self.plan
@@ -108,7 +108,7 @@ class _Emitter:
             made = _planes(made, segment.slices_of(n), job.slice)
         elif segment.slices > 1:
             made = replace(made, address=made.address + turn % 2 * made.words)
-        descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
+        descriptor = job_descriptor(self.config, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []

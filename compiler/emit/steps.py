@@ -8,7 +8,7 @@ from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.plan.bounds import constant_words
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.target.mapping import Mapping
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Step:
         """Of all images."""
         return self.group.macs * self.images // max(self.group.images, 1)
 
-    def constant_words(self, machine: MachineConfig) -> int:
+    def constant_words(self, config: AcceleratorConfig) -> int:
         """Words of constants, once for all images that go together."""
-        return constant_words(self.group, machine) * self.images // max(self.group.images, 1)
+        return constant_words(self.group, config) * self.images // max(self.group.images, 1)
 
-    def estimate(self, machine: MachineConfig) -> int:
+    def estimate(self, config: AcceleratorConfig) -> int:
         """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
-        return max(self.cycles, self.constant_words(machine) // machine.bus_words)
+        return max(self.cycles, self.constant_words(config) // config.bus_words)
 
     def __str__(self) -> str:
         return (

@@ -10,7 +10,7 @@ from eyrie.compiler.emit.order import Move, Work, listed
 from eyrie.compiler.ir.buffer import Region
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.program import Command, Config, Transfer
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
 
@@ -26,16 +26,16 @@ class Timeline:
     and the last filter chunk that came there are known (counts from 1; 0: none).
     """
 
-    def __init__(self, machine: MachineConfig) -> None:
-        self.machine = machine
+    def __init__(self, config: AcceleratorConfig) -> None:
+        self.config = config
         self.moves: list[Move] = []
         self.works: list[Work] = []
         self._chunks: list[int] = []  # transfers that bring them
         self._stored = defaultdict(list)  # by DRAM page: addresses, first and behind the last, and the transfer
-        self._touched = np.zeros(machine.glb_words, np.int64)
-        self._written = np.zeros(machine.glb_words, np.int64)
-        self._moved = np.zeros(machine.glb_words, np.int64)
-        self._chunk = np.zeros(machine.glb_words, np.int64)
+        self._touched = np.zeros(config.glb_words, np.int64)
+        self._written = np.zeros(config.glb_words, np.int64)
+        self._moved = np.zeros(config.glb_words, np.int64)
+        self._chunk = np.zeros(config.glb_words, np.int64)
         self._shadow = Descriptor()
 
     def load(self, dram: int, glb: int, words: int) -> None:
@@ -115,7 +115,7 @@ class Timeline:
 
     def commands(self) -> list[Command]:
         """The list, without END."""
-        return listed(self.moves, self.works, self.machine.bus_words)
+        return listed(self.moves, self.works, self.config.bus_words)
 
 
 def _pages(dram: int, end: int) -> range:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model's file, and which front end reads it.
 
-Imports nothing slow, so that a command line can refuse a file at once.
+Imports nothing slow, so that a command line can reject a file at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.heading import IMPORT, MAGIC
 from eyrie.model.reading import read_file
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from eyrie.compiler.ir.graph import Graph
 
 
-class ImportFailure(Failure):
-    """The model can't be read or has something the machine does not run."""
+class ModelImportError(CompileError):
+    """The model can't be read or has something the accelerator does not run."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ FORMATS = (
         "eyrie.compiler.frontend.onnx",
     ),
 )
-OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "eyrie.compiler.levels")
+OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "eyrie.compiler.ir_text")
 SUFFIXES = tuple(known.suffix for known in FORMATS)
 REMEDY = f"give an int8 {' or '.join(SUFFIXES)} model"
 
 
 def format_of(path: str | Path, data: bytes) -> Format:
-    """Raises ImportFailure, which begins with the path."""
+    """Raises ModelImportError, which begins with the path."""
     for known in (*FORMATS, OWN):
         if known.begins.match(data):
             return known
     names = " or ".join(known.name for known in FORMATS)
-    raise ImportFailure(f"{path}: not a {names} file", remedy=REMEDY)
+    raise ModelImportError(f"{path}: not a {names} file", remedy=REMEDY)
 
 
 def read_model(path: str | Path) -> bytes:
@@ -66,5 +66,5 @@ def read_model(path: str | Path) -> bytes:
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ImportFailure, which begins with the path."""
+    """Raises ModelImportError, which begins with the path."""
     return import_module(format_of(path, read_model(path)).module).load(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine as its buffers say it: what lies where, what is loaded from where, what is computed of what.
+"""An accelerator as its buffers say it: what lies where, what is loaded from where, what is computed of what.
 
 Source: registered buffers, section 5.2.4.3 of the dissertation that docs/buffers.md names; sizes of an operation are
 those of its table 5.3.
@@ -87,8 +87,8 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class BufferTree:
-    """A machine. Each operand but the sums comes from DRAM through the buffers that hold it, one behind the other, to
-    the last, where the units take it; results go the same way back. Raises InputError where that cannot be."""
+    """An accelerator. Each operand but the sums comes from DRAM through the buffers that hold it, one behind the other,
+    to the last, where the units take it; results go the same way back. Raises InputError where that cannot be."""
 
     name: str
     memories: tuple[Memory, ...]

@@ -4,7 +4,7 @@
 from eyrie.model.errors import InputError
 
 
-class Failure(InputError):
+class CompileError(InputError):
     """What is asked for and cannot be done; the message is one line: where, what, and what to do about it.
 
     what           the message without the remedy
@@ -26,13 +26,13 @@ class Failure(InputError):
         self.what, self.layer, self.demand, self.bound, self.remedy = what, layer, demand, bound, remedy
 
 
-class DoesNotFit(Failure):
+class DoesNotFit(CompileError):
     """The GLB or the PEs have no room."""
 
 
-class Unsupported(Failure):
-    """The network has a combination that the machine does not run."""
+class Unsupported(CompileError):
+    """The network has a combination that the accelerator does not run."""
 
 
-class Inconsistent(RuntimeError):
+class InternalError(RuntimeError):
     """What a stage of the compiler has made contradicts itself: a fault of its own, whose message says where."""

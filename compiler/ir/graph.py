@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.tensor import Constant, Tensor
 from eyrie.model.errors import InputError
@@ -20,7 +20,7 @@ REMEDY = "convert the model again"
 OperatorType = TypeVar("OperatorType", bound=Operator)
 
 
-class Malformed(Failure):
+class Malformed(CompileError):
     """A graph that contradicts itself."""
 
 
@@ -64,7 +64,7 @@ class Node:
             if made:
                 self._check_outputs(made)
                 self.operator.check(self.inputs, self.outputs)
-        except Failure as error:
+        except CompileError as error:
             raise Malformed(f"{self.place}: {error.what}", layer=self.where, remedy=error.remedy or REMEDY) from error
         except InputError as error:
             raise Malformed(f"{self.place}: {error}", layer=self.where, remedy=REMEDY) from error
@@ -177,7 +177,7 @@ def operator_of(node: Node, kind: type[OperatorType]) -> OperatorType:
 
 def _one(tensors: tuple[Tensor, ...], end: str) -> Tensor:
     if len(tensors) != 1:
-        raise Failure(f"the network has {len(tensors)} {end}s, this is for one with a single one")
+        raise CompileError(f"the network has {len(tensors)} {end}s, this is for one with a single one")
     return tensors[0]
 
 

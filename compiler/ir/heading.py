@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first line of a level's text, by which it is known. Imports nothing slow."""
+"""The first line of a stage's text, by which it is known. Imports nothing slow."""
 
 MAGIC = "# Eyrie"
-IMPORT = "import"  # the level that is a model
+IMPORT = "import"  # the stage that is a model
 
 
-def heading(level: str) -> str:
-    return f"{MAGIC} {level}"
+def heading(stage: str) -> str:
+    return f"{MAGIC} {stage}"
 
 
-def level_of(data: bytes) -> str | None:
-    """The level that a file's bytes say they are of; None: they are no text of a level."""
-    head, _, level = data[:80].partition(b"\n")[0].decode(errors="replace").rpartition(" ")
-    return level if head == MAGIC else None
+def stage_of(data: bytes) -> str | None:
+    """The stage that a file's bytes say they are of; None: they are no text of a stage."""
+    head, _, stage = data[:80].partition(b"\n")[0].decode(errors="replace").rpartition(" ")
+    return stage if head == MAGIC else None

@@ -2,11 +2,13 @@
 """DRAM images: a compiled network as files, and the way of tensors in and out.
 
 DIR/image.bin   DRAM contents from address 0
-DIR/map.json    size of image.bin and what lies where: program, inputs and outputs by the model's names (without inputs
+DIR/layout.json    size of image.bin and what lies where: program, inputs and outputs by the model's names (without
+inputs
                 that nothing reads), areas by name (byte address, bytes); the images of a run, whose inputs and outputs
-                lie one behind the other; the machine and the steps (which passes belong to which layer); the buffers of
-                the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass
-                n is 2n, its first tile of filters, and 2n + 1, the others); the digest of all this and of image.bin
+                lie one behind the other; the accelerator and the steps (which passes belong to which layer); the
+                buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass
+                `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others); the digest of all this and of
+                image.bin
 DIR/program.txt the commands as text (docs/assembly.md)
 DIR/network.h   what a C program has to know of the map (network_header.py)
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
@@ -23,7 +25,7 @@ from eyrie.compiler.files import write_all
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.network_header import header_text
 from eyrie.compiler.ir.patches import Patches
-from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
@@ -37,7 +39,7 @@ class Image:
     """A compiled network.
 
     dram    uint8: the memory before a run
-    map     contents of map.json
+    map     contents of layout.json
     """
 
     dram: np.ndarray
@@ -53,8 +55,8 @@ class Image:
         return self.map["images"]
 
     @property
-    def machine(self) -> MachineConfig:
-        return MachineConfig.of(self.map["machine"])
+    def config(self) -> AcceleratorConfig:
+        return AcceleratorConfig.of(self.map["config"])
 
     @property
     def input_place(self) -> dict:
@@ -140,7 +142,7 @@ class Image:
         memory = self.dram.tobytes()
         contents = {
             "image.bin": memory,
-            "map.json": json.dumps(sealed(self.map, memory), indent=1).encode(),
+            "layout.json": json.dumps(sealed(self.map, memory), indent=1).encode(),
             "program.txt": text.encode(),
             "network.h": header_text(self.map, memory).encode(),
         }
@@ -150,18 +152,18 @@ class Image:
     def load(cls, directory: str | Path) -> "Image":
         """Raises InputError in one line."""
         directory = Path(directory)
-        found = read_json(directory / "map.json", REMEDY)
+        found = read_json(directory / "layout.json", REMEDY)
         dram = np.frombuffer(read_file(directory / "image.bin", REMEDY), np.uint8)
         try:
             contents = _checked(found)
         except InputError as error:
-            raise InputError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
+            raise InputError(f"{directory / 'layout.json'}: {error}: {REMEDY}") from error
         if len(dram) != contents["bytes"]:
             raise InputError(
-                f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: {REMEDY}"
+                f"{directory / 'image.bin'}: has {len(dram)} bytes, layout.json says {contents['bytes']}: {REMEDY}"
             )
         if contents != sealed(contents, dram.tobytes()):
-            raise InputError(f"{directory}: map.json and image.bin are not as they were written together: {REMEDY}")
+            raise InputError(f"{directory}: layout.json and image.bin are not as they were written together: {REMEDY}")
         return cls(dram, contents)
 
 
@@ -186,7 +188,7 @@ def _checked(contents: object) -> dict:
     if not isinstance(contents, dict):
         raise InputError(WRONG_ENTRY)
     try:
-        machine = MachineConfig.of(contents["machine"])
+        config = AcceleratorConfig.of(contents["config"])
         _whole(contents, bytes=0, images=1)
         _whole(contents["program"], address=0, bytes=0)
         if not contents["inputs"] or not contents["outputs"]:
@@ -216,7 +218,7 @@ def _checked(contents: object) -> dict:
                 or (not all(type(number) is int and number >= 0 for number in step["passes"]))
             ):
                 raise InputError("a step without a name or without passes")
-        _check_buffers(contents, machine)
+        _check_buffers(contents, config)
         _check_areas(contents)
     except KeyError as error:
         raise InputError(f"{error.args[0]} is missing") from error
@@ -260,7 +262,7 @@ def _check_areas(contents: dict) -> None:
         raise InputError("the program, an input or an output has no area of its own")
 
 
-def _check_buffers(contents: dict, machine: MachineConfig) -> None:
+def _check_buffers(contents: dict, config: AcceleratorConfig) -> None:
     """Raises an error unless every buffer has a name and lies inside the GLB and the passes."""
     passes = 1 + max(number for step in contents["steps"] for number in step["passes"])
     for buffer in contents["buffers"]:
@@ -269,5 +271,5 @@ def _check_buffers(contents: dict, machine: MachineConfig) -> None:
             raise InputError("a buffer's place is no integer")
         if not isinstance(buffer["name"], str) or not buffer["name"]:
             raise InputError("a buffer without a name")
-        if not (0 <= address < address + size <= machine.glb_bytes and 0 <= first <= last < 2 * passes):
+        if not (0 <= address < address + size <= config.glb_bytes and 0 <= first <= last < 2 * passes):
             raise InputError(f"buffer {buffer['name']} lies outside the GLB or the passes")

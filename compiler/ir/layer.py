@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
+"""Layers as the accelerator runs them: windows, tables, and groups of operators that one pass can do."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,8 +24,8 @@ OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 @dataclass(frozen=True)
 class Map:
-    """An activation as the machine has it: int8 [H, W, C] of one image; packed: two pixels share a word; planar: as a
-    whole it lies in planes, one for each 8 channels; patches: of an input, of which it is a map."""
+    """An activation as the accelerator has it: int8 [H, W, C] of one image; packed: two pixels share a word; planar: as
+    a whole it lies in planes, one for each 8 channels; patches: of an input, of which it is a map."""
 
     name: str
     shape: tuple[int, int, int]

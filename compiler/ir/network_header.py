@@ -5,7 +5,7 @@ import string
 import zlib
 
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
  * Written by eyrie compile: the network of image.bin beside it. docs/driver.md says how to run it.
@@ -19,13 +19,13 @@ PLAIN = frozenset(string.ascii_letters + string.digits + " _-+./:;,()[]")  # oth
 
 
 def header_text(contents: dict, memory: bytes) -> str:
-    """Of network.h, from the contents of map.json and image.bin."""
+    """Of network.h, from the contents of layout.json and image.bin."""
     return f"{HEAD}\n{network_text(contents, memory, 'network')}\n#endif\n"
 
 
 def network_text(contents: dict, memory: bytes, name: str) -> str:
     """A struct eyrie_network of this name, and the arrays that it needs."""
-    sizes = ", ".join(str(size) for size in MachineConfig.of(contents["machine"]).parameters.values())
+    sizes = ", ".join(str(size) for size in AcceleratorConfig.of(contents["config"]).parameters.values())
     ends = {end: contents[end] for end in ("inputs", "outputs")}
     arrays = "\n".join(
         f"static const struct eyrie_map {name}_{end}[] = {{\n{''.join(map(_map, places, places.values()))}}};\n"

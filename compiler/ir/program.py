@@ -105,8 +105,8 @@ class End:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The machine's CHUNKS: LOADs of filter chunks that go on from each other, in DRAM and in a ring of the GLB, each
-    waiting for one more chunk to be freed. ring: its first word and that behind it, if they get to its end."""
+    """The accelerator's CHUNKS: LOADs of filter chunks that go on from each other, in DRAM and in a ring of the GLB,
+    each waiting for one more chunk to be freed. ring: its first word and that behind it, if they get to its end."""
 
     first: Transfer
     count: int = 1
@@ -150,8 +150,8 @@ def assemble(commands: list[Command]) -> np.ndarray:
 
 
 def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]]:
-    """A list command by command of the machine: what it does, which is several LOADs where they are a CHUNKS, and its
-    words."""
+    """A list command by command of the accelerator: what it does, which is several LOADs where they are a CHUNKS, and
+    its words."""
     at = 0
     while at < len(commands):
         first = commands[at]

@@ -6,14 +6,14 @@ from dataclasses import replace
 from math import prod
 
 from eyrie.compiler.ir.elementwise import Elementwise
-from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable, output_size
 from eyrie.model.config import WORD_CHANNELS
 from eyrie.model.messages import times
 
 
 def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:
-    """Raises Inconsistent unless each map that a group reads is there as it reads it, each is made once, read or
+    """Raises InternalError unless each map that a group reads is there as it reads it, each is made once, read or
     stored, all outputs are stored, only convolutions read packed maps, which are inputs of few channels, and shapes are
     those that windows and weights make.
 
@@ -27,30 +27,30 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     names: set[str] = set()
     for group in groups:
         if group.name in names:
-            raise Inconsistent(f"group {group.name}: there are two of this name")
+            raise InternalError(f"group {group.name}: there are two of this name")
         for operand in (group.source, *group.others):
             if operand.name not in maps:
-                raise Inconsistent(f"group {group.name}: reads {operand.name}, which no group before it makes")
+                raise InternalError(f"group {group.name}: reads {operand.name}, which no group before it makes")
             if operand != maps[operand.name]:
-                raise Inconsistent(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
+                raise InternalError(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
         if _packed_amiss(group):
-            raise Inconsistent(
+            raise InternalError(
                 f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, "
                 "whose readers are convolutions"
             )
         if group.output.name in maps:
-            raise Inconsistent(f"group {group.name}: makes {group.output.name}, which is there already")
+            raise InternalError(f"group {group.name}: makes {group.output.name}, which is there already")
         if group.stored != (group.output.name in stored):
-            raise Inconsistent(
+            raise InternalError(
                 f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of the network"
             )
         if not group.stored and group.output.name not in read:
-            raise Inconsistent(f"group {group.name}: nobody reads {group.output.name}")
+            raise InternalError(f"group {group.name}: nobody reads {group.output.name}")
         _verify_shapes(group)
         names.add(group.name)
         maps[group.output.name] = group.output
     if missing := stored - {group.output.name for group in groups}:
-        raise Inconsistent(f"no group makes the output {min(missing)}")
+        raise InternalError(f"no group makes the output {min(missing)}")
 
 
 def _as_read(map_: Map, read: Map | None) -> Map:
@@ -82,22 +82,22 @@ def _verify_shapes(group: Group) -> None:
     channels, made = group.source.shape[2], len(group.tables[0].bias)
     rows, cols = (1, 1) if group.averaged else group.map_shape
     if group.output.shape != (rows, cols, made):
-        raise Inconsistent(
+        raise InternalError(
             f"group {group.name}: makes {times((rows, cols, made))}, its output is {times(group.output.shape)}"
         )
     if group.averaged not in (0, group.map_shape[0] * group.map_shape[1]):
-        raise Inconsistent(f"group {group.name}: averages {group.averaged} of {times(group.map_shape)} pixels")
+        raise InternalError(f"group {group.name}: averages {group.averaged} of {times(group.map_shape)} pixels")
     wanted = _weight_shapes(group, channels, made)
     found = tuple(weights.shape for weights in group.weights)
     if found != wanted:
-        raise Inconsistent(
+        raise InternalError(
             f"group {group.name}: weights are {', '.join(map(times, found))}, must be {', '.join(map(times, wanted))}"
         )
     if isinstance(group, (Grouped, Depthwise)) and made % channels:
-        raise Inconsistent(f"group {group.name}: makes {made} channels of {channels}")
+        raise InternalError(f"group {group.name}: makes {made} channels of {channels}")
     for table, count in zip(group.tables, (made, channels)):
         if not len(table.bias) == len(table.multiplier) == len(table.shift) == count:
-            raise Inconsistent(
+            raise InternalError(
                 f"group {group.name}: a table of {len(table.bias)} biases, {len(table.multiplier)} "
                 f"multipliers and {len(table.shift)} shifts for {count} channels"
             )
@@ -110,7 +110,7 @@ def _verify_words(group: Elementwise) -> None:
         size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)
     ]
     if prod(pixels) != rows * cols or channels != group.source.shape[2]:
-        raise Inconsistent(
+        raise InternalError(
             f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
             f"output is {times(group.output.shape)}"
         )

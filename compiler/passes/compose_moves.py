@@ -2,7 +2,7 @@
 """Moves of what moves make become moves of what those take.
 
 A tensor that a move makes, and moves alone read, need not be: each reader can take the move's own inputs by a composed
-index map. That is done where the machine then has no more to do than before (`Effort`): it has no map for every
+index map. That is done where the accelerator then has no more to do than before (`Effort`): it has no map for every
 composition, and some would take more passes than the moves one by one.
 """
 
@@ -24,7 +24,7 @@ Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are lef
 
 @dataclass(frozen=True)
 class Effort:
-    """Of moves on the machine.
+    """Of moves on the accelerator.
 
     copied   words that are written, twice where two are read for them
     dealt    products of channels that are dealt
@@ -50,7 +50,7 @@ class Effort:
         )
 
 
-def effort(groups: Iterable[Group]) -> Effort:
+def search_iterations(groups: Iterable[Group]) -> Effort:
     """Of the groups of moves."""
     copied = dealt = filters = at_once = count = 0
     for group in groups:
@@ -129,7 +129,7 @@ class _Composer:
         return self._composed(makers, [reader]) if len(makers) > 1 else None
 
     def _composed(self, left_out: tuple[Node, ...], behind: list[Node]) -> Replaced | None:
-        """What each reader becomes without some moves; None where the machine would have more to do."""
+        """What each reader becomes without some moves; None where the accelerator would have more to do."""
         try:
             inner = {tensor.name: map_ for node in left_out for tensor, map_ in zip(node.outputs, index_maps(node))}
             found = {
@@ -143,12 +143,12 @@ class _Composer:
             return None
         before = _all([self._of(each) for each in (*left_out, *behind)])
         after = _all([self._of(each) for parts in found.values() for each in parts])
-        if after is None or (before is not None and not effort(after).within(effort(before))):
+        if after is None or (before is not None and not search_iterations(after).within(search_iterations(before))):
             return None
         return left_out, found
 
     def _chained(self, node: Node, readers: dict[str, list[Node]]) -> Replaced | None:
-        """Where some of a chain of moves are none of the machine's, but all of them together are."""
+        """Where some of a chain of moves are none of the accelerator's, but all of them together are."""
         chain, host = [node], self._of(node) is None
         try:
             map_ = index_maps(node)[0]
@@ -165,7 +165,7 @@ class _Composer:
         return None
 
     def _of(self, node: Node) -> list[Group] | None:
-        """The groups of a move, None of one that the machine does not run."""
+        """The groups of a move, None of one that the accelerator does not run."""
         if node not in self._groups:
             self._groups[node] = groups_of_move(node, self.graph)
         return self._groups[node]
@@ -178,7 +178,7 @@ class _Composer:
 
 
 def _all(parts: list[list[Group] | None]) -> list[Group] | None:
-    """The groups of several moves, None where the machine does not run one of these."""
+    """The groups of several moves, None where the accelerator does not run one of these."""
     found: list[Group] = []
     for part in parts:
         if part is None:
@@ -192,7 +192,7 @@ def _node(map_: IndexMap, where: str, output: Tensor) -> Node:
 
 
 def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:
-    """The groups of a move of a graph, None of one that the machine does not run."""
+    """The groups of a move of a graph, None of one that the accelerator does not run."""
     if is_view(node):
         return []
     if of_operator(node, graph):

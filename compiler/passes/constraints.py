@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine asks of a network.
+"""What the accelerator asks of a network.
 
 One constraint is one function of a Site, whose docstring says what it asks; it returns "" where that is so, else what
 there is instead: a message is both, with a "not" between them.
@@ -86,7 +86,7 @@ def one_image(site: Site) -> str:
 
 
 def countable(site: Site) -> str:
-    """the machine's fields count the rows, columns and channels of maps"""
+    """the accelerator's fields count the rows, columns and channels of maps"""
     sizes = (shape for shape in site.maps if any(size > most for size, most in zip(shape, LARGEST)))
     return _first(f"{times(shape)}: at most {times(LARGEST)}" for shape in sizes)
 
@@ -121,7 +121,7 @@ def a_map_and_its_like(site: Site) -> str:
 
 
 def fields(site: Site) -> str:
-    """its factors and shifts fit the fields of the machine's operation"""
+    """its factors and shifts fit the fields of the accelerator's operation"""
     try:
         operation = word_operation(site.node)
         for word, values in (
@@ -139,7 +139,7 @@ def fields(site: Site) -> str:
 
 
 def countable_steps(site: Site) -> str:
-    """the machine's fields count the steps of a window, over margins, too"""
+    """the accelerator's fields count the steps of a window, over margins, too"""
     assert isinstance(site.operator, (Windowed, Pool))
     window, most = window_of(site.operator), 1 << COORDINATE_BITS
     ends = ((size - 1) * step + span for size, step, span in zip(site.maps[1], window.stride, window.span))
@@ -160,14 +160,14 @@ def few_averaged(site: Site) -> str:
 
 
 def countable_window(site: Site) -> str:
-    """the machine's field counts the pixels of a window"""
+    """the accelerator's field counts the pixels of a window"""
     assert isinstance(site.operator, Pool)
     taps, most = prod(site.operator.kernel), PPU_FIRST.largest("window")
     return "" if taps <= most else f"{taps}: at most {most}"
 
 
 def countable_mean(site: Site) -> str:
-    """means leave axes in their places, and their number and factor fit the machine's fields"""
+    """means leave axes in their places, and their number and factor fit the accelerator's fields"""
     assert isinstance(site.operator, Mean)
     maps = {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)}
     try:
@@ -214,7 +214,7 @@ ANYWHERE: tuple[Constraint, ...] = (of_maps, int8_tensors, one_image)
 SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones before
 _OF_TWO = (a_map_and_its_like, fields)
 _MOVES = (movable,)
-# Of all operators that the machine runs, beside functions of one value, of which it takes any.
+# Of all operators that the accelerator runs, beside functions of one value, of which it takes any.
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (countable_steps,),
     DepthwiseConv2D: (countable_steps,),
@@ -251,7 +251,7 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What the machine does not run: operator, place and reason; no operator: the network itself."""
+    """What the accelerator does not run: operator, place and reason; no operator: the network itself."""
 
     operator: str
     where: str
@@ -277,13 +277,13 @@ def said(obstacles: Iterable[Obstacle]) -> Iterator[str]:
 
 
 def of_operator(node: Node, graph: Graph) -> list[str]:
-    """Why the machine does not run a node of a graph: each reason there is, if it runs such operators at all."""
+    """Why the accelerator does not run a node of a graph: each reason there is, if it runs such operators at all."""
     site = Site(node, graph)
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
     own = () if isinstance(node.operator, Function) else OF_OPERATORS.get(type(node.operator))
     if own is None:
-        return _broken((int8_tensors,), site) or ["the machine has no such operator"]
+        return _broken((int8_tensors,), site) or ["the accelerator has no such operator"]
     for constraints in (ANYWHERE, SIZES):
         if found := _broken(constraints, site):
             return found
@@ -291,7 +291,7 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
 
 
 def check(graph: Graph) -> Graph:
-    """The graph, if the machine runs it. Raises Obstacles."""
+    """The graph, if the accelerator runs it. Raises Obstacles."""
     found = [Obstacle("", "", reason) for reason in ends(graph)]
     for node in graph.nodes:
         reasons = of_operator(node, graph)

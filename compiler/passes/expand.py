@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that are several of the machine's operations become those, with the same values."""
+"""Operators that are several of the accelerator's operations become those, with the same values."""
 
 from dataclasses import replace
 

@@ -16,7 +16,7 @@ from eyrie.compiler.ir.layer import map_of, window_of
 from eyrie.compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
 from eyrie.compiler.ir.operators.movement import Reshape
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.compiler.passes.compose_moves import effort, groups_of_move, layout
+from eyrie.compiler.passes.compose_moves import groups_of_move, layout, search_iterations
 from eyrie.compiler.passes.constraints import is_view, of_operator
 from eyrie.compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
 from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
@@ -90,7 +90,7 @@ def _best(graph: Graph, layer: Node, front: Front) -> tuple[list[Node], tuple[No
     return None
 
 
-def why_kept(graph: Graph, move: Node) -> str:
+def why_cached(graph: Graph, move: Node) -> str:
     """Why a move is still there."""
     makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
@@ -214,7 +214,7 @@ def _as_map(tensor: Tensor) -> Tensor:
 
 
 def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> None:
-    """Raises Unfoldable where the machine has more to do than before, or does not do it."""
+    """Raises Unfoldable where the accelerator has more to do than before, or does not do it."""
     layers = [node for node in nodes if isinstance(node.operator, Weighted)]
     if reasons := [reason for node in layers for reason in of_operator(node, graph)]:
         raise Unfoldable(reasons[0])
@@ -223,7 +223,7 @@ def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]
     if sum(map(_filter_values, layers)) > _filter_values(layer):
         raise Unfoldable("its filters would be loaded more than once")
     groups = [group for move in moves for group in groups_of_move(move, graph) or []]
-    before = max(_room(layer), effort(groups).at_once, FITS)
+    before = max(_room(layer), search_iterations(groups).at_once, FITS)
     if max(map(_room, layers)) > before:
         raise Unfoldable("rows would be too long to be made in turn")
 

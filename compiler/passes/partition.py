@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a network run on the machine, and which on the host.
+"""Which parts of a network run on the accelerator, and which on the host.
 
-A node is the machine's where it keeps all constraints (constraints.py). Every node has a level: that of the makers of
-its inputs, or one more where its side is another. All nodes of a level are one part: there are as few parts as a
+A node is the accelerator's where it keeps all constraints (constraints.py). Every node has a level: that of the makers
+of its inputs, or one more where its side is another. All nodes of a level are one part: there are as few parts as a
 network needs that goes back and forth so often, and each takes only what parts before it make.
 """
 
@@ -18,12 +18,12 @@ from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_o
 
 class Side(StrEnum):
     HOST = "host"
-    MACHINE = "machine"
+    ACCELERATOR = "accelerator"
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Nodes of one side, as a network of their own. obstacles: why the machine does not run those of the host."""
+    """Nodes of one side, as a network of their own. obstacles: why the accelerator does not run those of the host."""
 
     side: Side
     graph: Graph
@@ -73,8 +73,8 @@ class Partition:
 
 
 def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_operator) -> Partition:
-    """Parts of a graph; `reasons`: why the machine does not run a node. Raises Obstacles, with all of them, for nodes
-    that the host cannot run either."""
+    """Parts of a graph; `reasons`: why the accelerator does not run a node. Raises Obstacles, with all of them, for
+    nodes that the host cannot run either."""
     unknown = tuple(
         Obstacle(node.operator.name, node.where, node.operator.reason)
         for node in graph.nodes
@@ -86,7 +86,7 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
         node: tuple(Obstacle(node.operator.name, node.where, reason) for reason in reasons(node, graph))
         for node in graph.nodes
     }
-    sides = [Side.HOST if obstacles[node] else Side.MACHINE for node in graph.nodes]
+    sides = [Side.HOST if obstacles[node] else Side.ACCELERATOR for node in graph.nodes]
     levels = min((_levels(graph, sides, first) for first in Side), key=lambda levels: len(set(levels.values())))
     parts = []
     for level in sorted(set(levels.values())):

@@ -20,7 +20,7 @@ from eyrie.compiler.plan.estimates import Cost, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import planners
 from eyrie.compiler.plan.segments import SegmentPlanner, segments_of_images
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 Network = tuple[list[Group], list[Segment]]
 Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost
@@ -33,25 +33,25 @@ class BatchPlanner:
     are done in halves; a network with branches is gone through image by image.
     """
 
-    def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
-        self._estimates = Estimates(machine, objective, port_busy(groups, machine))
+    def __init__(self, groups: list[Group], config: AcceleratorConfig, objective: str, images: int) -> None:
+        self._estimates = Estimates(config, objective, port_busy(groups, config))
         self._images = images
         cuts = _cuts(groups) if images > 1 and Flow(tuple(groups)).is_chain else [(groups, [])]
         self._cuts = [(planners(alone, self._estimates), together) for alone, together in cuts]
 
-    def cheapest(self, refused: frozenset) -> Network:
-        """refused: keys of segments that could not be placed. Raises DoesNotFit."""
+    def cheapest(self, rejected: frozenset) -> Network:
+        """rejected: keys of segments that could not be placed. Raises DoesNotFit."""
         best, reason = None, None
         for ways, together in self._cuts:
             try:
-                one, first = _alone(ways, refused)
+                one, first = _alone(ways, rejected)
             except DoesNotFit as error:
                 reason = reason or error
                 continue
             if self._images == 1:
                 return first
             for count in (n for n in range(1 if not together else 2, self._images + 1) if self._images % n == 0):
-                found = _together(together, count, self._estimates, refused)
+                found = _together(together, count, self._estimates, rejected)
                 if found is None:
                     continue
                 cost = tuple(self._images * each + self._images // count * all_ for each, all_ in zip(one, found[0]))
@@ -62,14 +62,14 @@ class BatchPlanner:
         return _repeated(self._images, *best[1:])
 
 
-def _alone(ways: list[SegmentPlanner], refused: frozenset) -> tuple[Cost, Network]:
+def _alone(ways: list[SegmentPlanner], rejected: frozenset) -> tuple[Cost, Network]:
     """Groups that each image goes through by itself and their cost, by the first planner that finds a plan. Raises
     DoesNotFit."""
     failure = None
     for planner in ways:
         groups = list(planner.flow.groups)
         try:
-            cost, segments = planner.cheapest(refused) if groups else ((0, 0), [])
+            cost, segments = planner.cheapest(rejected) if groups else ((0, 0), [])
         except DoesNotFit as error:
             failure = error
         else:
@@ -88,7 +88,7 @@ def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
 
 
 def _together(
-    groups: list[Group], images: int, estimates: Estimates, refused: frozenset
+    groups: list[Group], images: int, estimates: Estimates, rejected: frozenset
 ) -> tuple[tuple[float, float], Network] | None:
     """The cheapest plan of groups that several images go through at once, blocks in one piece or in halves;
     None if there is none. A dynamic programme over the groups and whether the map behind each stays."""
@@ -99,7 +99,7 @@ def _together(
             paths = best
             for k, piece in enumerate(pieces):
                 last = n == len(groups) - 1 and k == len(pieces) - 1
-                paths = _longer(paths, replace(piece, images=images), last, estimates, refused)
+                paths = _longer(paths, replace(piece, images=images), last, estimates, rejected)
             for to_dram, path in paths.items():
                 if to_dram not in behind or path[0] < behind[to_dram][0]:
                     behind[to_dram] = path
@@ -111,13 +111,13 @@ def _together(
 
 
 def _longer(
-    paths: dict[bool, Path], group: Group, last: bool, estimates: Estimates, refused: frozenset
+    paths: dict[bool, Path], group: Group, last: bool, estimates: Estimates, rejected: frozenset
 ) -> dict[bool, Path]:
     """The cheapest paths with one more group, by whether its map goes to DRAM."""
     found: dict[bool, Path] = {}
     for from_dram, (spent, steps) in paths.items():
         for segment in segments_of_images(group, from_dram, last):
-            if segment.key in refused or (estimate := estimates.of(segment)) is None:
+            if segment.key in rejected or (estimate := estimates.of(segment)) is None:
                 continue
             cost = spent[0] + estimate.cost[0], spent[1] + estimate.cost[1]
             if segment.to_dram not in found or cost < found[segment.to_dram][0]:

@@ -13,7 +13,7 @@ from eyrie.compiler.ir.plan import Job, Segment, Way
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
@@ -25,9 +25,9 @@ AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for 
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
-def constant_words(group: Group, machine: MachineConfig) -> int:
+def constant_words(group: Group, config: AcceleratorConfig) -> int:
     """Depthwise words, tables, those of operations, and all filters."""
-    return _shared_words(group) + (resident_words(group, machine) if isinstance(group, Filtered) else 0)
+    return _shared_words(group) + (resident_words(group, config) if isinstance(group, Filtered) else 0)
 
 
 def _shared_words(group: Group, slices: int = 1) -> int:
@@ -43,10 +43,10 @@ def _shared_words(group: Group, slices: int = 1) -> int:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Estimates of a segment on a machine; all raise DoesNotFit where there is no mapping."""
+    """Estimates of a segment on an accelerator; all raise DoesNotFit where there is no mapping."""
 
     segment: Segment
-    machine: MachineConfig
+    config: AcceleratorConfig
 
     @cached_property
     def _parts(self) -> list[Group]:
@@ -61,7 +61,7 @@ class Bounds:
         if not isinstance(group, Filtered):
             return 0
         rows = segment.rows or group.map_shape[0]
-        return smallest_words(self.machine, self._parts[-1], rows, segment.way_of(segment.last - 1))
+        return smallest_words(self.config, self._parts[-1], rows, segment.way_of(segment.last - 1))
 
     @property
     def peak_words(self) -> int:
@@ -71,7 +71,7 @@ class Bounds:
     @property
     def in_turn(self) -> bool:
         """Whether slices of tables and of depthwise words come in turn, since there is no room for all of them."""
-        return in_turn_of(self.peaks, self.machine)
+        return in_turn_of(self.peaks, self.config)
 
     @cached_property
     def peaks(self) -> tuple[int, int]:
@@ -88,7 +88,7 @@ class Bounds:
             constants[-1] += self._least_filters
         else:
             for n, group in enumerate(groups):
-                constants[n] += resident_words(group, self.machine) if isinstance(group, Filtered) else 0
+                constants[n] += resident_words(group, self.config) if isinstance(group, Filtered) else 0
         if segment.way_of(segment.first) is Way.CHANNELS:
             part = self._parts[0]
             constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
@@ -100,7 +100,7 @@ class Bounds:
         source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
         if segment.way is Way.IN_PLACE:
             return segment.beside + constants[0] + source + row * segment.slack
-        if groups[0].images and (tile := first_tile(groups[0], segment.way, self.machine)):
+        if groups[0].images and (tile := first_tile(groups[0], segment.way, self.config)):
             made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
         return segment.beside + constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
 
@@ -152,10 +152,10 @@ class Bounds:
         """The cheapest; where filters come while a job runs, the cheapest whose filters may fit: those of a tile stay
         for all inner blocks of pixels, all of them for all outer blocks."""
         group, way = self._parts[n - self.segment.first], self.segment.way_of(n)
-        found = mappings_of(self.machine, group, rows, way)
+        found = mappings_of(self.config, group, rows, way)
         if way not in COMING or not isinstance(group, Filtered):
             return found[0]
-        rest = self.machine.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
+        rest = self.config.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
         return next((m for m in found if least_words(group, m) <= rest), None) or min(
             found, key=lambda m: least_words(group, m)
         )
@@ -177,9 +177,9 @@ class Bounds:
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.ahead:  # each stripe's input is waited for
-            total += self.segment.groups[0].source.layout.words // self.machine.bus_words
+            total += self.segment.groups[0].source.layout.words // self.config.bus_words
         turns = TURN * self._passes if self.segment.from_dram and self.segment.to_dram else 0
-        return max(total, self.dram_words // self.machine.bus_words + turns)
+        return max(total, self.dram_words // self.config.bus_words + turns)
 
     @property
     def _passes(self) -> int:
@@ -223,10 +223,10 @@ class Bounds:
     @cached_property
     def dram_words(self) -> int:
         """Of maps and constants, from DRAM and to it."""
-        words = self.map_words + sum(constant_words(group, self.machine) for group in self.segment.groups)
+        words = self.map_words + sum(constant_words(group, self.config) for group in self.segment.groups)
         if self.segment.way_of(self.segment.last - 1) is Way.REFETCH:
             stripes = self._passes // self.segment.slices
-            words += (stripes - 1) * resident_words(self.segment.groups[-1], self.machine)
+            words += (stripes - 1) * resident_words(self.segment.groups[-1], self.config)
         return words + self._words_again
 
     @property
@@ -246,17 +246,17 @@ class Bounds:
         if objective == "energy":
             picojoules = self.dram_words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + self.cycles * LEAKAGE_PJ
             return picojoules, self.cycles
-        again = self.dram_words - sum(constant_words(group, self.machine) for group in self.segment.groups)
-        return self.cycles + AGAIN_PRICE * port_busy**2 * again // self.machine.bus_words, self.dram_words
+        again = self.dram_words - sum(constant_words(group, self.config) for group in self.segment.groups)
+        return self.cycles + AGAIN_PRICE * port_busy**2 * again // self.config.bus_words, self.dram_words
 
 
-def in_turn_of(peaks: tuple[int, int], machine: MachineConfig) -> bool:
+def in_turn_of(peaks: tuple[int, int], config: AcceleratorConfig) -> bool:
     """`Bounds.in_turn` by `Bounds.peaks`."""
-    return peaks[0] > machine.glb_words and peaks[1] < peaks[0]
+    return peaks[0] > config.glb_words and peaks[1] < peaks[0]
 
 
-def port_busy(groups: Sequence[Group], machine: MachineConfig) -> float:
+def port_busy(groups: Sequence[Group], config: AcceleratorConfig) -> float:
     """Share of the least time of a network in which the DRAM port brings constants, for an image by itself."""
-    port = [constant_words(group, machine) / machine.bus_words for group in groups]
-    array = [group.macs / machine.total_multipliers for group in groups]
+    port = [constant_words(group, config) / config.bus_words for group in groups]
+    array = [group.macs / config.total_multipliers for group in groups]
     return sum(port) / (sum(map(max, port, array)) or 1)

@@ -16,7 +16,7 @@ from eyrie.compiler.plan.mappings import cheapest, mappings_of, stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 MOST_CHUNK_WORDS = 256
@@ -106,7 +106,7 @@ class WorkConstants:
 
     group: Group
     part: Group  # of which a job is: the group, or a slice of it
-    machine: MachineConfig
+    config: AcceleratorConfig
     way: Way
     packing: Packing | None = None
     filters: Filters | None = None
@@ -165,7 +165,7 @@ class WorkConstants:
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
             return self._fixed[rows]
-        found = cheapest(self.machine, self.part, rows, self.way)
+        found = cheapest(self.config, self.part, rows, self.way)
         return found[self.packing] if self.packing else next(iter(found.values()))
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
@@ -181,7 +181,12 @@ class WorkConstants:
 
 
 def place_constants(
-    plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space, apart: Sequence[bool], turns: set[Segment]
+    plan: Plan,
+    packed: list[Packed],
+    config: AcceleratorConfig,
+    space: Space,
+    apart: Sequence[bool],
+    turns: set[Segment],
 ) -> list[WorkConstants]:
     """Places the constants of all groups, in their order, so that each finds where the words of those before it fall
     free: first what has to stay, then filters of whole-map groups as the room allows. apart: of each group, whether
@@ -190,13 +195,13 @@ def place_constants(
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
-        constants = WorkConstants(group, sliced(group, segment.slices_of(n)), machine, segment.way_of(n))
+        constants = WorkConstants(group, sliced(group, segment.slices_of(n)), config, segment.way_of(n))
         found.append(constants)
         slices = segment.slices_of(n) if segment in turns else 1
         beside = list(_beside_filters(plan, n, packed[n], slices))
         buffers, filters = [each.buffer for each in beside], None
         if isinstance(group, Filtered) and constants.way in (Way.IN_PLACE, Way.STRIPES):
-            filters = _resident(plan, n, constants, packed[n], machine)
+            filters = _resident(plan, n, constants, packed[n], config)
             buffers = [filters[0], *buffers] if apart[n] else [*buffers, filters[0]]
         for buffer in buffers:
             space.place(buffer, apart=apart[n])
@@ -205,7 +210,7 @@ def place_constants(
         if filters:
             _add_resident(constants, *filters)
         elif isinstance(group, Filtered):
-            _place_streamed(plan, n, constants, packed[n], machine, space)
+            _place_streamed(plan, n, constants, packed[n], config, space)
     return found
 
 
@@ -254,12 +259,12 @@ def _beside_filters(plan: Plan, n: int, packed: Packed, slices: int) -> Iterator
 
 
 def _resident(
-    plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig
+    plan: Plan, n: int, constants: WorkConstants, words: Packed, config: AcceleratorConfig
 ) -> tuple[Buffer, np.ndarray]:
     """The buffer of filters that stay for all jobs of the group, and the filters, packed as suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs_of[n]]
-    least = {r: cheapest(machine, group, r, constants.way) for r in set(rows)}
+    least = {r: cheapest(config, group, r, constants.way) for r in set(rows)}
     packings = set.intersection(*map(set, least.values()))
     if not packings:
         raise DoesNotFit(
@@ -292,7 +297,7 @@ def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) 
 
 
 def _place_streamed(
-    plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space
+    plan: Plan, n: int, constants: WorkConstants, words: Packed, config: AcceleratorConfig, space: Space
 ) -> None:
     """Filters of a group that is one job, or one for each slice of them or for each stripe: in chunks where each is
     used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
@@ -300,7 +305,7 @@ def _place_streamed(
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
     jobs = plan.jobs_of[n]
-    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], constants.way):
+    for found in _alike(config, constants.part, [job.last - job.first for job in jobs], constants.way):
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
@@ -345,12 +350,12 @@ def _place_streamed(
     )
 
 
-def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> Iterator[dict[int, Mapping]]:
+def _alike(config: AcceleratorConfig, group: Filtered, rows: list[int], way: Way) -> Iterator[dict[int, Mapping]]:
     """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
     if len(set(rows)) == 1:
-        yield from ({rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way))
+        yield from ({rows[0]: mapping} for mapping in mappings_of(config, group, rows[0], way))
         return
-    least = {r: cheapest(machine, group, r, way) for r in rows}
+    least = {r: cheapest(config, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
     larger = -1 if isinstance(group, Pointwise) else 1
     yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))

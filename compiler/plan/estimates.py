@@ -8,7 +8,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.plan.bounds import Bounds, in_turn_of
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 Cost = tuple[float, float]  # the first entry before the second
 
@@ -34,11 +34,11 @@ class Estimate:
 
 
 class Estimates:
-    """Of all segments that are asked for, on a machine, for an objective, in a network that keeps the DRAM port busy
-    with its constants for a share of the time."""
+    """Of all segments that are asked for, on an accelerator, for an objective, in a network that keeps the DRAM port
+    busy with its constants for a share of the time."""
 
-    def __init__(self, machine: MachineConfig, objective: str, port_busy: float) -> None:
-        self.machine, self.objective, self._port_busy = machine, objective, port_busy
+    def __init__(self, config: AcceleratorConfig, objective: str, port_busy: float) -> None:
+        self.config, self.objective, self._port_busy = config, objective, port_busy
         self._kinds: dict[tuple, int] = {}
         self._kind_of: dict[int, tuple[Group, int]] = {}  # by the group's identity
         self._peaks: dict[tuple, tuple[float, float]] = {}
@@ -50,11 +50,11 @@ class Estimates:
         if key not in self._peaks:
             try:
                 alone = replace(segment, beside=0, fetched=0) if segment.beside or segment.fetched else segment
-                self._peaks[key] = Bounds(alone, self.machine).peaks
+                self._peaks[key] = Bounds(alone, self.config).peaks
             except DoesNotFit:
                 self._peaks[key] = inf, inf
         whole, least = (segment.beside + words for words in self._peaks[key])
-        return (whole, least)[in_turn_of((whole, least), self.machine)]
+        return (whole, least)[in_turn_of((whole, least), self.config)]
 
     def of(self, segment: Segment) -> Estimate | None:
         """None if it does not fit."""
@@ -65,9 +65,9 @@ class Estimates:
 
     def _estimate(self, segment: Segment) -> Estimate | None:
         needed = self.needed_words(segment)
-        if needed > self.machine.glb_words:
+        if needed > self.config.glb_words:
             return None
-        bounds = Bounds(segment, self.machine)
+        bounds = Bounds(segment, self.config)
         try:
             cost = bounds.cost(self.objective, self._port_busy)
         except DoesNotFit:

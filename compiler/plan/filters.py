@@ -13,17 +13,17 @@ from eyrie.compiler.plan.mappings import job_key, mappings_of, remembered, stays
 from eyrie.compiler.target.limits import filter_sets, single_tile, slides
 from eyrie.compiler.target.mapping import Mapping, Packing
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
-from eyrie.model.config import WORD_CHANNELS, MachineConfig
+from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
 PLACES = 2  # of slices that come in turn: one is used while the next one comes
 
 
-def pack(group: Filtered, packing: Packing, machine: MachineConfig) -> np.ndarray:
+def pack(group: Filtered, packing: Packing, config: AcceleratorConfig) -> np.ndarray:
     """uint64 [tiles, groups, ...]; of a pointwise pass [tiles, groups, tile]."""
     if packing.mode == ArrayMode.CONVOLUTION:
         filters = group.filters.transpose(0, 3, 1, 2)
-        sets = filter_sets(machine)
+        sets = filter_sets(config)
         packed = pack_convolution(filters, WORD_CHANNELS, packing.tile // sets, 1, sets, split=False)
         return packed[:, : row_stationary_groups(group)]
     filters = group.spread() if isinstance(group, Grouped) else group.filters
@@ -41,7 +41,7 @@ class Packed:
     """The constants of a group as GLB words, each packed once, however many arrangements are tried."""
 
     group: Group
-    machine: MachineConfig
+    config: AcceleratorConfig
     _filters: dict[Packing, np.ndarray] = field(default_factory=dict)
 
     @cached_property
@@ -59,7 +59,7 @@ class Packed:
     def filters(self, packing: Packing) -> np.ndarray:
         """As pack()."""
         if packing not in self._filters:
-            self._filters[packing] = pack(self.group, packing, self.machine)
+            self._filters[packing] = pack(self.group, packing, self.config)
         return self._filters[packing]
 
 
@@ -83,12 +83,12 @@ def filter_words(group: Filtered, mode: ArrayMode, count: int) -> int:
     return words * group.window.taps // 2 if mode == ArrayMode.CONVOLUTION else words  # a word: two filters' half
 
 
-def resident_words(group: Filtered, machine: MachineConfig) -> int:
+def resident_words(group: Filtered, config: AcceleratorConfig) -> int:
     """All of a group's filters, packed as takes least."""
     whole = word_groups(len(group.filters)) * 8
-    dealt = whole if isinstance(group, Grouped) else single_tile(machine, len(group.filters))
+    dealt = whole if isinstance(group, Grouped) else single_tile(config, len(group.filters))
     words = filter_words(group, ArrayMode.POINTWISE, dealt)
-    if isinstance(group, Convolution) and filter_sets(machine) and slides(group.window):
+    if isinstance(group, Convolution) and filter_sets(config) and slides(group.window):
         words = min(words, filter_words(group, ArrayMode.CONVOLUTION, whole))
     return words
 
@@ -108,10 +108,10 @@ def least_words(group: Filtered, mapping: Mapping) -> int:
 _smallest: dict[tuple, int] = {}
 
 
-def smallest_words(machine: MachineConfig, group: Filtered, rows: int, way: Way) -> int:
+def smallest_words(config: AcceleratorConfig, group: Filtered, rows: int, way: Way) -> int:
     """least_words() of the mapping that needs least. Raises DoesNotFit where there is no mapping."""
     return remembered(
         _smallest,
-        job_key(machine, group, rows, way),
-        lambda: min(least_words(group, mapping) for mapping in mappings_of(machine, group, rows, way)),
+        job_key(config, group, rows, way),
+        lambda: min(least_words(group, mapping) for mapping in mappings_of(config, group, rows, way)),
     )

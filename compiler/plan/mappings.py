@@ -9,7 +9,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
 from eyrie.compiler.ir.plan import Way
 from eyrie.compiler.target.mapping import Mapping, Packing, mappings
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.messages import times
 
 T = TypeVar("T")
@@ -28,9 +28,9 @@ def remembered(known: dict[tuple, T], key: tuple, make: Callable[[], T]) -> T:
     return known[key]
 
 
-def job_key(machine: MachineConfig, group: Group, rows: int, way: Way) -> tuple:
+def job_key(config: AcceleratorConfig, group: Group, rows: int, way: Way) -> tuple:
     """Of jobs that have the same mappings."""
-    return machine, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None, _whole(group, rows, way)
+    return config, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None, _whole(group, rows, way)
 
 
 def _whole(group: Group, rows: int, way: Way) -> bool:
@@ -38,7 +38,7 @@ def _whole(group: Group, rows: int, way: Way) -> bool:
     return way in (Way.WHOLE, Way.REFETCH) and rows == group.map_shape[0]
 
 
-def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list[Mapping]:
+def mappings_of(config: AcceleratorConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list[Mapping]:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
     In place only those are right that have all pixels of the job's image in flight, and read them with the
@@ -47,27 +47,27 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
     """
 
     def suitable() -> list[Mapping]:
-        found = mappings(machine, group, rows, _whole(group, rows, way))
+        found = mappings(config, group, rows, _whole(group, rows, way))
         if way is Way.IN_PLACE:
             return [m for m in found if _reads_once(group, m)]
         return [m for m in found if not stays(m)] if way is Way.REFETCH else found
 
-    found = remembered(_mappings, job_key(machine, group, rows, way), suitable)
+    found = remembered(_mappings, job_key(config, group, rows, way), suitable)
     if not found:
-        raise _unmapped(machine, group, rows)
+        raise _unmapped(config, group, rows)
     return found
 
 
-def cheapest(machine: MachineConfig, group: Group, rows: int, way: Way) -> dict[Packing, Mapping]:
+def cheapest(config: AcceleratorConfig, group: Group, rows: int, way: Way) -> dict[Packing, Mapping]:
     """The first of mappings_of() for each packing of the filters."""
 
     def first_ones() -> dict[Packing, Mapping]:
         found: dict[Packing, Mapping] = {}
-        for mapping in mappings_of(machine, group, rows, way):
+        for mapping in mappings_of(config, group, rows, way):
             found.setdefault(mapping.packing, mapping)
         return found
 
-    return remembered(_cheapest, job_key(machine, group, rows, way), first_ones)
+    return remembered(_cheapest, job_key(config, group, rows, way), first_ones)
 
 
 def stays(mapping: Mapping) -> bool:
@@ -75,7 +75,7 @@ def stays(mapping: Mapping) -> bool:
     return mapping.blocks.outer > 1
 
 
-def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
+def _unmapped(config: AcceleratorConfig, group: Group, rows: int) -> DoesNotFit:
     """Why a group has no mapping."""
 
     def failure(what: str, **fields) -> DoesNotFit:
@@ -90,9 +90,9 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
             remedy="use a smaller kernel or fewer channels",
         )
     return failure(
-        f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
-        f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
-        f"word_buffer_words = {machine.word_buffer_words}",
+        f"no mapping of {rows} output rows fits the PEs: psum_words = {config.psum_words}, "
+        f"ifmap_words = {config.ifmap_words}, filter_words = {config.filter_words}, "
+        f"word_buffer_words = {config.word_buffer_words}",
         remedy="use larger ones",
     )
 
@@ -108,10 +108,10 @@ def _reads_once(group: Group, mapping: Mapping) -> bool:
     return in_flight and once
 
 
-def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:
+def first_tile(group: Group, way: Way, config: AcceleratorConfig) -> int:
     """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
     words, and so reads its input with that tile only; 0 for others."""
     if way is not Way.WHOLE or not isinstance(group, (Depthwise, Separable)) or (group.averaged and not group.images):
         return 0
-    found = mappings_of(machine, group, group.map_shape[0])
+    found = mappings_of(config, group, group.map_shape[0])
     return next((m.tile for m in found if m.blocks.outer == 1 and m.tiles > 1), 0)

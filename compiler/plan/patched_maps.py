@@ -20,7 +20,7 @@ from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.limits import filter_sets, slides
 from eyrie.compiler.target.mapping import mappings
-from eyrie.model.config import WORD_CHANNELS, MachineConfig
+from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
 MOST_CHANNELS = WORD_CHANNELS  # of an input: of more most words are full
@@ -30,7 +30,7 @@ LEAST_GAIN = 0.95  # of the cycles as the input is: below that it is worth the h
 
 
 def with_patched_inputs(
-    groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = (), larger: bool = True
+    groups: list[Group], config: AcceleratorConfig, unpacked: Collection[str] = (), larger: bool = True
 ) -> list[Group]:
     """The groups, which read those inputs as patches that a single one reads, to its gain; unpacked: names of those
     that others lay out; larger: whether patches may be more bytes than the input as it is."""
@@ -48,7 +48,7 @@ def with_patched_inputs(
             and group.window.dilation == (1, 1)
         )
 
-    return [_best(group, machine, larger) if suits(group) else group for group in groups]
+    return [_best(group, config, larger) if suits(group) else group for group in groups]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _splits(kernel: int, stride: int) -> Iterator[_Split]:
             yield _Split(size, step, -(-kernel // size))
 
 
-def _best(group: Convolution, machine: MachineConfig, larger: bool) -> Group:
+def _best(group: Convolution, config: AcceleratorConfig, larger: bool) -> Group:
     """The group as it takes least."""
     ways = [
         _patches(group, rows, cols) for rows, cols in product(*map(_splits, group.window.kernel, group.window.stride))
@@ -81,27 +81,27 @@ def _best(group: Convolution, machine: MachineConfig, larger: bool) -> Group:
     laid = ways + [
         replace(map_, packed=True)
         for map_ in ways
-        if filter_sets(machine) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))
+        if filter_sets(config) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))
     ]
-    pixels = np.prod(group.map_shape) * len(group.filters) * WORD_CHANNELS * machine.sets / machine.total_multipliers
+    pixels = np.prod(group.map_shape) * len(group.filters) * WORD_CHANNELS * config.sets / config.total_multipliers
 
     def least(map_: Map) -> float:
         """Cycles by words alone: two sets share one, those that read a packed map are at work on other filters."""
         patches = map_.patches
         words = (
-            1 / filter_sets(machine)
+            1 / filter_sets(config)
             if map_.packed
-            else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if machine.sets > 1 else 2)
+            else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if config.sets > 1 else 2)
         )
         taps = np.prod([-(-taps // size) for taps, size in zip(patches.taps, patches.kernel)])
-        return pixels * taps * words + map_.layout.words / machine.bus_words
+        return pixels * taps * words + map_.layout.words / config.bus_words
 
-    bound, words = LEAST_GAIN * _cycles(group, machine), group.source.layout.words
+    bound, words = LEAST_GAIN * _cycles(group, config), group.source.layout.words
     promising = sorted(
         (map_ for map_ in laid if least(map_) < bound and (larger or map_.layout.words <= words)), key=least
     )[:LOOKED_AT]
-    chosen = [each for each in (rewritten(group, map_) for map_ in promising) if _leaves_room(each, machine)]
-    costs = [_cycles(each, machine) for each in chosen]
+    chosen = [each for each in (rewritten(group, map_) for map_ in promising) if _leaves_room(each, config)]
+    costs = [_cycles(each, config) for each in chosen]
     return chosen[int(np.argmin(costs))] if costs and min(costs) < bound else group
 
 
@@ -151,21 +151,21 @@ def _window(group: Convolution, patches: Patches) -> Window:
     return Window((rows.taps, cols.taps), stride, dilation=(rows.dilation, cols.dilation))
 
 
-def _leaves_room(group: Filtered, machine: MachineConfig) -> bool:
+def _leaves_room(group: Filtered, config: AcceleratorConfig) -> bool:
     """Whether the rows of patches that are in use, and filters that have to stay, leave the GLB room."""
-    half = machine.glb_words // 2
+    half = config.glb_words // 2
     count = word_groups(len(group.filters)) * 8
     if group.source.packed and filter_words(group, ArrayMode.CONVOLUTION, count) > half:
         return False
     return 2 * group.window.span[0] * group.source.layout.row_words <= half
 
 
-def _cycles(group: Filtered, machine: MachineConfig) -> float:
+def _cycles(group: Filtered, config: AcceleratorConfig) -> float:
     """Of the array, by its cheapest mapping, or of the filters through the DRAM port, if these are more, and of the
     source through it; infinite where there is no mapping."""
-    found = mappings(machine, group, group.map_shape[0])
+    found = mappings(config, group, group.map_shape[0])
     if not found:
         return float("inf")
     best = found[0]
     filters, source = filter_words(group, best.mode, best.tile * best.tiles), group.source.layout.words
-    return max(best.cycles, filters / machine.bus_words) + source / machine.bus_words
+    return max(best.cycles, filters / config.bus_words) + source / config.bus_words

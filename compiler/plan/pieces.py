@@ -54,7 +54,7 @@ def planners(groups: list[Group], estimates: Estimates) -> list[SegmentPlanner]:
         return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates, sizes))), estimates)
 
     found, sizes = [plan(frozenset())], frozenset()
-    for size in gaining_sizes(groups, estimates.machine):
+    for size in gaining_sizes(groups, estimates.config):
         tried = plan(sizes | {size})
         if any(group.flat for group in tried.flow.groups) and _spent(tried) < _spent(found[0]):
             found, sizes = [tried, *found], sizes | {size}

@@ -7,30 +7,30 @@ from dataclasses import replace
 
 from eyrie.compiler.ir.layer import Group, Map, Pointwise, Separable, halves
 from eyrie.compiler.target.mapping import mappings
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 LEAST_GAIN = 0.97  # of the cycles row by row: below that it is worth a plan of its own
 
 Sizes = frozenset[tuple[int, int]]  # of maps, (rows, columns)
 
 
-def gaining_sizes(groups: list[Group], machine: MachineConfig) -> list[tuple[int, int]]:
+def gaining_sizes(groups: list[Group], config: AcceleratorConfig) -> list[tuple[int, int]]:
     """Sizes of maps on which a group, or a half of one, takes fewer cycles if they are one row, smallest first."""
     found = set()
     for group in groups:
         second = halves(group)[1] if isinstance(group, Separable) else group
         size = group.map_shape
-        if size not in found and isinstance(second, Pointwise) and _gains(second, machine):
+        if size not in found and isinstance(second, Pointwise) and _gains(second, config):
             found.add(size)
     return sorted(found)
 
 
-def _gains(group: Pointwise, machine: MachineConfig) -> bool:
+def _gains(group: Pointwise, config: AcceleratorConfig) -> bool:
     source, output = (replace(map_, planar=True) for map_ in (group.source, group.output))
     planar = replace(group, source=source, output=output, others=(), epilogue=())
-    if not planar.row_by_row or planar.source.layout.words > machine.glb_words:
+    if not planar.row_by_row or planar.source.layout.words > config.glb_words:
         return False
-    by_row, any_way = (mappings(machine, planar, group.map_shape[0], whole)[0].cycles for whole in (False, True))
+    by_row, any_way = (mappings(config, planar, group.map_shape[0], whole)[0].cycles for whole in (False, True))
     return any_way < LEAST_GAIN * by_row
 
 

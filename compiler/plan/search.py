@@ -15,16 +15,16 @@ from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.constants import WorkConstants, place_constants
 from eyrie.compiler.plan.filters import Packed
 from eyrie.compiler.plan.placement import NoRoom, Space
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
 STARTS = 6
 CONSTANTS = 0.3  # of the changes to an arrangement
 FEW_JOBS = 40
-HOPELESS = 200  # tries without success after which a segment is refused
+HOPELESS = 200  # tries without success after which a segment is rejected
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """A segment cannot be placed."""
 
     def __init__(self, segment: Segment) -> None:
@@ -78,21 +78,21 @@ class _Arrangement:
         return replace(self, order=order, where=where)
 
 
-def place(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
-    """Gives every buffer its address. effort: arrangements that are tried. Raises Refused.
+def place(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> Placed:
+    """Gives every buffer its address. effort: arrangements that are tried. Raises Rejected.
 
     A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
     lets most constants come early and has the best mappings. Of many jobs few are tried: where none of these finds
     places, as many more as of few jobs, up to HOPELESS.
     """
-    search = _Search(plan, machine)
+    search = _Search(plan, config)
     share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
     for start in range(STARTS):
-        search.anneal(np.random.default_rng(start), math.ceil(effort * share / STARTS))
+        search.anneal(np.random.default_rng(start), math.ceil(search_iterations * share / STARTS))
     if search.best is None:
-        search.anneal(np.random.default_rng(STARTS), min(effort, HOPELESS))
+        search.anneal(np.random.default_rng(STARTS), min(search_iterations, HOPELESS))
     if search.best is None:
-        raise Refused(plan.segment_of[search.failed.most_common(1)[0][0]])
+        raise Rejected(plan.segment_of[search.failed.most_common(1)[0][0]])
     addresses = {buffer.name: buffer.address for buffer in search.best.buffers}
     for buffer in (buffer for buffers in search.maps for buffer in buffers):
         buffer.address = addresses[buffer.name]
@@ -104,7 +104,7 @@ class _Search:
     """best: the cheapest arrangement so far; failed: tries that did, by the group that found no room."""
 
     plan: Plan
-    machine: MachineConfig
+    config: AcceleratorConfig
     maps: list[list[Buffer]] = field(init=False)
     best: Placed | None = None
     failed: Counter = field(default_factory=Counter)
@@ -116,15 +116,15 @@ class _Search:
             [place for place, job in enumerate(self.plan.jobs) if job.group == n] for n in range(len(self.plan.groups))
         ]
         self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
-        packed = {group.layer: Packed(group, self.machine) for group in self.plan.groups}
-        self._turns = {segment for segment in self.plan.segments if Bounds(segment, self.machine).in_turn}
+        packed = {group.layer: Packed(group, self.config) for group in self.plan.groups}
+        self._turns = {segment for segment in self.plan.segments if Bounds(segment, self.config).in_turn}
         self._packed = [packed[group.layer] for group in self.plan.groups]
 
     def anneal(self, random: np.random.Generator, attempts: int) -> None:
         here, spent, most = _Arrangement.first(self.plan), None, 0
         for attempt in range(attempts):
             tried = here.changed(random, spent is not None) if attempt else here
-            space = Space(self.machine.glb_words)
+            space = Space(self.config.glb_words)
             try:
                 found = self._try(tried, space)
             except DoesNotFit as error:
@@ -147,13 +147,13 @@ class _Search:
         for n in tried.order:
             first, *copies = self.maps[n]
             space.place(first, tried.where[n], copies)
-        constants = place_constants(self.plan, self._packed, self.machine, space, tried.apart, self._turns)
+        constants = place_constants(self.plan, self._packed, self.config, space, tried.apart, self._turns)
         pieces = space.pieces()
         for n, of_group in enumerate(constants):
             if of_group.chunks:
                 pieces += of_group.chunks.pieces(space, self._jobs_of[n])
         cycles = [constants[job.group].mapping_of(job.last - job.first).cycles for job in self.plan.jobs]
-        cost = finished(cycles, pieces, self.machine.bus_words)
+        cost = finished(cycles, pieces, self.config.bus_words)
         return Placed(cost, cost - sum(cycles), constants, space.placed)
 
     def _map_of(self, failure: DoesNotFit) -> int | None:

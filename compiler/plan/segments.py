@@ -14,7 +14,7 @@ from eyrie.compiler.plan.bounds import LEAKAGE_PJ
 from eyrie.compiler.plan.estimates import Cost, Estimate, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.mappings import mappings_of
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import Operation
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -34,43 +34,43 @@ class SegmentPlanner:
     leakage. Held maps (flow.py) stay in the
     GLB, but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes
     there, one after another, until there is a plan. It may be asked again and again, each time with more segments
-    refused: what is known of segments stays, and so do the maps in DRAM, since what has no plan has none with fewer
+    rejected: what is known of segments stays, and so do the maps in DRAM, since what has no plan has none with fewer
     segments.
     """
 
     def __init__(self, flow: Flow, estimates: Estimates) -> None:
         self.flow = flow
-        self._estimates, self._machine, self._objective = estimates, estimates.machine, estimates.objective
+        self._estimates, self._config, self._objective = estimates, estimates.config, estimates.objective
         self._settled = False  # whether all held maps have been tried in DRAM
         self._least: dict[int, float] = {}  # words that a group needs at least, with the maps that are there meanwhile
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
 
-    def cheapest(self, refused: frozenset = frozenset(), in_glb: bool = False) -> tuple[Cost, list[Segment]]:
-        """The segments and their cost. refused: keys of segments that could not be placed; in_glb: held maps are not
+    def cheapest(self, rejected: frozenset = frozenset(), in_glb: bool = False) -> tuple[Cost, list[Segment]]:
+        """The segments and their cost. rejected: keys of segments that could not be placed; in_glb: held maps are not
         tried in DRAM where they fit the GLB. Raises DoesNotFit."""
         while True:
             words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
-            fits = words <= self._machine.glb_words
-            if fits and (found := self._cut(refused)):
-                return found if self._settled or in_glb else self._with_maps_in_dram(found, refused)
+            fits = words <= self._config.glb_words
+            if fits and (found := self._cut(rejected)):
+                return found if self._settled or in_glb else self._with_maps_in_dram(found, rejected)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
-                mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
+                mappings_of(self._config, group, group.map_shape[0] if group.averaged else 1)
             if fits:
-                failure = _no_places(self.flow.groups, name, refused, self._machine)
+                failure = _no_places(self.flow.groups, name, rejected, self._config)
             else:
-                failure = _too_large(name, words, self._machine)
+                failure = _too_large(name, words, self._config)
             moved = self.flow.largest_held(failure.layer or "")
             if not moved:
                 raise failure
             self._to_dram(moved)
 
-    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]], refused: frozenset) -> tuple[Cost, list[Segment]]:
+    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]], rejected: frozenset) -> tuple[Cost, list[Segment]]:
         """The plan with each held map in DRAM that costs less there, the largest tried first."""
         self._settled = True
         for name in self.flow.held_names():
             flow, least, fitting = self.flow, dict(self._least), dict(self._fitting)
             self._to_dram(name)
-            other = self._cut(refused)
+            other = self._cut(rejected)
             if other and other[0] < found[0]:
                 found = other
             else:
@@ -93,7 +93,7 @@ class SegmentPlanner:
             self._least[n] = min(map(self._estimates.needed_words, alone))
         return self._least[n]
 
-    def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
+    def _cut(self, rejected: frozenset) -> tuple[Cost, list[Segment]] | None:
         """A dynamic programme over the last segment: exact, but for the MOST_BEFORE cheapest of those before that are
         looked at where a segment begins."""
         count = len(self.flow.groups)
@@ -101,7 +101,7 @@ class SegmentPlanner:
         for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
             befores = sorted(ends.pop(here, []), key=lambda path: path.cost)[:MOST_BEFORE]
             for fitting in self._fitting_from(*here) if befores else ():
-                if fitting.segment.key not in refused and (path := self._longer(befores, fitting)):
+                if fitting.segment.key not in rejected and (path := self._longer(befores, fitting)):
                     ends.setdefault(fitting.behind, []).append(path)
         if not ends.get((count, True)):
             return None
@@ -115,7 +115,7 @@ class SegmentPlanner:
     def _longer(self, befores: "list[_Path]", fitting: "_Fitting") -> "_Path | None":
         """The cheapest way to a segment and through it. Between two segments the port is waited for, as far as there
         was no room to load before, and rows that the first one makes last."""
-        segment, estimate, machine = fitting.segment, fitting.estimate, self._machine
+        segment, estimate, config = fitting.segment, fitting.estimate, self._config
         if segment.way is Way.IN_PLACE:
             befores = [path for path in befores if not _needs_slack_too_late(path.segment, segment)]
         (first, second), head, reads = WAITED[self._objective], estimate.head, estimate.reads
@@ -123,14 +123,14 @@ class SegmentPlanner:
         for path in befores:
             wait = path.tail if path.makes < reads else 0
             if path.free < head:
-                wait += (head - path.free) // machine.bus_words
+                wait += (head - path.free) // config.bus_words
             cost = path.cost[0] + first * wait, path.cost[1] + second * wait
             if cost < best:
                 best, before = cost, path
         if before is None:
             return None
         cost = best[0] + estimate.cost[0], best[1] + estimate.cost[1]
-        return _Path(cost, segment, before, machine.glb_words - estimate.needed, estimate.tail, estimate.makes)
+        return _Path(cost, segment, before, config.glb_words - estimate.needed, estimate.tail, estimate.makes)
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
@@ -343,26 +343,26 @@ def _needs_slack_too_late(before: Segment | None, segment: Segment) -> bool:
     return before is None or (before.way is Way.IN_PLACE and before.slack < segment.slack)
 
 
-def _too_large(name: str, words: float, machine: MachineConfig) -> DoesNotFit:
+def _too_large(name: str, words: float, config: AcceleratorConfig) -> DoesNotFit:
     """The GLB is too small for a group that needs so many words."""
     demand = words * GLB_WORD_BYTES
     return DoesNotFit(
-        f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
+        f"group {name} needs at least {demand} bytes of GLB, there are {config.glb_bytes}",
         layer=name,
         demand=demand,
-        bound=machine.glb_bytes,
+        bound=config.glb_bytes,
         remedy="use a larger GLB or a smaller layer",
     )
 
 
-def _no_places(groups: tuple[Group, ...], neediest: str, refused: frozenset, machine: MachineConfig) -> DoesNotFit:
+def _no_places(groups: tuple[Group, ...], neediest: str, rejected: frozenset, config: AcceleratorConfig) -> DoesNotFit:
     """The GLB had no places for groups that it is not too small for."""
-    stuck = [group.name for group in groups if any((group.layer, group.images) in key[0] for key in refused)]
+    stuck = [group.name for group in groups if any((group.layer, group.images) in key[0] for key in rejected)]
     names = stuck or [neediest]
     return DoesNotFit(
-        f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
+        f"group {' or '.join(names)}: no places found in the GLB of {config.glb_bytes} bytes for all "
         "that has to be there at once",
         layer=names[0] if len(names) == 1 else None,
-        bound=machine.glb_bytes,
+        bound=config.glb_bytes,
         remedy="use a larger GLB or more effort",
     )

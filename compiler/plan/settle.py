@@ -13,7 +13,7 @@ from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.greedy import GreedyPlanner
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.plan.tensors import plan_maps
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 MOST = 1.05  # times the array's cycles that were planned
 REPLANS = 3  # for segments whose mappings found no room
@@ -23,32 +23,32 @@ class Planning:
     """Of the groups of a network, for a run of so many images.
 
     greedy: each group by itself, in place of the cheapest segments
-    refused: keys of segments for which the GLB had no places, or none for what was planned
+    rejected: keys of segments for which the GLB had no places, or none for what was planned
     """
 
     def __init__(
-        self, groups: list[Group], machine: MachineConfig, objective: str, images: int, greedy: bool = False
+        self, groups: list[Group], config: AcceleratorConfig, objective: str, images: int, greedy: bool = False
     ) -> None:
-        self.refused: set[tuple] = set()
-        self._machine, self._objective = machine, objective
-        self._new_planner = partial(GreedyPlanner if greedy else BatchPlanner, groups, machine, objective, images)
+        self.rejected: set[tuple] = set()
+        self._config, self._objective = config, objective
+        self._new_planner = partial(GreedyPlanner if greedy else BatchPlanner, groups, config, objective, images)
         self._planner = self._new_planner()
         self._stores_overlap = True  # what is stored keeps its words beside the job behind it
 
     def plan(self) -> Plan:
-        """Without the refused segments. Raises DoesNotFit."""
-        return plan_maps(*self._planner.cheapest(frozenset(self.refused)), self._machine, self._stores_overlap)
+        """Without the rejected segments. Raises DoesNotFit."""
+        return plan_maps(*self._planner.cheapest(frozenset(self.rejected)), self._config, self._stores_overlap)
 
-    def places(self, plan: Plan, effort: int) -> tuple[Plan, Placed]:
+    def places(self, plan: Plan, search_iterations: int) -> tuple[Plan, Placed]:
         """Places for a plan, or for the one that it had to give way to. Raises DoesNotFit."""
-        best = self._placed(plan, effort)
+        best = self._placed(plan, search_iterations)
         for _ in range(REPLANS if self._objective == "cycles" else 0):
-            slower = slower_than_planned(*best, self._machine)
+            slower = slower_than_planned(*best, self._config)
             if not slower:
                 break
-            self.refused |= slower
+            self.rejected |= slower
             try:
-                other = self._placed(self.plan(), effort)
+                other = self._placed(self.plan(), search_iterations)
             except DoesNotFit:
                 break
             if other[1].cost >= best[1].cost:
@@ -56,12 +56,12 @@ class Planning:
             best = other
         return best
 
-    def _placed(self, plan: Plan, effort: int) -> tuple[Plan, Placed]:
+    def _placed(self, plan: Plan, search_iterations: int) -> tuple[Plan, Placed]:
         while True:
             try:
-                return plan, search.place(plan, self._machine, effort)
-            except search.Refused as refusal:
-                self.refused.add(refusal.segment.key)
+                return plan, search.place(plan, self._config, search_iterations)
+            except search.Rejected as rejection:
+                self.rejected.add(rejection.segment.key)
                 plan = self._plan_anew()
 
     def _plan_anew(self) -> Plan:
@@ -72,30 +72,30 @@ class Planning:
             if not self._stores_overlap:
                 raise
             self._stores_overlap, self._planner = False, self._new_planner()
-            self.refused.clear()
+            self.rejected.clear()
             return self.plan()
 
 
-def as_planned(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
+def as_planned(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> Placed:
     """Places for a plan that is given. Raises DoesNotFit."""
     try:
-        return search.place(plan, machine, effort)
-    except search.Refused as refusal:
-        name = plan.groups[refusal.segment.first].name
+        return search.place(plan, config, search_iterations)
+    except search.Rejected as rejection:
+        name = plan.groups[rejection.segment.first].name
         raise DoesNotFit(
-            f"group {name}: no places found in the GLB of {machine.glb_bytes} bytes for its segment as it is given",
+            f"group {name}: no places found in the GLB of {config.glb_bytes} bytes for its segment as it is given",
             layer=name,
-            bound=machine.glb_bytes,
+            bound=config.glb_bytes,
             remedy="choose another way",
-        ) from refusal
+        ) from rejection
 
 
-def slower_than_planned(plan: Plan, placed: Placed, machine: MachineConfig) -> set[tuple]:
+def slower_than_planned(plan: Plan, placed: Placed, config: AcceleratorConfig) -> set[tuple]:
     """Keys of the segments that have to take smaller tiles than was reckoned, since what lies beside them left their
     filters less room."""
     found = set()
     for segment in plan.segments:
         cycles = sum(placed.constants[n].cycles(plan, n) for n in range(segment.first, segment.last))
-        if cycles > MOST * Bounds(segment, machine).array_cycles:
+        if cycles > MOST * Bounds(segment, config).array_cycles:
             found.add(segment.key)
     return found

@@ -10,17 +10,17 @@ from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
 from eyrie.compiler.plan.mappings import first_tile
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 
-def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig, stores_overlap: bool) -> Plan:
+def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorConfig, stores_overlap: bool) -> Plan:
     """Lifetimes of all maps; places nothing. stores_overlap: a map that is stored keeps its words beside the job
     behind it, so that this need not wait for the store, where the next segment leaves room for them."""
-    free_behind = dict(zip((s.last - 1 for s in segments), _free_words(segments, machine) if stores_overlap else []))
+    free_behind = dict(zip((s.last - 1 for s in segments), _free_words(segments, config) if stores_overlap else []))
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
     flow = Flow(tuple(groups))
-    early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment.way, machine))}
+    early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment.way, config))}
     read: list[MapPlan] = []
     made: list[MapPlan] = []
     others: list[tuple[MapPlan, ...]] = []
@@ -47,9 +47,9 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
     return Plan(groups, segments, jobs, segment_of, read, made, others, early, stores_overlap)
 
 
-def _free_words(segments: list[Segment], machine: MachineConfig) -> list[int]:
+def _free_words(segments: list[Segment], config: AcceleratorConfig) -> list[int]:
     """Behind each segment, GLB words that the next one does not need."""
-    return [machine.glb_words - Bounds(segment, machine).peak_words for segment in segments[1:]] + [machine.glb_words]
+    return [config.glb_words - Bounds(segment, config).peak_words for segment in segments[1:]] + [config.glb_words]
 
 
 def _until(jobs: list[Job], n: int, words: int, free: int) -> int:

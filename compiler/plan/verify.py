@@ -3,17 +3,17 @@
 
 import numpy as np
 
-from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Map
 from eyrie.compiler.ir.plan import Job, Plan
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
 from eyrie.compiler.plan.search import Placed
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 
 def verify_plan(plan: Plan) -> None:
-    """Raises Inconsistent unless the segments are all groups in their order, the jobs of a group make all of its rows
+    """Raises InternalError unless the segments are all groups in their order, the jobs of a group make all of its rows
     once, in order, and all slices of its filters, what a job reads has been made before, and maps that go through DRAM
     lie in the GLB as they do there. Within a segment the last rows are left out where the next group reads none.
     """
@@ -27,14 +27,14 @@ def verify_plan(plan: Plan) -> None:
         name = plan.groups[n].name
         expected = rows[n], slices[n]
         if (job.first, job.slice) != expected or not job.first < job.last <= heights[n]:
-            raise Inconsistent(
+            raise InternalError(
                 f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
                 f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}"
             )
         _verify_reads(plan, job)
         for operand, maker in enumerate(makers[n]):
             if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], maker):
-                raise Inconsistent(
+                raise InternalError(
                     f"group {name}: a job from row {job.first} on reads what "
                     f"{plan.groups[maker].name} has not made before"
                 )
@@ -44,7 +44,7 @@ def verify_plan(plan: Plan) -> None:
     for segment in plan.segments:
         n = segment.last - 1
         if rows[n] != heights[n]:
-            raise Inconsistent(
+            raise InternalError(
                 f"group {plan.groups[n].name}: its jobs make {rows[n]} of {heights[n]} rows, {slices[n]} slices"
             )
 
@@ -53,16 +53,16 @@ def _verify_segments(plan: Plan) -> None:
     place = 0
     for segment in plan.segments:
         if segment.first != place or not place < segment.last <= len(plan.groups):
-            raise Inconsistent(
+            raise InternalError(
                 f"a segment of groups {segment.first} to {segment.last}, of {len(plan.groups)} the next is {place}"
             )
         if any(mine is not own for mine, own in zip(segment.groups, plan.groups[place : segment.last])):
-            raise Inconsistent(f"a segment from group {plan.groups[place].name} on is of another network")
+            raise InternalError(f"a segment from group {plan.groups[place].name} on is of another network")
         place = segment.last
     if place != len(plan.groups):
-        raise Inconsistent(f"no segment has group {plan.groups[place].name}")
+        raise InternalError(f"no segment has group {plan.groups[place].name}")
     if [id(segment) for segment in plan.segment_of] != [id(s) for s in plan.segments for _ in s.groups]:
-        raise Inconsistent("a group is said to be of another segment")
+        raise InternalError("a group is said to be of another segment")
 
 
 def _verify_planes(plan: Plan) -> None:
@@ -71,7 +71,7 @@ def _verify_planes(plan: Plan) -> None:
     for group in plan.groups:
         for map_ in (group.source, *group.others, group.output):
             if known.setdefault(map_.name, map_).planar != map_.planar:
-                raise Inconsistent(
+                raise InternalError(
                     f"group {group.name}: {map_.name} lies in {_kind(map_.layout)}, in "
                     f"{_kind(known[map_.name].layout)} for a group before"
                 )
@@ -81,7 +81,7 @@ def _verify_planes(plan: Plan) -> None:
         ends += [(made, map_) for made, map_ in zip(plan.others[n], group.others) if made.buffer.loaded]
         for layout, map_ in ((end.layout, map_) for end, map_ in ends if not group.images):
             if layout.planar != map_.planar or (layout.planar and layout.ring_rows != layout.rows):
-                raise Inconsistent(
+                raise InternalError(
                     f"group {group.name}: {map_.name} lies in the GLB in {_kind(layout)}, in DRAM in "
                     f"{_kind(map_.layout)}"
                 )
@@ -97,7 +97,7 @@ def _verify_reads(plan: Plan, job: Job) -> None:
     height = group.source.shape[0]
     first, last = group.input_rows(job.first, job.last)
     if not 0 <= job.reads[0] <= first <= last <= job.reads[1] <= height:
-        raise Inconsistent(
+        raise InternalError(
             f"group {group.name}: a job reads rows {job.reads[0]} to {job.reads[1]} of {height}, needs "
             f"{first} to {last}"
         )
@@ -112,8 +112,8 @@ def _is_made(plan: Plan, job: Job, operand: int, rows: int, maker: int) -> bool:
     return rows >= (job.reads[1] if operand == 0 else job.last if alike else height)
 
 
-def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
-    """Raises Inconsistent unless all buffers lie inside the GLB, from an even word on, no two share a word at a time,
+def verify_places(plan: Plan, placed: Placed, config: AcceleratorConfig) -> None:
+    """Raises InternalError unless all buffers lie inside the GLB, from an even word on, no two share a word at a time,
     and the plan's maps lie where their buffers were placed. Buffers of one layer for image after image share their
     words: each waits for the one before.
     """
@@ -121,10 +121,10 @@ def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
         if (
             buffer.address is None
             or buffer.address % 2
-            or not (0 <= buffer.address <= buffer.address + buffer.words <= machine.glb_words)
+            or not (0 <= buffer.address <= buffer.address + buffer.words <= config.glb_words)
         ):
-            raise Inconsistent(
-                f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of {machine.glb_words}"
+            raise InternalError(
+                f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of {config.glb_words}"
             )
     owners = [(buffer, part) for buffer in placed.buffers for part in buffer.parts]
     start, birth, death = (
@@ -140,10 +140,10 @@ def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
     np.fill_diagonal(shared, False)
     if shared.any():
         one, other = (owners[n][0].name for n in np.argwhere(shared)[0])
-        raise Inconsistent(f"{one} and {other} take the same words at a time")
+        raise InternalError(f"{one} and {other} take the same words at a time")
     places = {buffer.name: buffer.address for buffer in placed.buffers}
     for buffer in (buffer for buffers in plan.buffers() for buffer in buffers):
         if buffer.name not in places or buffer.address != places[buffer.name]:
-            raise Inconsistent(
+            raise InternalError(
                 f"{buffer.name}: the map lies at word {buffer.address}, was placed at {places.get(buffer.name)}"
             )

@@ -15,7 +15,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
-from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 from eyrie.model.errors import InputError
 
@@ -90,11 +90,11 @@ class Objective:
     combine: Combine = Combine.SUM
 
 
-def cycles(machine: MachineConfig = DEFAULT, bus_bytes: int = BUS_BYTES, pass_cycles: int = PASS_CYCLES) -> Cost:
+def cycles(config: AcceleratorConfig = DEFAULT, bus_bytes: int = BUS_BYTES, pass_cycles: int = PASS_CYCLES) -> Cost:
     """Cycles of a group: the longer of multiplication and transfer, and what every pass adds."""
 
     def cost(group: FusedGroup) -> int:
-        work = max(-(-group.macs // machine.total_multipliers), -(-group.transfer // bus_bytes))
+        work = max(-(-group.macs // config.total_multipliers), -(-group.transfer // bus_bytes))
         return work + pass_cycles * group.passes
 
     return cost

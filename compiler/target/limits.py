@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a pass the PEs hold, and which passes the machine runs at all."""
+"""How much of a pass the PEs hold, and which passes the accelerator runs at all."""
 
 from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.target.blocks import Blocks
-from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
 from eyrie.model.errors import InputError
@@ -11,13 +11,13 @@ from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
 
 
-def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
+def most_pixels(config: AcceleratorConfig, stride: int | None = None) -> int:
     """Pixels of a column in pointwise work, or, with a stride, in depthwise work: those of the group in use and of the
     one to come; two where that would be a single pixel."""
-    pointwise = max(machine.pixel_words // 2, 2)
+    pointwise = max(config.pixel_words // 2, 2)
     if stride is None:
         return pointwise
-    return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+    return min(pointwise, (config.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
 
 
 def pairs(words: int, x: int) -> int:
@@ -59,11 +59,11 @@ def equal_stride(window: Window) -> int:
     return window.stride[0]
 
 
-def beat_filters(machine: MachineConfig, pixels: int) -> int:
+def beat_filters(config: AcceleratorConfig, pixels: int) -> int:
     """Filters of a beat in pointwise work of so many pixels a PE: as many as the port has where the PEs would wait for
     the next otherwise, else one, since rows are dealt one at a time more evenly."""
-    slow = WORD_CHANNELS // machine.multipliers
-    return 1 + (machine.filter_lanes - 1) * (pixels * slow < SET_ROWS)
+    slow = WORD_CHANNELS // config.multipliers
+    return 1 + (config.filter_lanes - 1) * (pixels * slow < SET_ROWS)
 
 
 def dealt_filters(count: int, each: int) -> tuple[int, ...]:
@@ -77,35 +77,35 @@ def deal_of(count: int, each: int, tiles: int) -> int:
     return count // each % SET_ROWS if tiles > 1 else 0
 
 
-def single_tile(machine: MachineConfig, filters: int) -> int:
+def single_tile(config: AcceleratorConfig, filters: int) -> int:
     """Filters of a tile that has all of a group: as many as there are, but an even number, so that words of DRAM and of
     ports come whole, and for each row of a set."""
-    least = max(filters, SET_ROWS * machine.filter_lanes)
+    least = max(filters, SET_ROWS * config.filter_lanes)
     return least + least % 2
 
 
-def most_dealt(machine: MachineConfig, count: int, pixels: int) -> int:
+def most_dealt(config: AcceleratorConfig, count: int, pixels: int) -> int:
     """Filters of a tile for the row of a set that has most, the first, in work of so many pixels a PE."""
-    each = beat_filters(machine, pixels)
+    each = beat_filters(config, pixels)
     return each * -(-(count // each) // SET_ROWS)
 
 
-def most_filters(machine: MachineConfig, pixels: int) -> int:
+def most_filters(config: AcceleratorConfig, pixels: int) -> int:
     """Filters of a tile whose sums the PEs hold, in blocks of 8; 0: not even one block."""
-    most = SET_ROWS * (machine.psum_words // pixels) // 8 * 8
-    while most_dealt(machine, most, pixels) * pixels > machine.psum_words:
+    most = SET_ROWS * (config.psum_words // pixels) // 8 * 8
+    while most_dealt(config, most, pixels) * pixels > config.psum_words:
         most -= 8
     return most
 
 
-def filter_sets(machine: MachineConfig) -> int:
+def filter_sets(config: AcceleratorConfig) -> int:
     """PE sets that share the filters of a row-stationary tile: an even number, since two read each of their words, of
     which each has as many of the 8 of a GLB word. 0: there are no two."""
-    return min(machine.sets // 2 * 2, 4)
+    return min(config.sets // 2 * 2, 4)
 
 
-def legal(machine: MachineConfig, descriptor: Descriptor) -> Descriptor:
-    """A descriptor that is done. Raises InputError, with the rule, where the machine would stop at its pass."""
-    if rule := broken_rule(machine, descriptor):
-        raise InputError(f"{rule}: the machine does not run such a pass")
+def legal(config: AcceleratorConfig, descriptor: Descriptor) -> Descriptor:
+    """A descriptor that is done. Raises InputError, with the rule, where the accelerator would stop at its pass."""
+    if rule := broken_rule(config, descriptor):
+        raise InputError(f"{rule}: the accelerator does not run such a pass")
     return descriptor

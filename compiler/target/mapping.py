@@ -21,7 +21,7 @@ from eyrie.compiler.target.limits import (
     slides,
     walks,
 )
-from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
@@ -65,17 +65,17 @@ class Mapping:
         )
 
 
-def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = False) -> list[Mapping]:
+def mappings(config: AcceleratorConfig, group: Group, rows: int, whole: bool = False) -> list[Mapping]:
     """Legal mappings of `rows` output rows of a group, cheapest first, of those that differ in their blocks alone the
     first (`_Candidates.first_of_each_kind`); none of a convolution of several images at once, none by taps of a packed
     map: single words are no pixels. whole: all maps of the group lie in the GLB as a whole, and all rows are made."""
     if isinstance(group, Elementwise):
         return [_elementwise(group, rows)]
     if isinstance(group, (Convolution, Grouped)):
-        found = [] if group.images or group.source.packed else _by_taps(machine, group, rows)
-        found += [] if group.images else _row_stationary(machine, group, rows)
+        found = [] if group.images or group.source.packed else _by_taps(config, group, rows)
+        found += [] if group.images else _row_stationary(config, group, rows)
     else:
-        found = [*_separables(machine, group, rows), *(_flat(machine, group) if whole and group.flat else ())]
+        found = [*_separables(config, group, rows), *(_flat(config, group) if whole and group.flat else ())]
     # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
     # reads the ofmap waits for the sums of the last.
     kept = -1 if isinstance(group, Separable) else 1
@@ -133,12 +133,12 @@ def _elementwise(group: Elementwise, rows: int) -> Mapping:
     return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, each * words)
 
 
-def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
+def in_supers(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
     """Whether the SUPERs do a group's depthwise work: of each channel by itself, and two sets make a GLB word where it
     is not multiplied further."""
     alone = isinstance(group, Depthwise)
     return (
-        slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and machine.sets < 2)
+        slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and config.sets < 2)
     )
 
 
@@ -153,10 +153,10 @@ def _arrangements(columns: int, rows: int, width: int, most_pixels: int) -> Iter
                 yield down, cols, pixels
 
 
-def _candidates(machine: MachineConfig, group: Group, rows: int, most_pixels: int) -> _Candidates:
+def _candidates(config: AcceleratorConfig, group: Group, rows: int, most_pixels: int) -> _Candidates:
     """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions."""
     below = not isinstance(group, (Depthwise, Separable))
-    found = _blocks(machine.cols, rows, group.map_shape[1], most_pixels, group.images, below)
+    found = _blocks(config.cols, rows, group.map_shape[1], most_pixels, group.images, below)
     if not group.averaged:
         return found
     return _Candidates.of([blocks for blocks in found.blocks if _averages(group, blocks, rows)])
@@ -191,48 +191,50 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
     return blocks.images <= 1 or not rows & rows - 1  # over a power of two of columns each
 
 
-def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
+def holds_at_once(config: AcceleratorConfig, shape: tuple[int, int]) -> bool:
     """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
     rows, width = shape
     return any(
-        (down, cols * pixels) == (rows, width) and most_dealt(machine, 8, pixels) * pixels <= machine.psum_words
-        for down, cols, pixels in _arrangements(machine.cols, rows, width, most_pixels(machine))
+        (down, cols * pixels) == (rows, width) and most_dealt(config, 8, pixels) * pixels <= config.psum_words
+        for down, cols, pixels in _arrangements(config.cols, rows, width, most_pixels(config))
     )
 
 
-def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
+def has_mapping(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
     """Whether there is any: for all rows of a map that is averaged, else for one."""
-    return bool(_separables(machine, group, group.map_shape[0] if group.averaged else 1))
+    return bool(_separables(config, group, group.map_shape[0] if group.averaged else 1))
 
 
-def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+def _separables(config: AcceleratorConfig, group: Group, rows: int) -> list[Mapping]:
     depthwise = isinstance(group, (Depthwise, Separable))
-    if depthwise and not in_supers(machine, group):
+    if depthwise and not in_supers(config, group):
         return []
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
-    blocks = _candidates(machine, group, rows, most_pixels(machine, group.window.stride[0] if depthwise else None))
+    blocks = _candidates(config, group, rows, most_pixels(config, group.window.stride[0] if depthwise else None))
     if isinstance(group, Depthwise):
         tile, tiles, legal = np.zeros(1, np.int64), np.ones(1, np.int64), np.ones_like(blocks.rows, bool)
     else:
-        tile, tiles, legal = _tiles(machine, group, blocks)
+        tile, tiles, legal = _tiles(config, group, blocks)
     if mode == ArrayMode.FUSED:
-        words = word_groups(group.source.shape[2]) * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
-        legal &= (tiles == 1) | (words <= machine.word_buffer_words)
-    cycles = _separable_cycles(machine, group, blocks, tile, tiles)
+        words = word_groups(group.source.shape[2]) * blocks.pixels * blocks.inner * (2 if config.sets == 1 else 1)
+        legal &= (tiles == 1) | (words <= config.word_buffer_words)
+    cycles = _separable_cycles(config, group, blocks, tile, tiles)
     return [*blocks.first_of_each_kind(mode, tile, tiles, cycles, legal)]
 
 
-def _flat(machine: MachineConfig, group: Pointwise) -> Iterator[Mapping]:
+def _flat(config: AcceleratorConfig, group: Pointwise) -> Iterator[Mapping]:
     """Of all rows as one, if that has no more columns than a stream counts."""
     cols, channels = group.source.layout.flat.cols, group.source.shape[2]
     if cols > STREAM_RANGE.largest("cols"):
         return
     one_row = replace(group, source=replace(group.source, shape=(1, cols, channels)))
-    for mapping in _separables(machine, one_row, 1):
+    for mapping in _separables(config, one_row, 1):
         yield replace(mapping, blocks=replace(mapping.blocks, flat=True))
 
 
-def _tiles(machine: MachineConfig, group: Filtered, blocks: _Candidates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tiles(
+    config: AcceleratorConfig, group: Filtered, blocks: _Candidates
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tile sizes, multiples of 8 that divide the filters evenly or all of them; how many tiles; and for which blocks
     the PEs hold their sums, [blocks, tiles]."""
     total = word_groups(len(group.filters)) * 8
@@ -240,8 +242,8 @@ def _tiles(machine: MachineConfig, group: Filtered, blocks: _Candidates) -> tupl
     tile = np.array([tile for tile in range(8, shared + 1, 8) if shared % tile == 0])
     tiles = total // tile
     if not isinstance(group, Grouped):
-        tile[-1] = single_tile(machine, len(group.filters))
-    return tile, tiles, most_dealt(machine, tile, blocks.pixels) * blocks.pixels <= machine.psum_words
+        tile[-1] = single_tile(config, len(group.filters))
+    return tile, tiles, most_dealt(config, tile, blocks.pixels) * blocks.pixels <= config.psum_words
 
 
 def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> np.ndarray:
@@ -264,13 +266,13 @@ def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> 
 
 
 def _separable_cycles(
-    machine: MachineConfig, group: Group, blocks: _Candidates, tile: np.ndarray, tiles: np.ndarray
+    config: AcceleratorConfig, group: Group, blocks: _Candidates, tile: np.ndarray, tiles: np.ndarray
 ) -> np.ndarray:
-    slow = WORD_CHANNELS // machine.multipliers
-    groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
+    slow = WORD_CHANNELS // config.multipliers
+    groups = word_groups(group.source.shape[2]) * (2 if config.sets == 1 else 1)
     stride, left = group.window.stride[0], group.window.pads[2]
-    pointwise = most_dealt(machine, tile, blocks.pixels) * blocks.pixels * slow
-    arrival = tile // beat_filters(machine, blocks.pixels)
+    pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
+    arrival = tile // beat_filters(config, blocks.pixels)
     if isinstance(group, Pointwise):
         beats = blocks.columns * pairs(blocks.pixels, left)
         first = later = np.maximum(np.maximum(pointwise, beats), arrival)
@@ -291,29 +293,29 @@ def _separable_cycles(
     return blocks.outer * blocks.inner * work
 
 
-def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) -> list[Mapping]:
+def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int) -> list[Mapping]:
     """Each tap of a channel group as a channel group of its own, whose pixels come one by one."""
-    slow, halves = WORD_CHANNELS // machine.multipliers, 2 if machine.sets == 1 else 1
+    slow, halves = WORD_CHANNELS // config.multipliers, 2 if config.sets == 1 else 1
     channel_groups = 1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])
     groups = channel_groups * group.window.taps * halves
-    blocks = _candidates(machine, group, rows, most_pixels(machine))
-    tile, tiles, legal = _tiles(machine, group, blocks)
+    blocks = _candidates(config, group, rows, most_pixels(config))
+    tile, tiles, legal = _tiles(config, group, blocks)
     legal &= np.array(
         [[walks(group.window, each, groups, count) for count in tiles.tolist()] for each in blocks.blocks], bool
     ).reshape(legal.shape)
-    pointwise = most_dealt(machine, tile, blocks.pixels) * blocks.pixels * slow
-    arrival = tile // beat_filters(machine, blocks.pixels)
+    pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
+    arrival = tile // beat_filters(config, blocks.pixels)
     work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), arrival)
     drained = _drain_cycles(group, blocks, tile)
     cycles = blocks.outer * blocks.inner * tiles * np.maximum(groups * work, drained)
     return [*blocks.first_of_each_kind(ArrayMode.POINTWISE, tile, tiles, cycles, legal)]
 
 
-def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+def _row_stationary(config: AcceleratorConfig, group: Group, rows: int) -> list[Mapping]:
     """On sets that share the filters of a tile: words of 8 channels are made of p filters of each, or of one."""
     window, total = group.window, word_groups(len(group.filters)) * GLB_WORD_BYTES
-    taps, slow = window.kernel[1], WORD_CHANNELS // machine.multipliers
-    sets = filter_sets(machine)
+    taps, slow = window.kernel[1], WORD_CHANNELS // config.multipliers
+    sets = filter_sets(config)
     if not isinstance(group, Convolution) or not sets or not slides(window) or group.averaged:
         return []
     width, stride = group.map_shape[1], window.stride[0]
@@ -321,13 +323,13 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
     found = []
     for p in (GLB_WORD_BYTES // sets, GLB_WORD_BYTES):
         tile = p * sets
-        if p * taps > machine.filter_words or total % tile:
+        if p * taps > config.filter_words or total % tile:
             continue
-        most = min(machine.psum_words // p, width + 1)
+        most = min(config.psum_words // p, width + 1)
         blocks = _Candidates.of(
             [
                 Blocks(down, cols, pixels, rows // down, -(-width // (cols * pixels)))
-                for down, cols, pixels in _arrangements(machine.cols, rows, width, most)
+                for down, cols, pixels in _arrangements(config.cols, rows, width, most)
                 if pixels * stride % 2 == 0 or pixels >= width
             ]
         )  # pairs of words begin at even columns

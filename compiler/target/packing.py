@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How constants lie in the GLB: tables and filters in the order in which the machine reads them.
+"""How constants lie in the GLB: tables and filters in the order in which the accelerator reads them.
 
 Words are those of maps (ir/feature_map.py): two halves of q channels. A byte of a filter is its value plus the zero
 point of all of them (stored_zero_point), and so is what fills a word up, whose value is 0.

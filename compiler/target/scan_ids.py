@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import NO_COLUMN, NO_FILTER_COLUMN
 from eyrie.model.errors import InputError
 
@@ -20,14 +20,14 @@ class ScanIds:
     ln: int
 
 
-def ln_word(machine: MachineConfig, joined_sets: int) -> int:
+def ln_word(config: AcceleratorConfig, joined_sets: int) -> int:
     """LN of chains over `joined_sets` sets each."""
-    cuts = range(joined_sets * SET_ROWS, machine.rows, joined_sets * SET_ROWS)
-    return ((1 << (machine.rows - 1)) - 1) & ~sum(1 << (cut - 1) for cut in cuts)
+    cuts = range(joined_sets * SET_ROWS, config.rows, joined_sets * SET_ROWS)
+    return ((1 << (config.rows - 1)) - 1) & ~sum(1 << (cut - 1) for cut in cuts)
 
 
 def convolution_ids(
-    machine: MachineConfig, e: int, r: int, t: int, kernel_rows: int, stride: int, blocks: int = 1
+    config: AcceleratorConfig, e: int, r: int, t: int, kernel_rows: int, stride: int, blocks: int = 1
 ) -> ScanIds:
     """IDs of a row-stationary convolution: PE sets of `e` columns, r of them over channels (stacked),
     t over filters (stacked where there is room, then side by side). e larger than the array is wide:
@@ -40,29 +40,29 @@ def convolution_ids(
     """
     if r > 2:
         raise InputError(f"r = {r}: at most 2 sets share the channels, each takes half of a GLB word")
-    folds = -(-e // machine.cols)
-    width = min(e * blocks, machine.cols)
-    down = min(t, machine.sets // r) if folds == 1 else 1
+    folds = -(-e // config.cols)
+    width = min(e * blocks, config.cols)
+    down = min(t, config.sets // r) if folds == 1 else 1
     across = t // max(down, 1)
-    fits = folds * r * down <= machine.sets and across * width <= machine.cols and down * across == t
+    fits = folds * r * down <= config.sets and across * width <= config.cols and down * across == t
     if not fits or across > NO_FILTER_COLUMN:
-        raise InputError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
+        raise InputError(f"e = {e}, r = {r}, t = {t} does not fit {config.rows} x {config.cols} PEs")
     if folds > 1 and (r > 1 or t > 1):
         raise InputError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
-    if blocks > 1 and (folds > 1 or across > 1 or e * blocks > machine.cols):
-        raise InputError(f"{e} x {blocks} blocks with t = {t} do not fit {machine.cols} columns side by side")
-    if folds > 1 and e % machine.cols:
-        raise InputError(f"e = {e} is folded over the rows: must be a multiple of {machine.cols}")
+    if blocks > 1 and (folds > 1 or across > 1 or e * blocks > config.cols):
+        raise InputError(f"{e} x {blocks} blocks with t = {t} do not fit {config.cols} columns side by side")
+    if folds > 1 and e % config.cols:
+        raise InputError(f"e = {e} is folded over the rows: must be a multiple of {config.cols}")
     span = (e - 1) * stride + kernel_rows
     if (last := span * blocks - 1) >= NO_COLUMN:
         raise InputError(f"ifmap row {last} of a pass has no ID, they end at {NO_COLUMN - 1}: reduce e")
     rows, columns = [], []
-    for row in range(machine.rows):
+    for row in range(config.rows):
         set_, set_row = divmod(row, SET_ROWS)
         pair = set_ // 2 if folds == 1 and r * down > 1 else 0
         rows.append({"ifmap": 0, "filter": pair * SET_ROWS + set_row})
         used = set_ < folds * r * down and set_row < kernel_rows
-        first = set_ * machine.cols if folds > 1 else 0
+        first = set_ * config.cols if folds > 1 else 0
         columns.append(
             [
                 {
@@ -71,13 +71,15 @@ def convolution_ids(
                 }
                 if used and col < across * width
                 else IDLE
-                for col in range(machine.cols)
+                for col in range(config.cols)
             ]
         )
-    return ScanIds(rows, columns, ln_word(machine, r))
+    return ScanIds(rows, columns, ln_word(config, r))
 
 
-def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: int | None, images: int = 0) -> ScanIds:
+def block_ids(
+    config: AcceleratorConfig, block_rows: int, block_cols: int, stride: int | None, images: int = 0
+) -> ScanIds:
     """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols; with images
     output row j % block_rows of image j // block_rows.
 
@@ -85,9 +87,9 @@ def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: 
     column need the same pixels. Two sets share a word's channels; further sets rest.
     """
     columns = block_rows * block_cols * max(images, 1)
-    if columns > machine.cols:
+    if columns > config.cols:
         across = f"{images} images" if images else f"{block_cols} blocks"
-        raise InputError(f"{block_rows} x {across} do not fit {machine.cols} columns")
+        raise InputError(f"{block_rows} x {across} do not fit {config.cols} columns")
     span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS
 
     def column_ids(row: int, col: int) -> dict[str, int]:
@@ -97,6 +99,6 @@ def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: 
         ifmap = col if stride is None else block * span + block_row * stride + row % SET_ROWS
         return {"ifmap": ifmap, "filter": 0}
 
-    rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(machine.rows)]
-    columns = [[column_ids(row, col) for col in range(machine.cols)] for row in range(machine.rows)]
-    return ScanIds(rows, columns, ln_word(machine, min(machine.sets, 2)))
+    rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(config.rows)]
+    columns = [[column_ids(row, col) for col in range(config.cols)] for row in range(config.rows)]
+    return ScanIds(rows, columns, ln_word(config, min(config.sets, 2)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that suit a machine.
+"""Groups that suit an accelerator.
 
 Depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two
 groups, and an average of more pixels than can be in flight an elementwise pass of its own.
@@ -15,29 +15,29 @@ from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
 from eyrie.compiler.ir.word_operation import average_of_window
 from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 
 
-def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:
-    """The groups, each as one or two that the machine runs. Raises Unsupported for an average over more pixels than it
-    has in flight."""
-    return [piece for group in groups for piece in _pieces(group, machine)]
+def suited(groups: list[Group], config: AcceleratorConfig) -> list[Group]:
+    """The groups, each as one or two that the accelerator runs. Raises Unsupported for an average over more pixels than
+    it has in flight."""
+    return [piece for group in groups for piece in _pieces(group, config)]
 
 
-def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
-    if isinstance(group, Separable) and not _fused(group, machine):
+def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
+    if isinstance(group, Separable) and not _fused(group, config):
         first, second = halves(group)
-        return *_pieces(first, machine), *_pieces(second, machine)
-    if isinstance(group, Depthwise) and not (in_supers(machine, group) and has_mapping(machine, group)):
+        return *_pieces(first, config), *_pieces(second, config)
+    if isinstance(group, Depthwise) and not (in_supers(config, group) and has_mapping(config, group)):
         group = by_taps(group)
-    if group.averaged and not holds_at_once(machine, group.map_shape):
+    if group.averaged and not holds_at_once(config, group.map_shape):
         return average_apart(group)
     return (group,)
 
 
-def _fused(group: Separable, machine: MachineConfig) -> bool:
+def _fused(group: Separable, config: AcceleratorConfig) -> bool:
     """Whether a block is done in one pass."""
-    return in_supers(machine, group) and has_mapping(machine, group)
+    return in_supers(config, group) and has_mapping(config, group)
 
 
 def average_apart(group: Group) -> tuple[Group, Elementwise]:

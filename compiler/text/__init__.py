@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler's data at each level as text, which is read back (docs/ir.md).
+"""The compiler's data at each stage as text, which is read back (docs/ir.md).
 
-    level  = comment? assignment*            assignment = name "=" value
+    stage  = comment? assignment*            assignment = name "=" value
     value  = number | string | None | True | False | inf | nan | name | Enumeration.MEMBER
            | "(" value, .. ")" | "[" value, .. "]" | "{" value: value, .. "}" | "frozenset" "(" "[" value, .. "]" ")"
            | Class "(" field "=" value, .. ")"            fields that have their default are left out

@@ -18,8 +18,8 @@ from eyrie.compiler.frontend.file import read_model
 from eyrie.model.errors import InputError
 from eyrie.model.reading import check_readable
 from eyrie.runtime import progress
+from eyrie.runtime.bundled import FLOAT_WEIGHTS, MODEL
 from eyrie.runtime.folders import BUILD, replacing
-from eyrie.runtime.shipped import FLOAT_WEIGHTS, MODEL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,8 +121,8 @@ def _compare(
 
 def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
     """int8 [N, 10] of int8 images [N, 32, 32, 3], run from Python."""
-    from eyrie.runtime.board.runs import on_rtl
     from eyrie.runtime.programs import compiled
+    from eyrie.runtime.soc.runs import on_rtl
 
     return on_rtl(compiled(model), inputs).outputs.reshape(len(inputs), -1)
 
@@ -133,13 +133,13 @@ def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
     import numpy as np
 
     from eyrie.compiler.ir.image import Image
-    from eyrie.runtime.board import c_programs
     from eyrie.runtime.programs import compiled
+    from eyrie.runtime.soc import c_programs
 
     network = compiled(model)
     pictures = folder / "pictures.bin"
     inputs.tofile(pictures)
-    program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).machine, folder)
+    program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).config, folder)
     with progress.task(f"running {len(inputs)} images from C"):
         said = c_programs.call(program, network / "image.bin", pictures)
     (folder / "classes.txt").write_text(said)

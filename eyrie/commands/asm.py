@@ -13,7 +13,7 @@ import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
-from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
 
@@ -32,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"what the plan of layers minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
     )
     parser.add_argument(
-        "--effort",
+        "--search-iterations",
         type=whole_number(1),
-        default=EFFORT,
+        default=SEARCH_ITERATIONS,
         metavar="N",
-        help=f"arrangements of the GLB that are tried ({EFFORT})",
+        help=f"arrangements of the GLB that are tried ({SEARCH_ITERATIONS})",
     )
 
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         print(disassembled(options.file), end="")
         return
     with progress.task(f"assembling {options.file.name}") as task:
-        assembled = assemble_file(options.file, options.objective, options.effort, task.say)
+        assembled = assemble_file(options.file, options.objective, options.search_iterations, task.say)
     assembled.save(options.output)
     if not options.quiet:
         print(assembled)

@@ -3,9 +3,9 @@
 
     eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES]
 
-Runs the shipped network on the demo photo on the RTL in its default configuration, then the parts; a part
+Runs the bundled network on the demo photo on the RTL in its default configuration, then the parts; a part
 does not begin when the budget is used up, nor does a seed of the cost model. The exit code is 1 unless all results
-equal the golden model's and no bar of what ran is missed (eyrie/measure/bars.py).
+equal the golden model's and no bar of what ran is missed (eyrie/measure/thresholds.py).
 """
 
 import argparse
@@ -22,18 +22,18 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
-from eyrie.measure import bars
-from eyrie.model.config import DEFAULT, WIDE, MachineConfig
+from eyrie.measure import thresholds
+from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
-from eyrie.runtime.board.runs import RunFailed, on_rtl, reported
-from eyrie.runtime.figures import layer_table, ratios, unit_table
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.metrics import layer_table, ratios, unit_table
 from eyrie.runtime.programs import compiled
 from eyrie.runtime.results import report_line
-from eyrie.runtime.shipped import MODEL
 from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from eyrie.runtime.simulator.summary import write_summary
+from eyrie.runtime.soc.runs import RunFailed, on_rtl, reported
 from eyrie.testing import samples
 from eyrie.testing.catalogue import find
 from eyrie.testing.demo_net import demo_input
@@ -41,7 +41,7 @@ from eyrie.testing.demo_net import demo_input
 TARGET = BUILD / "bench"
 SEED = 1
 COST_BENCHES, COST_LAYERS = ("cost0", "cost1"), 60  # ports of one and of two words; random layers of each run
-COST_KEYS = ("test", "seed", "status", "layers", "within", "worst_share_of_bound", "missed", "drawn", "refused")
+COST_KEYS = ("test", "seed", "status", "layers", "within", "worst_share_of_bound", "missed", "drawn", "rejected")
 DIFFERS = "the results are not the golden model's"
 SPEED_RUNS = 5  # of which the fastest counts: the host may have other work
 
@@ -70,15 +70,15 @@ class Run:
 def run_network(
     out: Path,
     name: str,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     photos: np.ndarray | None = None,
     latency: int = DRAM_LATENCY,
 ) -> Run:
-    """Runs the shipped network, compiled for a machine, on the demo photo, or on several at once; the folder
+    """Runs the bundled network, compiled for an accelerator, on the demo photo, or on several at once; the folder
     out/name gets log, summary and page. latency: of the DRAM, in cycles."""
     print(f"{name}:", flush=True)
     values = demo_input()[None] if photos is None else photos
-    program, graph = compiled(MODEL, machine, len(values)), tflite.load(MODEL)
+    program, graph = compiled(MODEL, config, len(values)), tflite.load(MODEL)
     golden = graph.run_images(values)
     folder = out / name
     folder.mkdir()
@@ -87,12 +87,12 @@ def run_network(
 
 
 def print_run(title: str, run: Run) -> None:
-    figures = run.summary
+    metrics = run.summary
     print(
-        f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
-        f"energy {figures['energy_uJ']} uJ\n{ratios(figures)}"
+        f"\n{title}: {metrics['cycles']:,} cycles, multipliers busy {100 * metrics['utilisation']:.1f} %, "
+        f"energy {metrics['energy_uJ']} uJ\n{ratios(metrics)}"
     )
-    print(f"\n{layer_table(figures)}\n\n{unit_table(figures)}\n", flush=True)
+    print(f"\n{layer_table(metrics)}\n\n{unit_table(metrics)}\n", flush=True)
 
 
 def latency100(base: Run) -> dict:
@@ -111,14 +111,14 @@ def batch4(base: Run) -> dict:
 
 
 def mult48(base: Run) -> dict:
-    """The network on a machine with one multiplier in each PE."""
-    run = run_network(base.out, "mult48", MachineConfig(multipliers=1))
+    """The network on an accelerator with one multiplier in each PE."""
+    run = run_network(base.out, "mult48", AcceleratorConfig(multipliers=1))
     print_run("48 multipliers", run)
     return run.summary
 
 
 def bus128(base: Run) -> dict:
-    """The network on a machine with a DRAM port and a filter port of 128 bits."""
+    """The network on an accelerator with a DRAM port and a filter port of 128 bits."""
     run = run_network(base.out, "bus128", WIDE)
     print_run("128-bit ports", run)
     return run.summary
@@ -147,13 +147,13 @@ def cost_model(base: Run) -> dict:
         "match": not wrong,
         "random_layers": COST_LAYERS,
         "network": rows,
-        **{key: sum(run[key] for run in runs) for key in ("layers", "within", "drawn", "refused")},
+        **{key: sum(run[key] for run in runs) for key in ("layers", "within", "drawn", "rejected")},
         "worst_share_of_bound": max(run["worst_share_of_bound"] for run in runs),
         "runs": [{key: run[key] for key in COST_KEYS} for run in runs],
     }
     print(
         f"cost model: {section['within']} of {section['layers']} layers within the bound, worst at "
-        f"{section['worst_share_of_bound']} of it; {section['refused']} of {section['drawn']} drawn refused",
+        f"{section['worst_share_of_bound']} of it; {section['rejected']} of {section['drawn']} drawn rejected",
         flush=True,
     )
     return section | ({"reason": wrong[0]} if wrong else {})
@@ -180,10 +180,10 @@ def cost_run(out: Path, bench: str, seed: int) -> dict:
 
 
 def speed(base: Run) -> dict:
-    """Simulated cycles per second, of the same run from cocotb and through the driver on a board, in turn."""
-    print("speed: from cocotb and on the board", flush=True)
+    """Simulated cycles per second, of the same run from cocotb and through the driver on a simulated SoC, in turn."""
+    print("speed: from cocotb and on the simulated SoC", flush=True)
     cycles, match = base.summary["cycles"], True
-    seconds: dict[str, list[float]] = {"cocotb": [], "board": []}
+    seconds: dict[str, list[float]] = {"cocotb": [], "soc": []}
     folder, bench = base.out / "speed", replace(find("net"), assertions=False)
     folder.mkdir()
     for _ in range(SPEED_RUNS):
@@ -192,18 +192,18 @@ def speed(base: Run) -> dict:
         seconds["cocotb"].append(simulated["simulated_seconds"])
         done = on_rtl(base.program, base.values, SEED)
         match &= done.runs[0]["counters"]["CYCLES"] == cycles and bool((done.outputs == base.outputs).all())
-        seconds["board"].append(done.runs[0]["seconds"])
-    figures: dict = {"cycles": cycles, "match": match}
+        seconds["soc"].append(done.runs[0]["seconds"])
+    metrics: dict = {"cycles": cycles, "match": match}
     for way, times in seconds.items():
-        figures[way] = {"seconds": min(times), "cycles_per_second": round(cycles / min(times))}
-    figures["ratio"] = round(figures["cocotb"]["cycles_per_second"] / figures["board"]["cycles_per_second"], 3)
+        metrics[way] = {"seconds": min(times), "cycles_per_second": round(cycles / min(times))}
+    metrics["ratio"] = round(metrics["cocotb"]["cycles_per_second"] / metrics["soc"]["cycles_per_second"], 3)
     print(
-        f"simulated cycles per second: cocotb {figures['cocotb']['cycles_per_second']:,}, "
-        f"board {figures['board']['cycles_per_second']:,}, ratio {figures['ratio']}, results "
+        f"simulated cycles per second: cocotb {metrics['cocotb']['cycles_per_second']:,}, "
+        f"simulated SoC {metrics['soc']['cycles_per_second']:,}, ratio {metrics['ratio']}, results "
         f"{'equal' if match else 'DIFFER'}",
         flush=True,
     )
-    return figures
+    return metrics
 
 
 PARTS: dict[str, Callable[[Run], dict]] = {
@@ -254,16 +254,19 @@ def run(options: argparse.Namespace) -> int:
         sections = run_parts(parts, base, end)
         skipped = [name for name in PARTS if name not in sections]
         summary = base.summary | {"test": "bench", "skipped": skipped, **sections}
-        results = bars.judged(summary, set(skipped))
+        results = thresholds.judged(summary, set(skipped))
         passed = report_verdict(summary, sections, results)
         write_summary(
-            out / "summary.json", summary | {"status": "pass" if passed else "fail", "bars": bars.entries(results)}
+            out / "summary.json",
+            summary | {"status": "pass" if passed else "fail", "bars": thresholds.entries(results)},
         )
     print(report_line(TARGET / "batch1"))
     return 0 if passed else 1
 
 
-def report_verdict(summary: dict, sections: dict[str, dict], results: list[tuple[bars.Bar, float | None]]) -> bool:
+def report_verdict(
+    summary: dict, sections: dict[str, dict], results: list[tuple[thresholds.Bar, float | None]]
+) -> bool:
     """Prints the bars of what ran, and in the last lines what is wrong; returns whether nothing is."""
     for bar, value in results:
         print(bar.line(value))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a model on a machine that is described by its buffers: tiles, bytes and cycles of each operator.
+"""Runs a model on an accelerator that is described by its buffers: tiles, bytes and cycles of each operator.
 
-    eyrie buffers MODEL [--machine FILE] [--config FILE] [--double-buffering] [--run] [-o FILE]
+    eyrie buffers MODEL [--hierarchy FILE] [--config FILE] [--double-buffering] [--run] [-o FILE]
 
-The machine is that of a description, as data/machines/*.buffers are, or else the array. docs/buffers.md says how one is
-written.
+The accelerator is that of a description, as data/configurations/*.buffers are, or else the array. docs/buffers.md says
+how one is written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import check_file, write_all
 from eyrie.compiler.frontend.file import load, read_model
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.runtime import progress
@@ -29,20 +29,24 @@ SEED = 1  # of the inputs of --run
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
-    parser.add_argument("--machine", type=file_name, metavar="FILE", help="description of a machine (the array's)")
+    parser.add_argument(
+        "--hierarchy", type=file_name, metavar="FILE", help="description of an accelerator (the array's)"
+    )
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with parameters of the array")
     parser.add_argument("--double-buffering", action="store_true", help="loads a tile while the one before is computed")
     parser.add_argument(
         "--run",
         action="store_true",
-        help="executes the tiles on drawn inputs, with all checks, and compares with the golden model",
+        help="executes the tiles on random inputs, with all checks, and compares with the golden model",
     )
-    parser.add_argument("-o", "--output", type=file_name, metavar="FILE", help="where the machine's description goes")
+    parser.add_argument(
+        "-o", "--output", type=file_name, metavar="FILE", help="where the accelerator's description goes"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.machine and options.config:
-        raise InputError("--config is for the array: leave out --machine or --config")
+    if options.hierarchy and options.config:
+        raise InputError("--config is for the array: leave out --hierarchy or --config")
     read_model(options.model)
     if options.output:
         check_file(options.output)
@@ -51,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.compiler.buffers.network import compiled
 
     tree = (
-        description.load(options.machine)
-        if options.machine
-        else array_tree(MachineConfig.load(options.config) if options.config else DEFAULT)
+        description.load(options.hierarchy)
+        if options.hierarchy
+        else array_tree(AcceleratorConfig.load(options.config) if options.config else DEFAULT)
     )
     graph = load(options.model)
     with about(options.model):
@@ -66,13 +70,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(found: Compiled, graph: Graph) -> int:
-    """On drawn inputs, beside the golden model: 1 where an output differs."""
+    """On random inputs, beside the golden model: 1 where an output differs."""
     import numpy as np
 
     from eyrie.model.operators.quantization import from_uint8
-    from eyrie.runtime.session import drawn_inputs
+    from eyrie.runtime.session import random_inputs
 
-    inputs = [from_uint8(value[0]) if value.dtype == np.uint8 else value[0] for value in drawn_inputs(graph, 1, SEED)]
+    inputs = [from_uint8(value[0]) if value.dtype == np.uint8 else value[0] for value in random_inputs(graph, 1, SEED)]
     with progress.task("running"):
         made, golden = found.run(*inputs), graph.run(*inputs)
     same = all(np.array_equal(value, golden[tensor.name]) for tensor, value in zip(graph.outputs, made, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes an int8 .tflite or .onnx model as C99, for any C compiler and without the machine.
+"""Writes an int8 .tflite or .onnx model as C99, for any C compiler and without the accelerator.
 
     eyrie c MODEL -o DIR [--name NAME]
 

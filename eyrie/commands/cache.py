@@ -15,7 +15,7 @@ from pathlib import Path
 
 CACHES = {
     "models": "simulation models",
-    "boards": "simulated SoCs",
+    "socs": "simulated SoCs",
     "programs": "compiled networks",
     "results": "results of campaigns",
     "requests": "operators that C programs asked for",

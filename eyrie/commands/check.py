@@ -4,7 +4,7 @@
     eyrie check
 
 Builds small simulation models, runs their tests, and runs a small network through the compiler and the
-command-level model. `make test` is the whole.
+functional simulator. `make test` is the whole.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles an int8 .tflite or .onnx model.
 
-    eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N] [--batch N]
+    eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--search-iterations N] [--batch N]
 
-DIR gets image.bin, map.json, program.txt, network.h (docs/driver.md), layers.csv and summary.json; the table of the
+DIR gets image.bin, layout.json, program.txt, network.h (docs/driver.md), layers.csv and summary.json; the table of the
 layers says what each will take. With --dump a stage is printed instead; -o may then be left out.
 """
 

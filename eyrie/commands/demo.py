@@ -3,11 +3,11 @@
 
     eyrie demo [--image photo.png] [--model any.tflite [--labels FILE]] [--config FILE]
 
-Runs the shipped MobileNetV1 on the RTL, of the default machine or of one with the sizes of FILE, and prints the class,
-the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json
-and report.html. The exit code is 1 unless RTL and golden model agree.
+Runs the bundled MobileNetV1 on the RTL, of the default configuration or of one with the sizes of FILE, and prints the
+class, the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo:
+summary.json and report.html. The exit code is 1 unless RTL and golden model agree.
 
-With --model any network that takes a picture, in parts for machine and host; the largest values of its outputs are
+With --model any network that takes a picture, in parts for accelerator and host; the largest values of its outputs are
 printed with their places, or with the lines of --labels.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name
 from eyrie.model.errors import InputError
-from eyrie.runtime.shipped import FLOAT_WEIGHTS, MODEL, PHOTO
+from eyrie.runtime.bundled import FLOAT_WEIGHTS, MODEL, PHOTO
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,42 +26,42 @@ SEED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
+    parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the bundled one by default")
     parser.add_argument(
-        "--model", type=file_name, metavar="FILE", help="a .tflite or .onnx model, the shipped one by default"
+        "--model", type=file_name, metavar="FILE", help="a .tflite or .onnx model, the bundled one by default"
     )
     parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.labels and not options.model:
-        raise InputError("--labels is for --model: the shipped network has its own classes; leave it out")
+        raise InputError("--labels is for --model: the bundled network has its own classes; leave it out")
     if options.model:
         from eyrie.runtime import demo_model
 
         return demo_model.run(options)
-    from eyrie.model.config import DEFAULT, MachineConfig
+    from eyrie.model.config import DEFAULT, AcceleratorConfig
     from eyrie.runtime.pictures import read_photo
 
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.frontend import tflite
     from eyrie.compiler.ir.operators.operator import quantized
     from eyrie.runtime import demo_model, progress
-    from eyrie.runtime.board.library import board_library
-    from eyrie.runtime.board.runs import reported
-    from eyrie.runtime.figures import layer_table
     from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.metrics import layer_table
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.results import report_line
+    from eyrie.runtime.soc.library import soc_library
+    from eyrie.runtime.soc.runs import reported
     from eyrie.training.cifar10 import CLASSES, preprocess
     from eyrie.training.float_inference import float_logits, read_weights
 
     try:
         with progress.step(1, 3):
-            program = compiled(MODEL, machine)
+            program = compiled(MODEL, config)
     except InputError as error:
         failure, options.model = why_in_parts(error, MODEL, 1), MODEL
         return demo_model.run(options, CLASSES, failure)
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     with replacing(BUILD / "demo") as folder:
         title = f"MobileNetV1 on {options.image.name}"
         with progress.step(2, 3):
-            board_library(machine)
+            soc_library(config)
         with progress.step(3, 3):
             done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the 26 MobileNets of eyrie/measure/networks, the yardstick of the machine's speed.
+"""Compiles and runs the 26 MobileNets of eyrie/measure/networks, the yardstick of the accelerator's speed.
 
     eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
 
-Each in a process of its own, for the default machine, on the command-level model and, unless told not to, on the RTL,
-with one drawn input; outputs are compared with tflite-micro's. None begins when the budget is used up; what was right
-before is not run again while nothing that it depends on has changed. Prints a table and leaves build/family: the
-networks, their logs and summary.json (docs/summary.md). The exit code is 1 if one is wrong, refused or failed, or a bar
-is missed (eyrie/measure/bars.py).
+Each in a process of its own, for the default configuration, on the functional simulator and, unless told not to, on the
+RTL, with one random input; outputs are compared with tflite-micro's. None begins when the budget is used up; what was
+right before is not run again while nothing that it depends on has changed. Prints a table and leaves build/family: the
+networks, their logs and summary.json (docs/summary.md). The exit code is 1 if one is wrong, rejected or failed, or a
+bar is missed (eyrie/measure/thresholds.py).
 """
 
 import argparse
@@ -50,7 +50,7 @@ def chosen(text: str) -> list:
 
 
 def run(options: argparse.Namespace) -> int:
-    from eyrie.measure import bars
+    from eyrie.measure import thresholds
     from eyrie.measure.networks.mobilenets import FAMILY, model
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.simulator.summary import write_summary
@@ -70,12 +70,12 @@ def run(options: argparse.Namespace) -> int:
         entries = [campaign.with_ratios(entry) for entry in found if entry]
         left = [trial.name for trial, entry in zip(trials, found) if not entry]
         summary = summarised("family", entries, time.monotonic() - began) | {"left": left}
-        summary |= figures(entries, len(FAMILY))
-        results = bars.judged(summary, unknown_figures(summary), bars.FAMILY_BARS)
+        summary |= metrics(entries, len(FAMILY))
+        results = thresholds.judged(summary, unknown_figures(summary), thresholds.FAMILY_BARS)
         missed = [bar for bar, value in results if value is None or not bar.met(value)]
         if missed or any(entry["status"] != "ok" for entry in entries):
             summary["status"] = "fail"
-        write_summary(folder / "summary.json", summary | {"bars": bars.entries(results)})
+        write_summary(folder / "summary.json", summary | {"bars": thresholds.entries(results)})
     for bar, value in results:
         print(bar.line(value))
     if left:
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if summary["status"] == "pass" else 1
 
 
-def figures(entries: list[dict], whole: int) -> dict:
+def metrics(entries: list[dict], whole: int) -> dict:
     """Of the right ones together; the mean only where there are as many as the family has, the rest where there are
     any."""
     right = [entry for entry in entries if entry["status"] == "ok"]

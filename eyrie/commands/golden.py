@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the golden data of a test: what goes into the machine, and what has to come out.
+"""Writes the golden data of a test: what goes into the accelerator, and what has to come out.
 
 TEST is one of the pass or array tests (`make list`), none: pass0 to pass3 and array0 to array5. The
 layers are those that `make sim TEST=... SEED=N` draws from the same seed. DIR (build/golden/TEST)
@@ -15,18 +15,18 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.compiler.cases.case import Case
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder, writing
-from eyrie.model.config import MachineConfig
+from eyrie.compiler.single_layer.layer_run import Case
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.passes import run_pass
 from eyrie.runtime.folders import BUILD, locked_folder, replacing
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from eyrie.testing import beats, pass_layers
 from eyrie.testing.array_layers import draw
-from eyrie.testing.catalogue import benches
+from eyrie.testing.catalogue import simulation_tests
 from eyrie.testing.layers import Layer
 
 TOPS = ("pass_tb", "pe_array_tb")  # of the tests that there are golden data of
@@ -56,52 +56,56 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 """
 
 
-def find(name: str) -> Bench:
-    known = {bench.name: bench for bench in benches().values() if bench.top in TOPS and bench.testcase == "runs_layers"}
+def find(name: str) -> SimulationTest:
+    known = {
+        bench.name: bench
+        for bench in simulation_tests().values()
+        if bench.top in TOPS and bench.testcase == "runs_layers"
+    }
     if name not in known:
         raise InputError(unknown("pass or array test", name, known))
     return known[name]
 
 
-def machine_of(bench: Bench) -> MachineConfig:
-    assert bench.machine is not None  # all benches of TOPS have one
+def config_of(bench: SimulationTest) -> AcceleratorConfig:
+    assert bench.config is not None  # all benches of TOPS have one
     # The array's benches run without a GLB: theirs holds any layer in one pass.
-    return beats.behind_any_glb(bench.machine) if bench.top == "pe_array_tb" else bench.machine
+    return beats.behind_any_glb(bench.config) if bench.top == "pe_array_tb" else bench.config
 
 
-def generator(bench: Bench, seed: int) -> np.random.Generator:
+def generator(bench: SimulationTest, seed: int) -> np.random.Generator:
     """That of the simulation: cocotb adds a hash of the test's name to the seed."""
     name = f"{bench.module}.{bench.testcase}"
     return np.random.default_rng(bench.seed(seed) + int(hashlib.sha1(name.encode()).hexdigest(), 16))
 
 
-def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
+def layers(bench: SimulationTest, seed: int) -> Iterator[tuple[str, Layer]]:
     """What the bench draws from this seed."""
-    rng, machine = generator(bench, seed), machine_of(bench)
+    rng, config = generator(bench, seed), config_of(bench)
     if bench.top == "pass_tb":
         kinds, count = bench.arguments["kinds"], bench.arguments["layers"]
         assert isinstance(kinds, list | tuple) and isinstance(count, int)
         for number in range(pass_layers.layers_to_draw(count, kinds)):
-            layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], machine)
+            layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], config)
             yield about, layer
         return
     drawn = bench.arguments["layers"]
     assert isinstance(drawn, list | tuple)
     for options in drawn:
-        about, layer = draw(rng, options, machine)
+        about, layer = draw(rng, options, config)
         yield about, layer
         for case, *_ in layer.parts:
-            beats.pass_beats(machine, case, rng)  # draws, too
+            beats.pass_beats(config, case, rng)  # draws, too
 
 
-def pass_data(machine: MachineConfig, case: Case, filters: slice, rows: slice) -> dict[str, np.ndarray]:
-    after = np.zeros(machine.glb_words, np.uint64)
+def pass_data(config: AcceleratorConfig, case: Case, filters: slice, rows: slice) -> dict[str, np.ndarray]:
+    after = np.zeros(config.glb_words, np.uint64)
     after[: len(case.glb)] = case.glb
-    trace = run_pass(machine, case.descriptor, after)
+    trace = run_pass(config, case.descriptor, after)
     return {
         "glb": case.glb,
         "descriptor": np.array(case.descriptor.words, np.uint64),
-        "sums": trace.sums.reshape(-1, machine.cols),
+        "sums": trace.sums.reshape(-1, config.cols),
         "after": after[: len(case.glb)],
         "places": case.places,
         "filters": np.array([filters.start, filters.stop]),
@@ -116,13 +120,13 @@ def write_hex(path: Path, words: np.ndarray) -> None:
     path.write_text("".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist()))
 
 
-def write(bench: Bench, seed: int, folder: Path) -> int:
+def write(bench: SimulationTest, seed: int, folder: Path) -> int:
     """Writes all files of a test into an empty folder; returns the number of passes."""
     drawn = list(layers(bench, seed))
-    machine, passes = machine_of(bench), 0
+    config, passes = config_of(bench), 0
     for number, (_, layer) in enumerate(drawn):
         for n, part in enumerate(layer.parts):
-            stem, data = f"layer{number}_pass{n}", pass_data(machine, *part)
+            stem, data = f"layer{number}_pass{n}", pass_data(config, *part)
             np.savez_compressed(folder / f"{stem}.npz", allow_pickle=False, **data)
             for name in ("glb", "descriptor", "sums", "after"):
                 write_hex(folder / f"{stem}_{name}.hex", data[name])
@@ -141,14 +145,14 @@ def write(bench: Bench, seed: int, folder: Path) -> int:
             seed=seed,
             about=about,
             layers=lines,
-            rows=machine.rows,
-            cols=machine.cols,
+            rows=config.rows,
+            cols=config.cols,
         )
     )
     return passes
 
 
-def write_beside(bench: Bench, seed: int, folder: Path) -> int:
+def write_beside(bench: SimulationTest, seed: int, folder: Path) -> int:
     """`write` into somebody's folder, in place of the files of a test before; the README.md, which says that all are
     there, goes first and comes last."""
     folder.mkdir(parents=True, exist_ok=True)

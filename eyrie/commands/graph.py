@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the graph of a model, as it is and as machine and host run it.
+"""Draws the graph of a model, as it is and as accelerator and host run it.
 
     eyrie graph MODEL [-o FILE.svg] [--config FILE]
 
@@ -12,7 +12,7 @@ import os
 from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import check_file, whole_file
 from eyrie.compiler.frontend.file import read_model
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD
 
@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=file_name, metavar="FILE.svg", help="file to write (build/graph/MODEL.svg)"
     )
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
 
 
 def run(options: argparse.Namespace) -> None:
     read_model(options.model)
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     target = options.output
     if target is None:
         target = BUILD / "graph" / f"{options.model.stem}.svg"
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
     from eyrie.runtime.diagrams.networks import picture
 
     with progress.task(f"compiling {options.model.name}") as task:
-        svg = picture(options.model, machine, task.say)
+        svg = picture(options.model, config, task.say)
     with whole_file(target) as file:
         file.write(svg.encode())
     if not options.quiet:

@@ -16,16 +16,16 @@ import argparse
 
 from eyrie.compiler.command_line import whole_number
 from eyrie.compiler.target.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
-from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.errors import InputError
 
 CONVOLUTION = dict(p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)  # sizes of a mapping beside e, where they are not given
 
 
-def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
+def ids_of(options: argparse.Namespace) -> tuple[AcceleratorConfig, ScanIds]:
     """Raises InputError where the mapping does not fit."""
-    machine = MachineConfig(rows=options.rows, cols=options.cols)
+    config = AcceleratorConfig(rows=options.rows, cols=options.cols)
     stride = options.stride or 1
     if stride > 2:
         raise InputError(f"--stride {stride}: must be 1 or 2")
@@ -38,14 +38,14 @@ def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
         if options.block_cols and options.images:
             raise InputError("--images takes the place of --block-cols; leave one out")
         blocks = options.block_rows or 1, options.block_cols or 1
-        ids = block_ids(machine, *blocks, None if options.pointwise else stride, options.images or 0)
+        ids = block_ids(config, *blocks, None if options.pointwise else stride, options.images or 0)
     else:
-        ids = _convolution(machine, options, stride)
-    Descriptor().set_ids(ids.rows, ids.columns)  # refuses IDs that the words do not hold
-    return machine, ids
+        ids = _convolution(config, options, stride)
+    Descriptor().set_ids(ids.rows, ids.columns)  # rejects IDs that the words do not hold
+    return config, ids
 
 
-def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: int) -> ScanIds:
+def _convolution(config: AcceleratorConfig, options: argparse.Namespace, stride: int) -> ScanIds:
     if options.e is None:
         raise InputError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
     if options.pointwise:
@@ -54,21 +54,21 @@ def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: in
     for what, demand, bound in (
         ("--kernel", m["kernel"], SET_ROWS),
         ("--q, channels of a PE", m["q"], WORD_CHANNELS),
-        ("--r, sets over channels", m["r"], machine.sets),
+        ("--r, sets over channels", m["r"], config.sets),
         (
             "--p times --kernel, filter words of a PE",
             m["p"] * m["kernel"],
-            machine.filter_words,
+            config.filter_words,
         ),
     ):
         if demand > bound:
             raise InputError(f"{what}: needs {demand}, has {bound}; reduce it")
-    return convolution_ids(machine, options.e, m["r"], m["t"], m["kernel"], stride)
+    return convolution_ids(config, options.e, m["r"], m["t"], m["kernel"], stride)
 
 
-def table(machine: MachineConfig, ids: ScanIds, network: str) -> str:
+def table(config: AcceleratorConfig, ids: ScanIds, network: str) -> str:
     """Row IDs and column IDs of one network, row by row."""
-    heads = "".join(f"{f'c{col}':>4}" for col in range(machine.cols))
+    heads = "".join(f"{f'c{col}':>4}" for col in range(config.cols))
     lines = [f"{network} network", f"        row ID |{heads}"]
     for row, pes in enumerate(ids.columns):
         cells = "".join(f"{'-' if pe == IDLE else pe[network]:>4}" for pe in pes)
@@ -76,12 +76,12 @@ def table(machine: MachineConfig, ids: ScanIds, network: str) -> str:
     return "\n".join(lines)
 
 
-def ln_text(machine: MachineConfig, ids: ScanIds) -> str:
+def ln_text(config: AcceleratorConfig, ids: ScanIds) -> str:
     """The LN word and the stretches of rows that it joins."""
-    cuts = [row for row in range(machine.rows - 1) if not ids.ln >> row & 1]
-    firsts, lasts = [0, *(cut + 1 for cut in cuts)], [*cuts, machine.rows - 1]
+    cuts = [row for row in range(config.rows - 1) if not ids.ln >> row & 1]
+    firsts, lasts = [0, *(cut + 1 for cut in cuts)], [*cuts, config.rows - 1]
     chains = ", ".join(f"{first}-{last}" for first, last in zip(firsts, lasts))
-    return f"LN = 0b{ids.ln:0{machine.rows - 1}b} (bit i joins row i to row i + 1): rows {chains}"
+    return f"LN = 0b{ids.ln:0{config.rows - 1}b} (bit i joins row i to row i + 1): rows {chains}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,6 +104,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    machine, ids = ids_of(options)
-    tables = [table(machine, ids, network) for network in ("ifmap", "filter")]
-    print("\n\n".join([*tables, ln_text(machine, ids)]))
+    config, ids = ids_of(options)
+    tables = [table(config, ids, network) for network in ("ifmap", "filter")]
+    print("\n\n".join([*tables, ln_text(config, ids)]))

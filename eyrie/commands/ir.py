@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what the compiler knows of a network at a level as text, to be read, changed and compiled from there.
+"""Writes what the compiler knows of a network at a stage as text, to be read, changed and compiled from there.
 
-    eyrie ir MODEL LEVEL -o FILE [--config FILE] [--objective OBJECTIVE] [--effort N] [--batch N] [--greedy]
+    eyrie ir MODEL STAGE -o FILE [--config FILE] [--objective OBJECTIVE] [--search-iterations N] [--batch N] [--greedy]
 
-`eyrie compile FILE -o DIR` goes on from it. docs/ir.md says what the levels are and how the text is written.
+`eyrie compile FILE -o DIR` goes on from it. docs/ir.md says what the stages are and how the text is written.
 """
 
 import argparse
@@ -12,17 +12,17 @@ from eyrie.compiler.command import add_choices
 from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import write_all
 from eyrie.compiler.frontend.file import read_model
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.runtime import progress
 
-LEVELS = ("import", "passes", "groups", "segments")
+STAGES = ("import", "passes", "groups", "segments")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
-    parser.add_argument("level", choices=LEVELS, metavar="LEVEL", help=", ".join(LEVELS))
+    parser.add_argument("stage", choices=STAGES, metavar="STAGE", help=", ".join(STAGES))
     parser.add_argument("-o", "--output", type=file_name, metavar="FILE", required=True, help="text file to write")
     parser.add_argument(
         "--greedy",
@@ -33,21 +33,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    if options.greedy and (options.level != "segments" or options.batch > 1):
-        raise InputError("--greedy is for level segments of one image: leave it out")
+    if options.greedy and (options.stage != "segments" or options.batch > 1):
+        raise InputError("--greedy is for stage segments of one image: leave it out")
     read_model(options.model)
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
-    from eyrie.compiler.levels import text_of
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
+    from eyrie.compiler.ir_text import text_of
     from eyrie.compiler.network import compile_greedily, compile_network
 
     with progress.task(f"compiling {options.model.name}") as task, about(options.model):
-        asked = options.model, machine, options.objective, options.effort
+        asked = options.model, config, options.objective, options.search_iterations
         work = (
-            compile_greedily(*asked, options.level, task.say)
+            compile_greedily(*asked, options.stage, task.say)
             if options.greedy
-            else compile_network(*asked, options.batch, options.level, task.say)
+            else compile_network(*asked, options.batch, options.stage, task.say)
         )
-        text = text_of(work, options.level)
+        text = text_of(work, options.stage)
     write_all(options.output.parent, {options.output.name: text.encode()})
     if not options.quiet:
         print(options.output)

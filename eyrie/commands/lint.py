@@ -21,7 +21,7 @@ from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.sources import arguments, closure, code
 
 WAIVERS = ROOT / "scripts" / "lint.vlt"
-MACHINE = "eyrie"
+ACCELERATOR = "eyrie"
 SIZES = [(3, 2), (9, 5), (12, 14)]  # rows, columns beside the default
 VARIANTS = (
     {"BUS_WORDS": 2, "FILTER_LANES": 2, "GLB_BANKS": 4, "GLB_BANK_WORDS": 513, "PSUM_WORDS": 256, "IFMAP_WORDS": 32},
@@ -84,9 +84,9 @@ def with_slang(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
 def of_rtl() -> list[str]:
     """Lint every top with both tools; return the failed runs."""
     runs: list[tuple[str, dict[str, int]]] = [(top, {}) for top in tops()]
-    if (MACHINE, {}) in runs:
-        runs += [(MACHINE, {"ROWS": rows, "COLS": columns}) for rows, columns in SIZES]
-        runs += [(MACHINE, parameters) for parameters in VARIANTS]
+    if (ACCELERATOR, {}) in runs:
+        runs += [(ACCELERATOR, {"ROWS": rows, "COLS": columns}) for rows, columns in SIZES]
+        runs += [(ACCELERATOR, parameters) for parameters in VARIANTS]
     failed = []
     with progress.task("linting the RTL", "tops") as task:
         for number, (top, parameters) in enumerate(runs):

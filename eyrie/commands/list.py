@@ -9,7 +9,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from eyrie.testing.catalogue import benches
+    from eyrie.testing.catalogue import simulation_tests
 
-    for bench in benches().values():
+    for bench in simulation_tests().values():
         print(f"{bench.name:12} {bench.about}")

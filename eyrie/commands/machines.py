@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws machines over the table of legal sizes and beyond its edges; the legal ones have to work, the others not to be.
+"""Draws configurations over the table of legal sizes and beyond its edges; the legal ones have to work, the others not
+to be.
 
     eyrie machines [--seed N] [--count N] [--budget MINUTES] [--jobs N] [--pes N]
 
-Both sides say of each machine whether it is legal: MachineConfig, and Verilator's elaboration of the whole machine. On
-a legal one a bench of all kinds of passes runs (pass6), with layers that suit it, compared with the model. A machine
-does not begin when the budget is used up. Leaves build/machines: summary.json (docs/summary.md), and the log of each
-legal machine in a folder with its number.
+Both sides say of each configuration whether it is legal: AcceleratorConfig, and Verilator's elaboration of the whole
+accelerator. On a legal one a bench of all kinds of passes runs (pass6), with layers that suit it, compared with the
+model. An accelerator does not begin when the budget is used up. Leaves build/machines: summary.json (docs/summary.md),
+and the log of each legal configuration in a folder with its number.
 """
 
 import argparse
@@ -33,26 +34,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.folders import BUILD, checkout, replacing
     from eyrie.runtime.simulator.summary import write_summary
-    from eyrie.testing.machines import draw_machines
+    from eyrie.testing.configurations import random_configs
 
     checkout("the test benches")
     end = time.monotonic() + 60 * options.budget
-    drawn = draw_machines(options.seed, options.count, options.pes)
+    drawn = random_configs(options.seed, options.count, options.pes)
     with replacing(BUILD / "machines") as folder, ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(partial(trial, folder, options.seed, end), range(len(drawn)), drawn))
         summary = summarised(results, options.seed)
         write_summary(folder / "summary.json", summary)
     print(
-        f"{summary['status']}: {summary['legal']} of {summary['machines']} machines are legal, on "
-        f"{summary['works']} of these all passes are right; {summary['refused']} refused, "
+        f"{summary['status']}: {summary['legal']} of {summary['configs']} configurations are legal, on "
+        f"{summary['works']} of these all passes are right; {summary['rejected']} rejected, "
         f"{len(summary['skipped'])} skipped"
     )
     return 0 if summary["status"] == "pass" else 1
 
 
 def trial(folder: Path, seed: int, end: float, number: int, sizes: dict[str, int]) -> dict:
-    """What both sides say of a machine, and how the bench ends on a legal one; prints a line."""
-    found: dict = {"number": number, "machine": sizes}
+    """What both sides say of an accelerator, and how the bench ends on a legal one; prints a line."""
+    found: dict = {"number": number, "config": sizes}
     if time.monotonic() > end:
         found["verdict"] = "skipped"
     else:
@@ -63,20 +64,20 @@ def trial(folder: Path, seed: int, end: float, number: int, sizes: dict[str, int
 
 
 def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> dict:
-    """verdict: "works", "refused", or "wrong", with the reason."""
-    from eyrie.model.config import MachineConfig
+    """verdict: "works", "rejected", or "wrong", with the reason."""
+    from eyrie.model.config import AcceleratorConfig
     from eyrie.runtime.simulator.simulate import simulate_in
     from eyrie.testing.catalogue import find
-    from eyrie.testing.machines import disagreement, model_refusal
+    from eyrie.testing.configurations import disagreement, model_rejection
 
     if wrong := disagreement(sizes, "eyrie"):
         return {"verdict": "wrong", "reason": wrong}
-    if reason := model_refusal(sizes):
-        return {"verdict": "refused", "reason": reason}
+    if reason := model_rejection(sizes):
+        return {"verdict": "rejected", "reason": reason}
     own = folder / str(number)
     own.mkdir()
     try:
-        result = simulate_in(own, find(BENCH).on(MachineConfig(**sizes)), seed)
+        result = simulate_in(own, find(BENCH).on(AcceleratorConfig(**sizes)), seed)
     except InputError as error:  # of a build
         return {"verdict": "wrong", "reason": str(error)}
     counts = {name: result[name] for name in ("cycles", "comparisons", "mismatches", "seconds")}
@@ -89,7 +90,7 @@ def summarised(results: list[dict], seed: int) -> dict:
     """The entries of summary.json."""
     numbers = {
         verdict: [found["number"] for found in results if found["verdict"] == verdict]
-        for verdict in ("works", "refused", "wrong", "skipped")
+        for verdict in ("works", "rejected", "wrong", "skipped")
     }
     ran = [found for found in results if found["verdict"] == "works"]
     status = "pass" if ran and not numbers["wrong"] else "fail"
@@ -100,11 +101,11 @@ def summarised(results: list[dict], seed: int) -> dict:
         "machines": len(results),
         "legal": len([found for found in results if found["verdict"] == "works" or "comparisons" in found]),
         "works": len(ran),
-        "refused": len(numbers["refused"]),
+        "rejected": len(numbers["rejected"]),
         "wrong": numbers["wrong"],
         "skipped": numbers["skipped"],
         "cycles": sum(found["cycles"] for found in ran),
         "comparisons": sum(found["comparisons"] for found in ran),
-        "values": {name: sorted({found["machine"][name] for found in ran}) for name in results[0]["machine"]},
+        "values": {name: sorted({found["config"][name] for found in ran}) for name in results[0]["config"]},
         "results": results,
     }

@@ -129,9 +129,9 @@ class BaselineError(InputError):
 def place(file: str) -> tuple[str, tuple[str, ...]]:
     """The block of a file below rtl/, and the benches to run for it."""
     for block, files in BLOCKS.items():
-        for pattern, benches in files.items():
+        for pattern, simulation_tests in files.items():
             if fnmatchcase(file, f"rtl/{pattern}"):
-                return block, tuple(benches.split())
+                return block, tuple(simulation_tests.split())
     raise InputError(f"{file} belongs to no block: add it to BLOCKS")
 
 
@@ -203,7 +203,7 @@ class Campaign:
 
     def trial(self, candidate: Candidate) -> dict[str, object]:
         """Result ("killed", "survived", "no build") of a candidate, with the bench and its reason."""
-        benches = place(candidate.file)[1]
+        simulation_tests = place(candidate.file)[1]
         path = self.tree / candidate.file
         text = path.read_text()
         models = self.tree / "build" / "models"
@@ -212,7 +212,7 @@ class Campaign:
         killer: str | None = None
         try:
             path.write_text(apply(candidate, text))
-            for bench in benches:
+            for bench in simulation_tests:
                 result = self.run(bench)
                 if result["status"] != "pass":
                     killer = bench if result["status"] == "fail" else None

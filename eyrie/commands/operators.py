@@ -4,11 +4,11 @@
     eyrie operators [--layers A,B] [--most-cycles N]
     eyrie operators --compile REQUEST [REQUEST ...] [--c FILE.c]
 
-The layers are those of tables 3.5 and 4.6 of DLPlib that docs/operators.md names, on drawn values. Prints for each its
-roofline, the cycles that were predicted when it was compiled, those that the machine counted, and the clock cycles from
-the first register write of the call to the end of its stream; what is predicted to take more than --most-cycles is not
-run. Leaves build/operators/summary.json (docs/summary.md). The exit code is 1 if an output is not the golden model's or
-a share is below its bar.
+The layers are those of tables 3.5 and 4.6 of DLPlib that docs/operators.md names, on random values. Prints for each its
+roofline, the cycles that were predicted when it was compiled, those that the accelerator counted, and the clock cycles
+from the first register write of the call to the end of its stream; what is predicted to take more than --most-cycles is
+not run. Leaves build/operators/summary.json (docs/summary.md). The exit code is 1 if an output is not the golden
+model's or a share is below its bar.
 
 With --compile it compiles operators that C programs have asked for (docs/operators.md), and prints what such a program
 has to know of each, or writes all of them as a C source.
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_name,
         nargs="+",
         metavar="REQUEST",
-        help="files that programs of the operator library left in BOARD_REQUESTS",
+        help="files that programs of the operator library left in SOC_REQUESTS",
     )
     parser.add_argument("--c", type=file_name, metavar="FILE.c", help="the source for their programs")
 

@@ -5,7 +5,7 @@
 
 NET: a model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
 cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json and report.html;
-of a network in parts for machine and host, all of this of each machine part. Of a model, and of a network in
+of a network in parts for accelerator and host, all of this of each configuration part. Of a model, and of a network in
 parts, the outputs are compared with the golden model's; the exit code is 1 unless they agree.
 """
 
@@ -20,8 +20,8 @@ from eyrie.model.errors import InputError
 from eyrie.model.reading import check_readable
 
 if TYPE_CHECKING:
-    from eyrie.compiler.ir.failure import Failure
-    from eyrie.model.config import MachineConfig
+    from eyrie.compiler.ir.failure import CompileError
+    from eyrie.model.config import AcceleratorConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values and of a random input (1)"
     )
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters, for a model")
+    parser.add_argument(
+        "--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters, for a model"
+    )
     parser.add_argument(
         "--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N", help="images of a run, for a model"
     )
@@ -47,25 +49,25 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.frontend.file import load
     from eyrie.compiler.ir.image import Image
-    from eyrie.model.config import DEFAULT, MachineConfig
-    from eyrie.runtime.board.runs import reported
+    from eyrie.model.config import DEFAULT, AcceleratorConfig
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.networks import read_inputs
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.results import report_line
     from eyrie.runtime.session import golden_outputs, read_session_inputs
+    from eyrie.runtime.soc.runs import reported
 
     program = options.network
     if is_compiled and (program / DESCRIPTION).exists():
         return _profile_parts(options)
     if not is_compiled:
-        machine = MachineConfig.load(options.config) if options.config else DEFAULT
+        config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
         graph = load(options.network)
         given = read_session_inputs(options.input, graph) if options.input else []
         try:
-            program = compiled(options.network, machine, options.batch)
+            program = compiled(options.network, config, options.batch)
         except InputError as error:
-            return _profile_parts(options, machine, why_in_parts(error, options.network, options.batch))
+            return _profile_parts(options, config, why_in_parts(error, options.network, options.batch))
     image = Image.load(program)
     shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}
     if options.input and is_compiled:
@@ -92,27 +94,28 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _profile_parts(
-    options: argparse.Namespace, machine: "MachineConfig | None" = None, failure: "Failure | None" = None
+    options: argparse.Namespace, config: "AcceleratorConfig | None" = None, failure: "CompileError | None" = None
 ) -> int:
-    """Of a network in parts; machine: that a model is compiled for, None for a folder; failure: why not as a whole."""
+    """Of a network in parts; accelerator: that a model is compiled for, None for a folder; failure: why not as a
+    whole."""
     from eyrie.compiler.parts import compile_parts
     from eyrie.runtime import progress
-    from eyrie.runtime.board.runs import parts_reported
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.results import report_line
-    from eyrie.runtime.session import Session, drawn_inputs, read_session_inputs
+    from eyrie.runtime.session import Session, random_inputs, read_session_inputs
+    from eyrie.runtime.soc.runs import parts_reported
 
     with replacing(BUILD / "profile") as folder:
         network = options.network
-        if machine:
+        if config:
             with progress.task(f"compiling {network.name}") as task:
-                compiled = compile_parts(network, machine, on_stage=task.say, failure=failure)
+                compiled = compile_parts(network, config, on_stage=task.say, failure=failure)
             compiled.save(network := folder / "network")
         session = Session.load(network)
         inputs = (
             read_session_inputs(options.input, session.graph)
             if options.input
-            else drawn_inputs(session.graph, 1, options.seed)
+            else random_inputs(session.graph, 1, options.seed)
         )
         _, summary, pages = parts_reported(
             folder, "profile", options.network.stem, session, inputs, options.seed, session.golden(inputs)
@@ -127,9 +130,9 @@ def _profile_parts(
 
 
 def _print(summary: dict) -> None:
-    from eyrie.runtime import figures
+    from eyrie.runtime import metrics
 
-    print(f"{figures.layer_table(summary)}\n\n{figures.unit_table(summary)}\n\n{figures.ratios(summary)}")
+    print(f"{metrics.layer_table(summary)}\n\n{metrics.unit_table(summary)}\n\n{metrics.ratios(summary)}")
 
 
 def _verdict(summary: dict) -> int:

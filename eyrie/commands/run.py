@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a compiled network on the simulated RTL, or on the command-level model.
+"""Runs a compiled network on the simulated RTL, or on the functional simulator.
 
-    eyrie run DIR --input X.npy --output Y.npy [--golden] [--seed N]
+    eyrie run DIR --input X.npy --output Y.npy [--functional] [--seed N]
 
 DIR: what `eyrie compile MODEL -o DIR` wrote. X: int8 [N, H, W, C] or one image [H, W, C]; Y: the raw int8 output of
-each image. Of a network in parts for machine and host both have type and shape of the model's ends. Several inputs or
-outputs are an .npz file with arr_0, arr_1, ... in the model's order. A run on the RTL also leaves build/run:
-summary.json and report.html; of a network in parts a page of each of its machine parts.
+each image. Of a network in parts for accelerator and host both have type and shape of the model's ends. Several inputs
+or outputs are an .npz file with arr_0, arr_1, ... in the model's order. A run on the RTL also leaves build/run:
+summary.json and report.html; of a network in parts a page of each of its accelerator parts.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_name,
         help="file to write: .npy, or .npz for several outputs",
     )
-    parser.add_argument("--golden", action="store_true", help="on the command-level model instead")
+    parser.add_argument("--functional", action="store_true", help="on the functional simulator instead")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values (1)")
 
 
@@ -40,18 +40,20 @@ def run(options: argparse.Namespace) -> None:
     from eyrie.compiler.folder import DESCRIPTION
     from eyrie.compiler.ir.image import Image
     from eyrie.model.messages import array
-    from eyrie.runtime.board.runs import reported
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.networks import read_inputs, write_arrays
     from eyrie.runtime.results import report_line
-    from eyrie.runtime.session import on_command_level
+    from eyrie.runtime.session import on_functional_simulator
+    from eyrie.runtime.soc.runs import reported
 
     if (options.directory / DESCRIPTION).exists():
         return run_parts(options)
     image = Image.load(options.directory)
     inputs = read_inputs(options.input, {name: place["shape"] for name, place in image.map["inputs"].items()})
-    if options.golden:
-        outputs = list(on_command_level(options.directory, dict(zip(image.map["inputs"], inputs))).outputs.values())
+    if options.functional:
+        outputs = list(
+            on_functional_simulator(options.directory, dict(zip(image.map["inputs"], inputs))).outputs.values()
+        )
     else:
         target = BUILD / "run"
         with replacing(target) as folder:
@@ -59,24 +61,24 @@ def run(options: argparse.Namespace) -> None:
             done, summary = reported(folder, "run", title, options.directory, inputs, options.seed)
             outputs = list(done.named.values())
     write_arrays(options.output, outputs)
-    cycles = "" if options.golden else f", {summary['cycles']:,} cycles a run"
+    cycles = "" if options.functional else f", {summary['cycles']:,} cycles a run"
     print(f"{options.output}: {', '.join(map(array, outputs))}{cycles}")
-    if not options.golden:
+    if not options.functional:
         print(report_line(target))
 
 
 def run_parts(options: argparse.Namespace) -> None:
-    """A network in parts for machine and host."""
+    """A network in parts for accelerator and host."""
     from eyrie.model.messages import array
-    from eyrie.runtime.board.runs import parts_reported
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.networks import write_arrays
     from eyrie.runtime.results import report_line
     from eyrie.runtime.session import Session, read_session_inputs
+    from eyrie.runtime.soc.runs import parts_reported
 
     session, cycles, pages = Session.load(options.directory), "", list[str]()
     inputs = read_session_inputs(options.input, session.graph)
-    if options.golden:
+    if options.functional:
         done = session.run(inputs)
     else:
         with replacing(BUILD / "run") as folder:
@@ -86,7 +88,7 @@ def run_parts(options: argparse.Namespace) -> None:
     outputs = [output[:, 0] if output.shape[1:2] == (1,) else output for output in done.outputs]
     write_arrays(options.output, outputs)
     print(
-        f"{options.output}: {', '.join(map(array, outputs))}, {cycles}{len(done.machine)} machine parts, "
+        f"{options.output}: {', '.join(map(array, outputs))}, {cycles}{len(done.accelerator)} accelerator parts, "
         f"{100 * done.host_share:.3f} % of all operations on the host"
     )
     for page in pages:

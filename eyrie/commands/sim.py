@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from eyrie.compiler.command_line import file_name, whole_number
 
 if TYPE_CHECKING:
-    from eyrie.runtime.simulator.bench import Bench
+    from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tests", nargs="+", metavar="TEST", help="eyrie list names them")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), help="random and printed by default")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
     parser.add_argument("--waves", action="store_true", help="write build/TEST/dump.vcd")
 
 
@@ -29,10 +29,10 @@ def run(options: argparse.Namespace) -> int:
 
     wanted = [find(name) for name in options.tests]
     if options.config:
-        from eyrie.model.config import MachineConfig
+        from eyrie.model.config import AcceleratorConfig
 
-        machine = MachineConfig.load(options.config)
-        wanted = [bench.on(machine) for bench in wanted]
+        config = AcceleratorConfig.load(options.config)
+        wanted = [bench.on(config) for bench in wanted]
     from eyrie.runtime import progress
     from eyrie.runtime.folders import BUILD
     from eyrie.runtime.simulator.simulate import SEED_LIMIT, WAVEFORM, simulate
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def _report(bench: "Bench", result: dict, config: Path | None) -> None:
+def _report(bench: "SimulationTest", result: dict, config: Path | None) -> None:
     """One line for a run, and if it failed two more: why, and what repeats it."""
     from eyrie.runtime.simulator.simulate import rerun_line
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the shipped network on machines of many sizes: more memory or wider ports must cost no cycles.
+"""Compiles and runs the bundled network on configurations of many sizes: more memory or wider ports must cost no
+cycles.
 
-    eyrie sizes [--machines A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
+    eyrie sizes [--configs A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
 
-First all are compiled, predicted and run on the command-level model, then, unless told not to, on the RTL, with the
+First all are compiled, predicted and run on the functional simulator, then, unless told not to, on the RTL, with the
 demo photo; logits are compared with tflite-micro's. None begins when the budget is used up; what was right before is
 not run again while nothing that it depends on has changed. Prints a table and leaves build/sizes: summary.json
-(docs/summary.md), and the logs. The exit code is 1 if one is wrong, refused or failed, or costs more cycles than a
+(docs/summary.md), and the logs. The exit code is 1 if one is wrong, rejected or failed, or costs more cycles than a
 smaller one.
 """
 
@@ -23,8 +24,8 @@ from eyrie.model.messages import unknown
 
 ARRAYS = ((3, 4), (6, 4), (6, 8), (6, 16), (9, 8), (12, 8), (12, 14))  # rows, columns
 GLB_KIB = (32, 64, 128, 256, 512)
-# By name, the parameters that differ from the default machine's.
-MACHINES: dict[str, dict[str, int]] = {
+# By name, the parameters that differ from the default configuration's.
+CONFIGS: dict[str, dict[str, int]] = {
     **{f"{rows}x{cols}": {"rows": rows, "cols": cols} for rows, cols in ARRAYS},
     **{f"glb{kib}": {"glb_bank_words": 16 * kib} for kib in GLB_KIB if kib != 64},
     **{f"bus{bus}_lanes{lanes}": {"bus_words": bus, "filter_lanes": lanes} for bus, lanes in ((1, 2), (2, 1), (2, 2))},
@@ -53,7 +54,7 @@ COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--machines", default="", metavar="A,B", help=f"of {', '.join(MACHINES)} (all)")
+    parser.add_argument("--configs", default="", metavar="A,B", help=f"of {', '.join(CONFIGS)} (all)")
     campaign.add_arguments(parser)
 
 
@@ -61,18 +62,18 @@ def chosen(text: str) -> list[str]:
     """Machines by their names, separated by commas; all where there is none. Raises InputError, in one line."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in MACHINES:
-            raise InputError(unknown("machine", name, MACHINES))
-    return [name for name in MACHINES if not names or name in names]
+        if name not in CONFIGS:
+            raise InputError(unknown("configuration", name, CONFIGS))
+    return [name for name in CONFIGS if not names or name in names]
 
 
 def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.simulator.summary import write_summary
 
-    names, began = chosen(options.machines), time.monotonic()
+    names, began = chosen(options.configs), time.monotonic()
     width = max(map(len, names))
-    print(head("machine", width, COLUMNS))
+    print(head("configuration", width, COLUMNS))
     with replacing(BUILD / "sizes") as folder:
         running = campaign.Campaign(folder, began + 60 * options.budget, options.jobs)
         entries: dict[str, dict] = {}
@@ -93,25 +94,25 @@ def run(options: argparse.Namespace) -> int:
     print(*map(pair_line, summary["pairs"]), sep="\n")
     if left:
         print(campaign.left_line(left))
-    print(f"{summary['status']}: {len(entries)} of {len(names)} machines")
+    print(f"{summary['status']}: {len(entries)} of {len(names)} configurations")
     return 0 if summary["status"] == "pass" else 1
 
 
 def trial(folder: Path, name: str, rtl_macs: int) -> Trial:
-    """Of a machine; its parameters and the photo are written into the folder."""
+    """Of an accelerator; its parameters and the photo are written into the folder."""
     import numpy as np
 
-    from eyrie.runtime.shipped import MODEL
+    from eyrie.runtime.bundled import MODEL
     from eyrie.testing.demo_net import demo_input
 
     config, photo = folder / f"{name}.json", folder / "photo.npy"
-    config.write_text(json.dumps(MACHINES[name]))
+    config.write_text(json.dumps(CONFIGS[name]))
     np.save(photo, demo_input()[None])
     return Trial(name, MODEL, config, rtl_macs, input=photo)
 
 
 def compared(entries: dict[str, dict]) -> list[dict]:
-    """Of each pair whose machines were tried: names, and what the larger one's cycles come to, less those of the
+    """Of each pair whose configurations were tried: names, and what the larger one's cycles come to, less those of the
     smaller one and divided by them, predicted and measured (None unless both were)."""
     found = []
     for smaller, larger in PAIRS:

@@ -3,11 +3,11 @@
 
     eyrie zoo MODELS [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--minutes N] [--seed N]
 
-Every .tflite and .onnx file in the folder MODELS and below it, each in a process of its own, on the command-level model
-and, up to so many multiplications, on the RTL, with drawn inputs; with --c as portable C, too, which is built with
-warnings as errors and with sanitizers by the C compiler of this machine. Goes on whatever happens to one. Prints a
-table and leaves build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1 if one is
-wrong, failed or unchecked.
+Every .tflite and .onnx file in the folder MODELS and below it, each in a process of its own, on the functional
+simulator and, up to so many multiplications, on the RTL, with random inputs; with --c as portable C, too, which is
+built with warnings as errors and with sanitizers by the C compiler of this configuration. Goes on whatever happens to
+one. Prints a table and leaves build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1
+if one is wrong, failed or unchecked.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"multiplications up to which a model runs on the RTL too ({RTL_MACS:,})",
     )
     parser.add_argument("--c", action="store_true", help="each also as portable C, as eyrie c writes it")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
     parser.add_argument(
         "--inputs", type=whole_number(1), default=INPUTS, metavar="N", help=f"inputs drawn for each model ({INPUTS})"
     )
@@ -57,13 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from eyrie.model.config import MachineConfig
+    from eyrie.model.config import AcceleratorConfig
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.simulator.summary import write_summary
 
     models = models_of(options.directory)
     if options.config:
-        MachineConfig.load(options.config)
+        AcceleratorConfig.load(options.config)
     began, width = time.monotonic(), max(len(name_of(path, options.directory)) for path in models)
     print(head("model", width, COLUMNS))
     with replacing(BUILD / "zoo") as folder:

@@ -31,12 +31,12 @@ SOURCES = (
     "measure/trials.py",
     "measure/zoo_model.py",
 )
-KEPT = ("ok", "refused")  # a failure may have had other causes
+KEPT = ("ok", "rejected")  # a failure may have had other causes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What all campaigns take."""
-    parser.add_argument("--rtl", type=whole_number(0, 1), default=1, help="0: on the command-level model only (1)")
+    parser.add_argument("--rtl", type=whole_number(0, 1), default=1, help="0: on the functional simulator only (1)")
     parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which none begins (60)")
     parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="trials at a time (2)")
 

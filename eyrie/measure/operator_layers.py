@@ -10,7 +10,7 @@ import numpy as np
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.convolution import Weighted, window_output
-from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
 from eyrie.operators import (
     ConvolutionDescriptor,
     FilterDescriptor,
@@ -89,8 +89,8 @@ LAYERS = (
 
 @dataclass(frozen=True)
 class Measured:
-    """cycles: counted by the machine; clocked: from the first register write to the end of the stream; match: whether
-    the output is the golden model's; None where it did not run."""
+    """cycles: counted by the accelerator; clocked: from the first register write to the end of the stream; match:
+    whether the output is the golden model's; None where it did not run."""
 
     name: str
     bounds: dict[str, int]
@@ -117,7 +117,7 @@ class Measured:
         }
 
 
-def bounds_of(graph: Graph, machine: MachineConfig = DEFAULT) -> dict[str, int]:
+def bounds_of(graph: Graph, config: AcceleratorConfig = DEFAULT) -> dict[str, int]:
     """Cycles that a layer by itself takes at least: of its multiplications; of its constants and its maps through the
     DRAM port; of an operation on words, a word of each value that it takes a cycle."""
     [node] = graph.nodes
@@ -129,15 +129,15 @@ def bounds_of(graph: Graph, machine: MachineConfig = DEFAULT) -> dict[str, int]:
     maps = sum(prod(tensor.shape) for tensor in (*graph.inputs, *graph.outputs))
     words = 0 if isinstance(node.operator, Weighted) else node.elements / WORD_VALUES
     cycles = {
-        "multipliers": node.macs / machine.total_multipliers,
-        "DRAM": (constants + maps) / (GLB_WORD_BYTES * machine.bus_words),
+        "multipliers": node.macs / config.total_multipliers,
+        "DRAM": (constants + maps) / (GLB_WORD_BYTES * config.bus_words),
         "words": words,
     }
     return {name: round(value) for name, value in cycles.items()}
 
 
 def measured(layer: Layer, most_cycles: int) -> Measured:
-    """Of a layer on drawn values, run where it is predicted to take at most so many cycles."""
+    """Of a layer on random values, run where it is predicted to take at most so many cycles."""
     rng = np.random.default_rng(SEED)
     values = rng.integers(-128, 128, layer.input.shape).astype(np.int8)
     weights = rng.integers(-127, 128, layer.filters.shape).astype(np.int8)

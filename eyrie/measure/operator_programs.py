@@ -22,18 +22,18 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 def program_of(path: Path) -> tuple[Request, Path]:
     """A request, and the folder of its program. Raises InputError, in one line, where it does not compile."""
     request = read_request(path)
-    return request, compiled_graph(request.graph, request.name, request.machine)
+    return request, compiled_graph(request.graph, request.name, request.config)
 
 
 def answer(folder: Path) -> str:
-    """What runtime/board/operator_programs.c reads: the image's file, and the numbers of struct eyrie_network."""
+    """What runtime/soc/operator_programs.c reads: the image's file, and the numbers of struct eyrie_network."""
     image = Image.load(folder)
     contents, ends = image.map, [[*image.map[end].items()] for end in ("inputs", "outputs")]
     program = contents["program"]
     lines = [
         folder.absolute() / "image.bin",
         _words(contents["bytes"], zlib.crc32(image.dram.tobytes()), program["address"], program["bytes"], image.images),
-        _words(*image.machine.parameters.values()),
+        _words(*image.config.parameters.values()),
         _words(*map(len, ends)),
     ]
     return "\n".join(map(str, [*lines, *(_map(*entry) for end in ends for entry in end)]))

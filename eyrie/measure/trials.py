@@ -52,7 +52,7 @@ class Trial:
     """What is tried.
 
     name      in tables
-    config    JSON file with machine parameters; None: the default machine
+    config    JSON file with accelerator parameters; None: the default configuration
     rtl_macs  multiplications up to which it runs on the RTL too
     inputs    drawn by the seed; or the file `input` has them, as runtime.session.read_session_inputs takes it
     minutes   after which the process is ended

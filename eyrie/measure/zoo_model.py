@@ -26,15 +26,15 @@ from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.measure.trials import Entry
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import array, one_line
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
-from eyrie.runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
+from eyrie.runtime.session import Session, on_functional_simulator, random_inputs, read_session_inputs
 from eyrie.runtime.signals import clean_up_first
-from eyrie.testing.references import Refused, run_apart
+from eyrie.runtime.soc.runs import RtlBackEnd
+from eyrie.testing.references import Rejected, run_apart
 
 GOLDEN, TFLITE = "the golden model", "eyrie.compiler.frontend.tflite"
 
@@ -62,17 +62,17 @@ def main(arguments: list[str]) -> None:
 
 
 def judge(entry: Entry, options: argparse.Namespace) -> None:
-    """Fills an entry. Raises whatever goes wrong beside a refusal and wrong outputs."""
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    """Fills an entry. Raises whatever goes wrong beside a rejection and wrong outputs."""
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     began, cpu_began = time.monotonic(), time.process_time()
     try:
-        compiled = compile_parts(options.model, machine)
+        compiled = compile_parts(options.model, config)
     except Malformed:  # a stage of the compiler made it: the importer says it otherwise
         raise
     except InputError as error:
-        entry.status, entry.reason = "refused", one_line(str(error).removeprefix(f"{options.model}: "))
+        entry.status, entry.reason = "rejected", one_line(str(error).removeprefix(f"{options.model}: "))
         return
-    _note(entry, compiled, machine)
+    _note(entry, compiled, config)
     entry.compile_s = round(time.monotonic() - began, 3)
     entry.compile_cpu_s = round(time.process_time() - cpu_began, 3)
     entry.compile_peak_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -82,20 +82,23 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     inputs = (
         read_session_inputs(options.input, session.graph)
         if options.input
-        else drawn_inputs(session.graph, options.inputs, options.seed)
+        else random_inputs(session.graph, options.inputs, options.seed)
     )
-    found = {GOLDEN: session.golden(inputs), "the command-level model": session.run(inputs, on_command_level).outputs}
+    found = {
+        GOLDEN: session.golden(inputs),
+        "the functional simulator": session.run(inputs, on_functional_simulator).outputs,
+    }
     if entry.macs <= options.rtl_macs:
         done = session.run(inputs, RtlBackEnd())
-        found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
-        counters = [part.runs[0]["counters"] for part in done.machine]
+        found["the RTL"], entry.on_rtl = done.outputs, bool(done.accelerator)
+        counters = [part.runs[0]["counters"] for part in done.accelerator]
         entry.cycles = sum(of["CYCLES"] for of in counters)
         entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)
     if options.c:
         try:
             sources = sources_of(load(options.model), "network")
-        except Unsupported as refusal:
-            entry.status, entry.reason = "refused", one_line(f"as C: {refusal}")
+        except Unsupported as rejection:
+            entry.status, entry.reason = "rejected", one_line(f"as C: {rejection}")
             return
         found["the portable C"] = build_program([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
         entry.c_arena_bytes = sources.arena_bytes
@@ -105,9 +108,9 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         _compare_with_golden(entry, found)
 
 
-def _note(entry: Entry, compiled: Compiled, machine: MachineConfig) -> None:
+def _note(entry: Entry, compiled: Compiled, config: AcceleratorConfig) -> None:
     parts = compiled.performances
-    entry.macs, entry.multipliers = sum(part.macs for part in parts), machine.total_multipliers
+    entry.macs, entry.multipliers = sum(part.macs for part in parts), config.total_multipliers
     entry.cycles = entry.predicted_cycles = sum(part.cycles for part in parts)
     entry.roofline_cycles = sum(part.roofline_cycles for part in parts)
     entry.dram_bytes = sum(part.dram_bytes for part in parts)
@@ -135,8 +138,8 @@ def _compare(
     for reference in references(graph):
         try:
             expected = [np.stack(values) for values in zip(*run_apart(reference, model, runs), strict=True)]
-        except Refused as refusal:
-            said.append(f"{reference}: {refusal}")
+        except Rejected as rejection:
+            said.append(f"{reference}: {rejection}")
             continue
         entry.status, entry.reference, entry.reason = "ok", str(reference), ""
         for where, outputs in found.items():

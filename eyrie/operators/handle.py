@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine in use: memory, streams, operators."""
+"""An accelerator in use: memory, streams, operators."""
 
 import contextlib
 import threading
@@ -25,8 +25,8 @@ from eyrie.operators.launch import Launcher, packed, unpacked
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran, Stream
-from eyrie.runtime.board.driver import Board
-from eyrie.runtime.machines import Machine, machine_of
+from eyrie.runtime.configurations import Configuration, config_of
+from eyrie.runtime.soc.driver import Soc
 from eyrie.values import as_array
 
 Source = tuple[TensorDescriptor, int]  # with the offset of its allocation
@@ -35,14 +35,14 @@ MOST_BYTES = (1 << 32) - 64  # that a window has
 
 
 class Handle:
-    """A machine of its own, on a simulated board, until it is destroyed.
+    """An accelerator of its own, on a simulated SoC, until it is destroyed.
 
     Operators are given to a stream (the handle's own, if none is named) and run while the caller goes on; what copies,
     frees or synchronises waits for them. Offsets stand for pointers. Every method raises OperatorError, whose status
     says what is wrong; what only shows when an operator runs is raised by what waits for its stream.
     """
 
-    def __init__(self, machine: Machine = None, memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
+    def __init__(self, config: Configuration = None, memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
         """memory_bytes: of DRAM, for tensors, filters and programs; seed: of the start values. Raises InputError for
         sizes that are not legal, BuildError."""
         if type(memory_bytes) is not int or not 0 < memory_bytes <= MOST_BYTES:
@@ -50,21 +50,21 @@ class Handle:
                 Status.BAD_ARGUMENT, f"memory_bytes = {memory_bytes}: must be an integer of 1 to {MOST_BYTES}"
             )
         self._lock = threading.Lock()
-        self._board: Board | None = Board(machine_of(machine), memory_bytes, seed)
-        self._memory = Memory(self._board.window)
-        self._launcher = Launcher(self._board, self._memory)
+        self._soc: Soc | None = Soc(config_of(config), memory_bytes, seed)
+        self._memory = Memory(self._soc.window)
+        self._launcher = Launcher(self._soc, self._memory)
         self._streams = [Stream()]
 
     def destroy(self) -> None:
         """Waits for what goes on, whatever comes of it. A second time does nothing."""
-        if self._board is None:
+        if self._soc is None:
             return
         for stream in self._streams:
             with contextlib.suppress(OperatorError):
                 stream.synchronize()
             stream.close()
-        self._board.close()
-        self._board = None
+        self._soc.close()
+        self._soc = None
 
     def __enter__(self) -> "Handle":
         return self
@@ -258,7 +258,7 @@ class Handle:
             if begin < place + setting.bytes and place < begin + given.bytes:
                 raise OperatorError(Status.BAD_POINTER, f"the output overlaps input {number}: allocate one of its own")
 
-    def _open(self) -> Board:
-        if self._board is None:
+    def _open(self) -> Soc:
+        if self._soc is None:
             raise OperatorError(Status.CLOSED, "the handle is destroyed: create another one")
-        return self._board
+        return self._soc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of one operator, compiled, placed in the machine's memory, and run on tensors that lie there."""
+"""Networks of one operator, compiled, placed in the accelerator's memory, and run on tensors that lie there."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from eyrie.operators.descriptors import TensorSetting
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran
-from eyrie.runtime.board.driver import Board, DeviceError, Network
 from eyrie.runtime.programs import compiled_graph, contents_of
+from eyrie.runtime.soc.driver import DeviceError, Network, Soc
 
 Place = tuple[TensorSetting, int]  # with the offset of its first map
 
@@ -36,8 +36,8 @@ class Launcher:
     """Runs networks of one operator; used by one thread at a time. Programs stay in the memory until it is full: those
     that were used longest ago leave first."""
 
-    def __init__(self, board: Board, memory: Memory) -> None:
-        self._board, self._memory = board, memory
+    def __init__(self, soc: Soc, memory: Memory) -> None:
+        self._soc, self._memory = soc, memory
         self._programs: OrderedDict[bytes, Placed] = OrderedDict()
 
     def room(self, size: int) -> int:
@@ -66,11 +66,11 @@ class Launcher:
                 for n in range(output[0].n)
             ]
         except DeviceError as error:
-            self._board.reset()
+            self._soc.reset()
             for each in self._programs.values():  # whatever stopped it may have written over them
                 self._memory.give(each.offset)
             self._programs.clear()
-            raise OperatorError(Status.MACHINE_ERROR, str(error)) from error
+            raise OperatorError(Status.ACCELERATOR_ERROR, str(error)) from error
 
     def on_host(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
         """By the golden function."""
@@ -84,23 +84,23 @@ class Launcher:
         if key not in self._programs:
             name = graph.nodes[0].operator.name.lower()
             try:
-                folder = compiled_graph(graph, name, self._board.machine)
+                folder = compiled_graph(graph, name, self._soc.config)
             except InputError as error:
                 raise OperatorError(Status.NOT_SUPPORTED, str(error)) from error
             image = Image.load(folder)
             offset = self.room(image.dram.size)
             ends = [[offset + place["address"] for place in image.map[end].values()] for end in ("inputs", "outputs")]
-            self._programs[key] = Placed(folder, image, offset, self._board.place(image, offset, *ends))
+            self._programs[key] = Placed(folder, image, offset, self._soc.place(image, offset, *ends))
         self._programs.move_to_end(key)
         return self._programs[key]
 
     def _run(self, graph: Graph, program: Placed, inputs: list[Place], output: Place) -> Ran:
         """Where a map lies in the program as it does in the tensor, the program works on the tensor itself."""
-        board, image = self._board, program.image
+        soc, image = self._soc, program.image
         given = {tensor.name: place for tensor, place in zip(graph.inputs, inputs)}
         taken = [(given[name], entry) for name, entry in image.map["inputs"].items()]
         [made] = image.map["outputs"].values()
-        board.bind(
+        soc.bind(
             program.network,
             image,
             program.offset,
@@ -109,26 +109,26 @@ class Launcher:
         )
         for number, (place, entry) in enumerate(taken):
             if not _is_tensor(place[0], entry):
-                board.put(number, 0, self._map(*place, 0).reshape(entry["shape"]))
-        before = board.cycles
-        board.start()
-        while not board.wait():
+                soc.put(number, 0, self._map(*place, 0).reshape(entry["shape"]))
+        before = soc.cycles
+        soc.start()
+        while not soc.wait():
             pass
-        ran = Ran(graph.nodes[0].operator.name, program.folder, board.counter(Counter.CYCLES), board.cycles - before)
+        ran = Ran(graph.nodes[0].operator.name, program.folder, soc.counter(Counter.CYCLES), soc.cycles - before)
         if not _is_tensor(output[0], made):
-            self._write(output, 0, board.get(0, 0, tuple(made["shape"])).reshape(output[0].shape[1:]))
+            self._write(output, 0, soc.get(0, 0, tuple(made["shape"])).reshape(output[0].shape[1:]))
         return ran
 
     def _map(self, setting: TensorSetting, place: int, number: int) -> np.ndarray:
         """A map of a tensor, int8 [h, w, c]."""
         begin = place + number * setting.map_bytes
-        words = self._board.memory[begin:][: setting.map_bytes].view(np.uint64)
+        words = self._soc.memory[begin:][: setting.map_bytes].view(np.uint64)
         return setting.layout.unpack(words.reshape(setting.h, setting.layout.groups, -1), setting.c)
 
     def _write(self, output: Place, number: int, values: np.ndarray) -> None:
         setting, place = output
         contents = setting.layout.pack(values).view(np.uint8).reshape(-1)
-        self._board.memory[place + number * setting.map_bytes :][: contents.size] = contents
+        self._soc.memory[place + number * setting.map_bytes :][: contents.size] = contents
 
 
 def _is_tensor(setting: TensorSetting, entry: dict) -> bool:

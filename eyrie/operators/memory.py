@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations in the machine's window of DRAM."""
+"""Allocations in the accelerator's window of DRAM."""
 
 from eyrie.operators.status import OperatorError, Status
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Operator
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
@@ -28,16 +28,16 @@ from eyrie.operators.descriptors import (
 )
 from eyrie.operators.status import OperatorError
 
-REMEDY = "give a file that a program of the operator library left in BOARD_REQUESTS"
+REMEDY = "give a file that a program of the operator library left in SOC_REQUESTS"
 
 
 @dataclass(frozen=True)
 class Request:
-    """An operator, as a C program asks for it, and the machine that it is for."""
+    """An operator, as a C program asks for it, and the accelerator that it is for."""
 
     key: str
     graph: Graph
-    machine: MachineConfig
+    config: AcceleratorConfig
 
     @property
     def name(self) -> str:
@@ -61,9 +61,9 @@ def _request(key: str, constants: bytes) -> Request:
     fields = dict(word.split("=") for word in words)
     inputs = tuple(_tensor(fields[f"input{n}"]) for n in range(2) if f"input{n}" in fields)
     operator = _OPERATORS[name](fields, inputs[0].c, constants)
-    sizes = dict(zip(DEFAULT.parameters, _integers(fields["machine"]), strict=True))
-    machine = MachineConfig.of({size.lower(): value for size, value in sizes.items()})
-    return Request(key, graphs.graph_of(operator, inputs, _tensor(fields["output"])), machine)
+    sizes = dict(zip(DEFAULT.parameters, _integers(fields["config"]), strict=True))
+    config = AcceleratorConfig.of({size.lower(): value for size, value in sizes.items()})
+    return Request(key, graphs.graph_of(operator, inputs, _tensor(fields["output"])), config)
 
 
 def _integers(text: str) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ class Status(IntEnum):
     BAD_DESCRIPTOR = 2  # destroyed, not set, or descriptors that do not go together
     BAD_POINTER = 3  # no allocation, one that is too small, or an output that overlaps what is read
     NO_MEMORY = 4  # the DRAM's window has no room
-    NOT_SUPPORTED = 5  # the machine cannot run the operator
-    MACHINE_ERROR = 6  # the machine stopped; it is reset, and the stream's later operators did not run
+    NOT_SUPPORTED = 5  # the accelerator cannot run the operator
+    ACCELERATOR_ERROR = 6  # the accelerator stopped; it is reset, and the stream's later operators did not run
     CLOSED = 7  # the handle is destroyed
 
 

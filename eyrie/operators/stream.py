@@ -12,10 +12,10 @@ from eyrie.operators.status import OperatorError
 
 @dataclass(frozen=True)
 class Ran:
-    """An operator that has run on the machine.
+    """An operator that has run on the accelerator.
 
     folder   of its program (docs/compiler.md)
-    cycles   by the machine's counter, from start to done
+    cycles   by the accelerator's counter, from start to done
     clocked  of the clock, from the first register write to the interrupt's end
     """
 
@@ -26,8 +26,8 @@ class Ran:
 
 
 class Stream:
-    """Operators in the order in which they were given; one that fails ends those behind it. The machine is shared with
-    the other streams of the handle, operator by operator."""
+    """Operators in the order in which they were given; one that fails ends those behind it. The accelerator is shared
+    with the other streams of the handle, operator by operator."""
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(1, "eyrie-stream")

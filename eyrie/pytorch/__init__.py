@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of PyTorch on the machine (docs/pytorch.md).
+"""Models of PyTorch on the accelerator (docs/pytorch.md).
 
 import eyrie.pytorch
 model = eyrie.pytorch.quantized(float_model, images)
@@ -10,7 +10,7 @@ print(eyrie.pytorch.report(compiled))
 
 from eyrie.pytorch.backend import eyrie
 from eyrie.pytorch.convert import quantized, to_tflite
-from eyrie.pytorch.report import InPyTorch, OnMachine, Report, report, reports
+from eyrie.pytorch.report import InPyTorch, OnAccelerator, Report, report, reports
 from eyrie.runtime.regions import BACK_ENDS
 
-__all__ = ["BACK_ENDS", "InPyTorch", "OnMachine", "Report", "eyrie", "quantized", "report", "reports", "to_tflite"]
+__all__ = ["BACK_ENDS", "InPyTorch", "OnAccelerator", "Report", "eyrie", "quantized", "report", "reports", "to_tflite"]

@@ -12,14 +12,14 @@ from torch.fx.passes.tools_common import stable_topological_sort
 from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, insert_subgm
 
 from eyrie.compiler.frontend.pytorch.regions import Region, regions_of
-from eyrie.compiler.ir.failure import Failure
-from eyrie.model.config import MachineConfig
+from eyrie.compiler.ir.failure import CompileError
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
-from eyrie.pytorch.region import OnMachine
+from eyrie.pytorch.region import OnAccelerator
 from eyrie.pytorch.report import keep, report_of
 from eyrie.pytorch.tensors import array_of, fixed_tensors
-from eyrie.runtime.machines import Machine, machine_of
+from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
 from eyrie.runtime.session import Session
 
@@ -28,13 +28,14 @@ from eyrie.runtime.session import Session
 class Options:
     """What torch.compile(..., options={...}) takes.
 
-    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model of the compiled Graphs;
+    back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model of the compiled
+    Graphs;
               c: these as portable C
-    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
+    config    the default one if None, an AcceleratorConfig, names and numbers, or a JSON file of these
     """
 
-    back_end: str = "model"
-    machine: Machine = None
+    back_end: str = "functional"
+    config: Configuration = None
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "Options":
@@ -42,16 +43,16 @@ class Options:
         for name in given:
             if name not in cls.__dataclass_fields__:
                 raise InputError(unknown("option", str(name), list(cls.__dataclass_fields__)))
-        back_end, machine = given.get("back_end", cls.back_end), given.get("machine")
+        back_end, config = given.get("back_end", cls.back_end), given.get("config")
         if not isinstance(back_end, str) or back_end not in BACK_ENDS:
             raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
-        if machine is not None and not isinstance(machine, MachineConfig | Mapping | str | PathLike):
-            raise InputError(f"machine {machine}: give a MachineConfig, names and numbers, or a JSON file of these")
-        return cls(back_end, machine)
+        if config is not None and not isinstance(config, AcceleratorConfig | Mapping | str | PathLike):
+            raise InputError(f"config {config}: give an AcceleratorConfig, names and numbers, or a JSON file of these")
+        return cls(back_end, config)
 
     @property
-    def config(self) -> MachineConfig:
-        return machine_of(self.machine)
+    def accelerator(self) -> AcceleratorConfig:
+        return config_of(self.config)
 
 
 def eyrie(
@@ -61,12 +62,12 @@ def eyrie(
     options: Mapping[str, object] | None = None,
     mode: str | None = None,
 ) -> Callable[..., tuple[Tensor, ...]]:
-    """A graph whose regions of int8 operators run on the machine; the rest is PyTorch's. Raises InputError, in one
+    """A graph whose regions of int8 operators run on the accelerator; the rest is PyTorch's. Raises InputError, in one
     line, for options that mean nothing."""
     if mode not in (None, "default"):
         raise InputError(f"mode {mode} is not one of this back end's: give options")
     chosen = Options.of(options or {})
-    config, run = chosen.config, BACK_ENDS[chosen.back_end]
+    config, run = chosen.accelerator, BACK_ENDS[chosen.back_end]
     known = fixed_tensors(module, example_inputs)
     found = regions_of(module, {node: array_of(tensor) for node, tensor in known.items()}, obstacle)
     reasons, placed = dict(found.reasons), list[tuple[str, Region, Session]]()
@@ -74,14 +75,14 @@ def eyrie(
         name = f"region{len(placed)}"
         try:
             session = session_of(region.graph, f"torch-{name}", config)
-        except Failure as failure:
+        except CompileError as failure:
             reasons |= dict.fromkeys(region.nodes, failure.what)
             continue
         placed.append((name, region, session))
     report = report_of(module, placed, reasons)
-    modules = [OnMachine(session, run, _taken(region, known), region.maps) for _, region, session in placed]
-    for (name, region, _), on_machine in zip(placed, modules):
-        _place(module, f"eyrie_{name}", list(region.nodes), on_machine)
+    modules = [OnAccelerator(session, run, _taken(region, known), region.maps) for _, region, session in placed]
+    for (name, region, _), on_accelerator in zip(placed, modules):
+        _place(module, f"eyrie_{name}", list(region.nodes), on_accelerator)
     stable_topological_sort(module)
     module.recompile()
     keep(report, known.values())
@@ -93,11 +94,11 @@ def _taken(region: Region, known: Mapping[Node, Tensor]) -> list[int | Tensor]:
     return [region.taken.index(node) if node in region.taken else known[node] for node in region.outside]
 
 
-def _place(module: GraphModule, name: str, nodes: list[Node], on_machine: OnMachine) -> None:
+def _place(module: GraphModule, name: str, nodes: list[Node], on_accelerator: OnAccelerator) -> None:
     """Puts a module where nodes are."""
     inner, taken, made = fuse_as_graphmodule(module, nodes, name)
     insert_subgm(module, inner, taken, made, nodes[-1])
-    setattr(module, name, on_machine)
+    setattr(module, name, on_accelerator)
     erase_nodes(module, nodes)
 
 

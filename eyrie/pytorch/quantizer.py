@@ -2,8 +2,8 @@
 """Which scales a model gets: a Quantizer of PT2E, the quantisation of PyTorch's exported models.
 
 Weights have a scale for each output channel and no zero point, activations one scale and a zero point: int8, as
-TensorFlow Lite has it. What is one operator of the machine is quantised as one: an activation behind a convolution or a
-sum has no scale in front of it. What only moves values keeps their scale.
+TensorFlow Lite has it. What is one operator of the accelerator is quantised as one: an activation behind a convolution
+or a sum has no scale in front of it. What only moves values keeps their scale.
 """
 
 import torch
@@ -69,7 +69,7 @@ WEIGHT = QuantizationSpec(
 
 
 class EyrieQuantizer(Quantizer):
-    """All operators that the machine may run; the others stay as they are."""
+    """All operators that the accelerator may run; the others stay as they are."""
 
     def annotate(self, model: GraphModule) -> GraphModule:
         for node in model.graph.nodes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A region of an FX graph as a module: int8 tensors go to the machine and come back."""
+"""A region of an FX graph as a module: int8 tensors go to the accelerator and come back."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,7 +13,7 @@ from eyrie.runtime.regions import Run
 from eyrie.runtime.session import Session
 
 
-class OnMachine(nn.Module):
+class OnAccelerator(nn.Module):
     """taken: for each argument the number of the Graph's input that it is, or a tensor that is compiled into the
     program, and has to be the same; maps: how many axes values have that are maps. Gives the Graph's outputs in its
     order."""
@@ -28,25 +28,25 @@ class OnMachine(nn.Module):
         inputs: dict[int, np.ndarray] = {}
         for place, argument in zip(self._taken, arguments, strict=True):
             if isinstance(place, int):
-                inputs[place] = to_machine(argument, self._maps)
+                inputs[place] = to_accelerator(argument, self._maps)
             elif not torch.equal(place, argument):
                 raise InputError(
                     "the model's weights have been changed since it was compiled: call torch.compiler.reset()"
                 )
         outputs = self.run(self.session, [inputs[number] for number in range(len(inputs))])
         device = arguments[0].device
-        tensors = tuple(from_machine(output, self._maps).to(device) for output in outputs)
+        tensors = tuple(from_accelerator(output, self._maps).to(device) for output in outputs)
         return tensors if len(tensors) > 1 else tensors[0]
 
 
-def to_machine(values: Tensor, maps: Collection[int]) -> np.ndarray:
+def to_accelerator(values: Tensor, maps: Collection[int]) -> np.ndarray:
     """[N, 1, ...], maps with channels last."""
     values = values.detach().cpu()
     values = values.permute(TO_CHANNELS_LAST[values.dim()]) if values.dim() in maps else values
     return values.contiguous().numpy()[:, None]
 
 
-def from_machine(values: np.ndarray, maps: Collection[int]) -> Tensor:
+def from_accelerator(values: np.ndarray, maps: Collection[int]) -> Tensor:
     """Of [N, 1, ...]."""
     made = torch.from_numpy(np.array(values[:, 0]))
     return made.permute(FROM_CHANNELS_LAST[made.dim()]).contiguous() if made.dim() in maps else made

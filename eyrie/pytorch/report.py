@@ -18,13 +18,13 @@ from eyrie.runtime.session import Session
 
 
 @dataclass(frozen=True)
-class OnMachine:
+class OnAccelerator:
     """A region of a graph.
 
     operators  those of PyTorch by name, without QUANTIZE and DEQUANTIZE: how many
     macs       multiplications of weights for one image
     cycles     that the cost model expects for one image
-    host       operators that the machine does not run together with the others: place and name
+    host       operators that the accelerator does not run together with the others: place and name
     """
 
     name: str
@@ -48,7 +48,7 @@ class InPyTorch:
 class Report:
     """Of one graph."""
 
-    regions: tuple[OnMachine, ...]
+    regions: tuple[OnAccelerator, ...]
     rest: tuple[InPyTorch, ...]
 
     def __str__(self) -> str:
@@ -76,14 +76,14 @@ def report_of(
         for node in module.graph.nodes
         if node in reasons and _computes(node)
     )
-    return Report(tuple(_on_machine(*each) for each in placed), rest)
+    return Report(tuple(_on_accelerator(*each) for each in placed), rest)
 
 
-def _on_machine(name: str, region: Region, session: Session) -> OnMachine:
+def _on_accelerator(name: str, region: Region, session: Session) -> OnAccelerator:
     nodes = [node for node in region.nodes if _computes(node)]
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
     macs = sum(node.macs for node in session.graph.nodes)
-    return OnMachine(
+    return OnAccelerator(
         name,
         tuple(node.name for node in nodes),
         dict(Counter(short(node) for node in nodes)),

@@ -5,31 +5,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyrie.compiler.cases.separable import Tiling, pointwise_blocks
 from eyrie.compiler.ir.layer import Window, output_size
-from eyrie.model.config import MachineConfig
+from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.testing import layers
 
 PADS = [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
 
 
-def why_not(options: dict, machine: MachineConfig) -> str | None:
+def why_not(options: dict, config: AcceleratorConfig) -> str | None:
     """Why the array takes no layer of these options; None: it does."""
     try:
-        draw(np.random.default_rng(0), options, machine)
+        draw(np.random.default_rng(0), options, config)
     except InputError as error:
         return str(error)
     return None
 
 
-def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
+def draw(rng: np.random.Generator, options: dict, config: AcceleratorConfig) -> tuple[str, layers.Layer]:
     """A layer of a kind, "convolution", "fused", "pointwise", "depthwise" or "connected": (what it is,
     the layer). What the options leave open is drawn."""
     options = dict(options)
     kind = options.pop("kind")
     if kind == "convolution":
-        return convolution(rng, options, machine)
+        return convolution(rng, options, config)
     if kind == "connected":  # a fully connected layer is a pointwise one on a map of one pixel
         kind, options = "pointwise", {"rows": 1, "cols": 1, **options}
     stride, inner, tile = options.pop("stride", 1), options.pop("inner", 1), options.pop("tile", None)
@@ -45,21 +45,21 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
     pads = (0, 0, 0, 0) if kind == "pointwise" else fitting[rng.integers(len(fitting))]
     kernel = (1, 1) if kind == "pointwise" else (3, 3)
     size = output_size((shape["rows"], shape["cols"]), Window(kernel, (stride, stride), pads))
-    blocks = pointwise_blocks(*size, machine, None if kind == "pointwise" else stride)
+    blocks = pointwise_blocks(*size, config, None if kind == "pointwise" else stride)
     if blocks.pixels * stride % 2:
         inner = 1  # blocks begin at even columns: a map of one column has one
     blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))
     about = f"{kind} {shape} U={stride} pads {pads} inner {inner}" + f" tile {tile}" * bool(tile)
     window = Window((3, 3), (stride, stride), pads)
-    return about, layers.separable(rng, kind, tuple(shape.values()), window, machine, Tiling(blocks, tile))
+    return about, layers.separable(rng, kind, tuple(shape.values()), window, config, Tiling(blocks, tile))
 
 
-def convolution(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
+def convolution(rng: np.random.Generator, options: dict, config: AcceleratorConfig) -> tuple[str, layers.Layer]:
     mapping = {name: options.pop(name) for name in "epqrt"}
     kernel, stride = options.pop("kernel", 3), options.pop("stride", 1)
     width = options.pop("width")
     pads = tuple(options.pop("pads", (1, 1, 1, 1) if kernel == 3 else (0, 0, 0, 0)))
     extra = options.pop("extra", 1)
     window = Window((kernel, kernel), (stride, stride), pads)
-    layer = layers.convolution(rng, mapping, width, window, machine, extra, **options)
+    layer = layers.convolution(rng, mapping, width, window, config, extra, **options)
     return f"convolution {mapping} F={width} R={kernel} U={stride} pads {pads}", layer

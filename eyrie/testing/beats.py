@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eyrie.compiler.cases.case import Case
+from eyrie.compiler.single_layer.layer_run import Case
 from eyrie.model import encoding as enc
 from eyrie.model import streams
 from eyrie.model.array import drain_beats
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Destination, DrainMode, Stream
 from eyrie.model.passes import run_pass
@@ -41,26 +41,26 @@ class PassBeats:
     macs: int
 
 
-def behind_any_glb(machine: MachineConfig) -> MachineConfig:
-    """The machine's array, behind a GLB that holds any layer in one pass."""
-    return replace(machine, glb_banks=8, glb_bank_words=8192)
+def behind_any_glb(config: AcceleratorConfig) -> AcceleratorConfig:
+    """The accelerator's array, behind a GLB that holds any layer in one pass."""
+    return replace(config, glb_banks=8, glb_bank_words=8192)
 
 
-def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> PassBeats:
+def pass_beats(config: AcceleratorConfig, case: Case, rng: np.random.Generator) -> PassBeats:
     """All beats of a case; notes and the start sums that must not matter are random."""
-    glb = np.zeros(machine.glb_words, np.uint64)
+    glb = np.zeros(config.glb_words, np.uint64)
     glb[: len(case.glb)] = case.glb
     descriptor = case.descriptor
     read = {
         stream: _stream_beats(descriptor, stream, glb, lanes)
-        for stream, lanes in ((Stream.IFMAP, 2), (Stream.FILTER, machine.filter_lanes), (Stream.DEPTHWISE, 1))
+        for stream, lanes in ((Stream.IFMAP, 2), (Stream.FILTER, config.filter_lanes), (Stream.DEPTHWISE, 1))
     }
     starts = _start_sums(descriptor, glb, case.places.shape[:3], rng)
     order = drain_beats(descriptor)
     two = np.append(order.second[1:], False)[~order.second]  # beats
     notes = rng.integers(0, 1 << TWO, (len(starts), len(two))) | two << TWO
     drain = _drain_beats(descriptor, starts, notes)
-    trace = run_pass(machine, descriptor, glb)
+    trace = run_pass(config, descriptor, glb)
     return PassBeats(
         case,
         read[Stream.IFMAP],
@@ -71,7 +71,7 @@ def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> 
         order.second,
         notes,
         descriptor.drain["columns"],
-        multiplications(machine, descriptor),
+        multiplications(config, descriptor),
     )
 
 
@@ -147,10 +147,10 @@ def first_row(descriptor: Descriptor, tile: int) -> int:
     return tile // loops["inner"] % loops["tiles"] * descriptor.shape["deal"] % SET_ROWS
 
 
-def multiplications(machine: MachineConfig, descriptor: Descriptor) -> int:
+def multiplications(config: AcceleratorConfig, descriptor: Descriptor) -> int:
     """What the PEs that take part issue in a pass."""
     shape, loops = descriptor.shape, descriptor.loops
-    _, columns = descriptor.ids(machine.rows, machine.cols)
+    _, columns = descriptor.ids(config.rows, config.cols)
     blocks = loops["outer"] * loops["inner"] * loops["groups"]
     rows_first = [tile * shape["deal"] % SET_ROWS for tile in range(loops["tiles"])]
     total = 0

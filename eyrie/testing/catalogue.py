@@ -8,7 +8,7 @@ from importlib import import_module
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.folders import checkout
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
 class UnknownTest(InputError):
@@ -16,7 +16,7 @@ class UnknownTest(InputError):
 
 
 @cache
-def benches() -> dict[str, Bench]:
+def simulation_tests() -> dict[str, SimulationTest]:
     """All benches by name, in the order of the folders' names and of the lists in them.
 
     Raises InputError, in one line, outside a checkout.
@@ -24,7 +24,7 @@ def benches() -> dict[str, Bench]:
     root = checkout("the test benches")
     if str(root) not in sys.path:
         sys.path.append(str(root))
-    found: dict[str, Bench] = {}
+    found: dict[str, SimulationTest] = {}
     for path in sorted((root / "tb").glob("*/bench.py")):
         if path.parent.name == "common":  # its bench.py is the shared test bench, not a list
             continue
@@ -35,9 +35,9 @@ def benches() -> dict[str, Bench]:
     return found
 
 
-def find(name: str) -> Bench:
+def find(name: str) -> SimulationTest:
     """The bench of that name; raises UnknownTest."""
     try:
-        return benches()[name]
+        return simulation_tests()[name]
     except KeyError:
-        raise UnknownTest(unknown("test", name, benches(), "make list")) from None
+        raise UnknownTest(unknown("test", name, simulation_tests(), "make list")) from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped network and photo, as the tests use them."""
+"""The bundled network and photo, as the tests use them."""
 
 from functools import cache
 
@@ -10,13 +10,13 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import made
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.runtime.shipped import MODEL, PHOTO
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.bundled import MODEL, PHOTO
 
 
 @cache
-def demo_network(machine: MachineConfig = DEFAULT) -> tuple[Graph, Image]:
-    stages = compile_network(MODEL, machine)
+def demo_network(config: AcceleratorConfig = DEFAULT) -> tuple[Graph, Image]:
+    stages = compile_network(MODEL, config)
     return made(stages.graph), made(stages.image)
 
 

@@ -3,14 +3,14 @@
 
 import numpy as np
 
-from eyrie.compiler.cases.case import Allocator, Case
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.layer import Window, output_size
 from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, average_factor
+from eyrie.compiler.single_layer.layer_run import Allocator, Case
 from eyrie.compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
 from eyrie.compiler.target.descriptors.streams import linear_stream
 from eyrie.model import encoding as enc
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Operation, Stream
 from eyrie.model.operators.pooling import average_pool2d, max_pool2d
@@ -21,22 +21,22 @@ POOLS = ("average", "maximum")
 MOST_ADDED = 6000  # words A of a pass that are drawn
 
 
-def draw(rng: np.random.Generator, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
+def draw(rng: np.random.Generator, config: AcceleratorConfig, scale: float) -> tuple[Layer, str]:
     """An operation on the words of a map, or a pool of one; smaller with a smaller `scale`."""
     name = str(rng.choice([*operations.ALL, *POOLS, *POOLS]))
     rows, cols, channels = (int(rng.integers(1, max(2, int(most * scale)))) for most in (24, 24, 60))
     if name in POOLS:
-        return _pool(rng, name, (rows, cols, channels), machine)
+        return _pool(rng, name, (rows, cols, channels), config)
     values = int8(rng, rows, cols, 8 * word_groups(channels))
-    return operated(rng, name, values, machine)
+    return operated(rng, name, values, config)
 
 
 def operated(
-    rng: np.random.Generator, name: str, values: np.ndarray, machine: MachineConfig = DEFAULT, window: int = 0
+    rng: np.random.Generator, name: str, values: np.ndarray, config: AcceleratorConfig = DEFAULT, window: int = 0
 ) -> tuple[Layer, str]:
     """An operation of operations.ALL on a map's words, int8 [H, W, C], along columns, rows and groups."""
     rows, cols, channels = values.shape
-    memory = Allocator(machine.glb_words)
+    memory = Allocator(config.glb_words)
     groups = channels // 8
     a = values.reshape(rows, cols, groups, 8).transpose(2, 0, 1, 3).reshape(-1, 8)
     drawn = operations.draw_operation(rng, name, a, window)
@@ -64,7 +64,7 @@ def operated(
         target,
         placed.get(Stream.RESIDUAL),
         placed.get(Stream.TABLE),
-        machine=machine,
+        config=config,
     )
     words = drawn.words.reshape(shape[2], shape[0], shape[1], 8).transpose(1, 2, 0, 3)
     ofmap = words.reshape(shape[0], shape[1], -1)
@@ -73,7 +73,7 @@ def operated(
 
 
 def _pool(
-    rng: np.random.Generator, name: str, shape: tuple[int, int, int], machine: MachineConfig
+    rng: np.random.Generator, name: str, shape: tuple[int, int, int], config: AcceleratorConfig
 ) -> tuple[Layer, str]:
     """Any window, stride and padding, so that each window has a pixel of the map."""
     rows, cols, channels = shape
@@ -89,7 +89,7 @@ def _pool(
         channels = max(1, channels // 2)
         groups = word_groups(channels)
     values = int8(rng, rows, cols, channels)
-    memory = Allocator(machine.glb_words)
+    memory = Allocator(config.glb_words)
     source = _placed(memory, FeatureMap(rows, cols, groups, 0, rows), values)
     target = _placed(memory, FeatureMap(*size, groups, 0, size[0]))
     first, pixels = {"window": taps[0] * taps[1]}, in_turn(window, *size)
@@ -105,7 +105,7 @@ def _pool(
     else:
         windows, operation = None, WordOperation(Operation.MAXIMUM, first, {}, {**AS_IS, **INT8})
         stream, expected = words_in(source, window, pixels, -128), max_pool2d(values, taps, stride, pads)
-    case = _case(memory, operation, stream, target, None, windows, channels, machine)
+    case = _case(memory, operation, stream, target, None, windows, channels, config)
     about = f"{name} pool {window} H={rows} W={cols} C={channels}"
     return Layer([(case, slice(0, channels), slice(0, size[0]))], None, expected), about
 
@@ -124,10 +124,10 @@ def _case(
     residual: StreamDescriptor | None,
     windows: StreamDescriptor | None,
     channels: int = 8,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
 ) -> Case:
     last = (channels - 1) % 8 + 1
     ofmap = words_out(target, 0, target.rows, last)
-    descriptor = elementwise_descriptor(machine, operation, ifmap, ofmap, residual, windows)
-    nothing = np.full((0, 0, machine.cols, 3), -1)  # no sums leave
+    descriptor = elementwise_descriptor(config, operation, ifmap, ofmap, residual, windows)
+    nothing = np.full((0, 0, config.cols, 3), -1)  # no sums leave
     return Case(memory.words, descriptor, nothing, (0, 0, 0), target)

@@ -3,28 +3,33 @@
 
 import numpy as np
 
-from eyrie.compiler.cases.case import Allocator, Case, Ifmap, place_map, place_ofmap
-from eyrie.compiler.cases.separable import block_places, place_filters, tile_of
 from eyrie.compiler.ir.layer import Table, Window, output_size
+from eyrie.compiler.single_layer.layer_run import Allocator, Case, Ifmap, place_map, place_ofmap
+from eyrie.compiler.single_layer.separable import block_places, place_filters, tile_of
 from eyrie.compiler.target.blocks import Blocks
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.compiler.target.packing import tap_channels
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.operators.quantization import stored_zero_point
 
 
 def kernel_case(
-    ifmap: Ifmap, window: Window, filters: np.ndarray, output: Table, blocks: Blocks, machine: MachineConfig = DEFAULT
+    ifmap: Ifmap,
+    window: Window,
+    filters: np.ndarray,
+    output: Table,
+    blocks: Blocks,
+    config: AcceleratorConfig = DEFAULT,
 ) -> Case:
     """A convolution as pointwise work, with its int8 ofmap.
 
     filters [M, C, R, S], int8 or int16 of a range of at most 255, with table `output`.
     """
     height, width = output_size(ifmap.shape[1:], window)
-    memory = Allocator(machine.glb_words)
+    memory = Allocator(config.glb_words)
     placed = place_map(memory, ifmap.values.transpose(1, 2, 0))
     packed = place_filters(
-        memory, tap_channels(filters.transpose(0, 2, 3, 1)), output, tile_of(len(filters), blocks.pixels, machine)
+        memory, tap_channels(filters.transpose(0, 2, 3, 1)), output, tile_of(len(filters), blocks.pixels, config)
     )
     ofmap = place_ofmap(memory, height, width, packed.blocks * packed.tiles)
     p = SeparablePass(
@@ -38,6 +43,6 @@ def kernel_case(
         by_taps=True,
         filter_zero_point=stored_zero_point(filters),
     )
-    descriptor = separable_descriptor(machine, p)
+    descriptor = separable_descriptor(config, p)
     shape = len(filters), height, width
-    return Case(memory.words, descriptor, block_places(machine, p, descriptor, shape), shape, ofmap)
+    return Case(memory.words, descriptor, block_places(config, p, descriptor, shape), shape, ofmap)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyrie.compiler.cases.case import Addition, Case, Finish, Ifmap
-from eyrie.compiler.cases.convolution import convolution_cases
-from eyrie.compiler.cases.separable import ANY, Depthwise, Tiling, separable_case
 from eyrie.compiler.ir.layer import Output, Table, Window, output_size
+from eyrie.compiler.single_layer.convolution import convolution_cases
+from eyrie.compiler.single_layer.layer_run import Addition, Case, Finish, Ifmap
+from eyrie.compiler.single_layer.separable import ANY, Depthwise, Tiling, separable_case
 from eyrie.compiler.target.blocks import Blocks
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.operators import quantization
 from eyrie.model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
 from eyrie.model.operators.elementwise import add, add_parameters
@@ -61,7 +61,7 @@ def convolution(
     mapping: dict[str, int],
     width: int,
     window: Window = SAME,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     extra: int = 1,
     has: Set[str] = frozenset({"ipsum"}),
 ) -> Layer:
@@ -84,7 +84,7 @@ def convolution(
     spread = 2**24 if "ipsum" in has else 0
     output = table(rng, filters, channels * window.taps, spread) if "ofmap" in has else None
     finish = Finish(ipsum, output, addition=addition(rng, height, width, filters) if "addition" in has else None)
-    parts = convolution_cases(Ifmap(ifmap, zero_point, "packed" in has), weights, window, mapping, finish, machine)
+    parts = convolution_cases(Ifmap(ifmap, zero_point, "packed" in has), weights, window, mapping, finish, config)
     sums = conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
     sums = sums.transpose(2, 0, 1)
     sums = sums if ipsum is None else sums + ipsum
@@ -121,13 +121,13 @@ def kernel(
     shape: tuple[int, int],
     window: Window,
     blocks: Blocks,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
 ) -> Layer:
     """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
     ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, int(rng.integers(-127, 128))]))
     weights = filter_values(rng, filters, channels, *window.kernel)
     output = table(rng, filters, channels * window.taps)
-    case = kernel_case(Ifmap(ifmap, zero_point), window, weights, output, blocks, machine)
+    case = kernel_case(Ifmap(ifmap, zero_point), window, weights, output, blocks, config)
     seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
     spread = np.zeros((filters, *window.span, channels), weights.dtype)  # the taps with zeros between
     spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
@@ -159,7 +159,7 @@ def separable(
     kind: str,
     shape: tuple[int, int, int, int],
     window: Window = SAME,
-    machine: MachineConfig = DEFAULT,
+    config: AcceleratorConfig = DEFAULT,
     tiling: Tiling = ANY,
     has: Set[str] = frozenset(),
 ) -> Layer:
@@ -185,7 +185,7 @@ def separable(
         None if depthwise is None else Depthwise(depthwise, middle),
         pointwise,
         finish,
-        machine,
+        config,
         tiling,
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random layers for whole passes, of a size that suits the machine."""
+"""Random layers for whole passes, of a size that suits the accelerator."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,14 +7,14 @@ from itertools import product
 
 import numpy as np
 
-from eyrie.compiler.cases.case import GlbOverflow
-from eyrie.compiler.cases.separable import Tiling, pointwise_blocks
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Window, output_size
+from eyrie.compiler.single_layer.layer_run import GlbOverflow
+from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks
 from eyrie.compiler.target.blocks import Blocks
 from eyrie.compiler.target.limits import most_dealt, most_filters, most_pixels
 from eyrie.compiler.target.scan_ids import convolution_ids
-from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, PoolMode, Stream
 from eyrie.model.errors import InputError
@@ -39,38 +39,38 @@ MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
 
 
-def why_not(kind: str, machine: MachineConfig) -> str | None:
-    """Why the machine runs no layer of a kind, or not the standard ones; None: it does."""
-    if kind == "depthwise" and machine.sets < 2:
-        return f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}"
-    if kind == "fold" and (machine.sets < 2 or machine.filter_words < MOST_BLOCK):
+def why_not(kind: str, config: AcceleratorConfig) -> str | None:
+    """Why the accelerator runs no layer of a kind, or not the standard ones; None: it does."""
+    if kind == "depthwise" and config.sets < 2:
+        return f"a depthwise layer alone needs two PE sets, the accelerator has {config.sets}"
+    if kind == "fold" and (config.sets < 2 or config.filter_words < MOST_BLOCK):
         return f"a fold needs two PE sets and {MOST_BLOCK} filters in a PE"
     if kind == "standard":
         try:
             for case in STANDARD:
-                convolution_ids(machine, case["e"], case["r"], case["t"], SET_ROWS, 1)
+                convolution_ids(config, case["e"], case["r"], case["t"], SET_ROWS, 1)
         except InputError as error:
             return f"a standard mapping: {error}"
     return None
 
 
-def draw(rng: np.random.Generator, kind: str, machine: MachineConfig) -> tuple[Layer, str]:
+def draw(rng: np.random.Generator, kind: str, config: AcceleratorConfig) -> tuple[Layer, str]:
     """A random layer of a kind ("standard": a convolution with a standard mapping; "packed": one of a packed ifmap; one
     of FINISHES: any that has it), and what it is."""
     if kind == "standard":
         case = dict(STANDARD[rng.integers(len(STANDARD))])
         width, packed = case.pop("width"), bool(rng.random() < SHARE)
         has = {"ipsum", *(["packed"] if packed else [])}
-        return convolution(rng, case, width, machine=machine, has=has), f"{case} packed={packed}"
+        return convolution(rng, case, width, config=config, has=has), f"{case} packed={packed}"
     finish = kind if kind in FINISHES else ""
     if finish == "fold":
         kind = "convolution"
     elif finish:
-        block = finish != "maxima" and machine.filter_words >= MOST_BLOCK
+        block = finish != "maxima" and config.filter_words >= MOST_BLOCK
         kind = str(rng.choice(["fused", "pointwise", *(["convolution"] if block else [])]))
     builds = {"convolution": _convolution, "packed": _convolution, "kernel": _kernel, "elementwise": _elementwise}
     build = builds.get(kind, _separable)
-    return _until_it_fits(build, rng, kind, machine, finish)
+    return _until_it_fits(build, rng, kind, config, finish)
 
 
 def finishes(descriptor: Descriptor) -> list[str]:
@@ -87,15 +87,15 @@ def finishes(descriptor: Descriptor) -> list[str]:
 
 
 def _until_it_fits(
-    build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str, machine: MachineConfig, finish: str
+    build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str, config: AcceleratorConfig, finish: str
 ) -> tuple[Layer, str]:
     """Draws until a layer fits the GLB, smaller and smaller ones."""
     for attempt in range(ATTEMPTS):
         try:
-            return build(rng, kind, machine, 1 / (1 + attempt / 4), finish)
+            return build(rng, kind, config, 1 / (1 + attempt / 4), finish)
         except GlbOverflow:
             continue
-    raise AssertionError(f"no {kind} layer fits {machine}")
+    raise AssertionError(f"no {kind} layer fits {config}")
 
 
 def _up_to(rng: np.random.Generator, most: float, least: int = 1) -> int:
@@ -127,35 +127,35 @@ def _finish(rng: np.random.Generator, finish: str, *names: str) -> dict[str, boo
 
 
 def _separable(
-    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+    rng: np.random.Generator, kind: str, config: AcceleratorConfig, scale: float, finish: str
 ) -> tuple[Layer, str]:
     has = _finish(rng, finish, "addition", *(["ipsum", "maxima"] if kind != "depthwise" else []))
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
-    if has.get("maxima") and most_pixels(machine, stride) < 2:  # which need pairs of pixels
+    if has.get("maxima") and most_pixels(config, stride) < 2:  # which need pairs of pixels
         stride = 1
     rows, cols = (_up_to(rng, max(5.0, 17 * scale), 5 if has.get("maxima") else 3) for _ in range(2))
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
     window = Window() if kind == "pointwise" else Window((3, 3), (stride, stride), pads)
-    most = most_pixels(machine, None if kind == "pointwise" else stride)
-    most = min(most, machine.psum_words // most_dealt(machine, 8, 1))  # a tile has at least 8 filters
+    most = most_pixels(config, None if kind == "pointwise" else stride)
+    most = min(most, config.psum_words // most_dealt(config, 8, 1))  # a tile has at least 8 filters
     size, pixels = output_size((rows, cols), window), 4 if rng.random() < 0.6 else _up_to(rng, most, 2)
-    blocks = _odd(rng, pointwise_blocks(*size, machine, None if kind == "pointwise" else stride, pixels), size[1])
+    blocks = _odd(rng, pointwise_blocks(*size, config, None if kind == "pointwise" else stride, pixels), size[1])
     if has.get("maxima"):  # columns are rows of the map, and pairs of rows and of pixels whole
-        down, along = 2 * _up_to(rng, min(size[0] + 1, machine.cols) // 2), 2 * max(1, min(pixels, most) // 2)
+        down, along = 2 * _up_to(rng, min(size[0] + 1, config.cols) // 2), 2 * max(1, min(pixels, most) // 2)
         blocks = Blocks(down, 1, along, -(-size[0] // down), -(-size[1] // along))
     elif kind == "pointwise" and not any(has.values()):
         blocks = _turned(rng, blocks)
-    halves = 2 if machine.sets == 1 else 1
+    halves = 2 if config.sets == 1 else 1
     channels = _up_to(rng, 49 * scale)
     if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER keeps, in several tiles if that is so
-        channels = max(1, min(8 * (machine.word_buffer_words // (blocks.pixels * halves)), int(400 * scale) + 8))
-    most = MOST_CYCLES * machine.total_multipliers // (rows * cols * channels)
-    if kind == "fused" and word_groups(channels) * blocks.pixels * halves > machine.word_buffer_words:
-        most = min(most, most_filters(machine, blocks.pixels))  # in one tile
+        channels = max(1, min(8 * (config.word_buffer_words // (blocks.pixels * halves)), int(400 * scale) + 8))
+    most = MOST_CYCLES * config.total_multipliers // (rows * cols * channels)
+    if kind == "fused" and word_groups(channels) * blocks.pixels * halves > config.word_buffer_words:
+        most = min(most, most_filters(config, blocks.pixels))  # in one tile
     filters = _filters(rng, min(149 * scale, most))
     about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels} {_names(has)}"
     window = Window((3, 3), (stride, stride), pads)
-    return separable(rng, kind, (channels, filters, rows, cols), window, machine, Tiling(blocks), _those(has)), about
+    return separable(rng, kind, (channels, filters, rows, cols), window, config, Tiling(blocks), _those(has)), about
 
 
 def _those(has: dict[str, bool]) -> set[str]:
@@ -167,47 +167,47 @@ def _names(has: dict[str, bool]) -> str:
 
 
 def _convolution(
-    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+    rng: np.random.Generator, kind: str, config: AcceleratorConfig, scale: float, finish: str
 ) -> tuple[Layer, str]:
     kernel, stride = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     if finish:  # the filters of a block fit a PE
-        kernel = min(kernel, machine.filter_words // MOST_BLOCK)
-    mapping = _block_mapping(rng, machine, kernel, stride, finish) if finish or rng.random() < 2 * SHARE else None
+        kernel = min(kernel, config.filter_words // MOST_BLOCK)
+    mapping = _block_mapping(rng, config, kernel, stride, finish) if finish or rng.random() < 2 * SHARE else None
     has = _finish(rng, finish, "ipsum", "addition") if mapping else {"ipsum": bool(rng.random() < 0.7)}
     with_ofmap = mapping is not None
-    mapping = mapping or draw_mapping(rng, machine, kernel, stride)
+    mapping = mapping or draw_mapping(rng, config, kernel, stride)
     top, bottom, left, right = (int(pad) for pad in rng.integers(0, kernel, 4))
     pads = top, bottom, left, right
     packed = kind == "packed" or (bool(finish) and rng.random() < SHARE)
     channels = 1 if packed else 3 * mapping["q"] * mapping["r"]
     passes = 9 * 2 * mapping["e"] * 2 * mapping["p"] * mapping["t"] * channels
-    width = _up_to(rng, min(24 * scale, MOST_CYCLES * machine.total_multipliers / passes))
+    width = _up_to(rng, min(24 * scale, MOST_CYCLES * config.total_multipliers / passes))
     if (width - 1) * stride + kernel <= pads[2] + pads[3] or (2 * mapping["e"]) * stride <= pads[0] + pads[1]:
         pads = (0, 0, 0, 0)
     has |= {"packed": packed, "ofmap": with_ofmap}
     window, extra = Window((kernel, kernel), (stride, stride), pads), int(rng.integers(0, 3))
-    layer = convolution(rng, mapping, width, window, machine, extra, _those(has))
+    layer = convolution(rng, mapping, width, window, config, extra, _those(has))
     about = f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} {_names(has)}"
     return layer, about
 
 
 def _block_mapping(
-    rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int, finish: str
+    rng: np.random.Generator, config: AcceleratorConfig, kernel: int, stride: int, finish: str
 ) -> dict[str, int] | None:
     """A mapping whose filters are blocks of an int8 ofmap, each in a set of its own or in two; None: there is none."""
-    found, sets = [], range(1, machine.sets + 1)
+    found, sets = [], range(1, config.sets + 1)
     for p, t, r, folds in product((2, 4, MOST_BLOCK), sets, (1, 2), sets):
-        e = folds * machine.cols if folds > 1 else _up_to(rng, machine.cols)
+        e = folds * config.cols if folds > 1 else _up_to(rng, config.cols)
         if (
             MOST_BLOCK not in (p, p * t)
-            or t * r > machine.sets
-            or p * kernel > machine.filter_words
-            or machine.psum_words < p * 2
+            or t * r > config.sets
+            or p * kernel > config.filter_words
+            or config.psum_words < p * 2
             or (finish == "fold" and folds == 1 and p * t == MOST_BLOCK)
         ):
             continue
         try:
-            convolution_ids(machine, e, r, t, kernel, stride)
+            convolution_ids(config, e, r, t, kernel, stride)
         except InputError:  # an arrangement that there is not
             continue
         found.append(dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t))
@@ -215,13 +215,13 @@ def _block_mapping(
 
 
 def _elementwise(
-    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+    rng: np.random.Generator, kind: str, config: AcceleratorConfig, scale: float, finish: str
 ) -> tuple[Layer, str]:
-    return elementwise_layers.draw(rng, machine, scale)
+    return elementwise_layers.draw(rng, config, scale)
 
 
 def _kernel(
-    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+    rng: np.random.Generator, kind: str, config: AcceleratorConfig, scale: float, finish: str
 ) -> tuple[Layer, str]:
     """Any kernel, any stride and dilation, pads up to the kernel's span."""
     size, stride, dilation = (_pair(rng, most) for most in (7, 4, 3))
@@ -233,14 +233,14 @@ def _kernel(
         for span, pads in zip(window.span, (window.pads[:2], window.pads[2:]))
     )
     height, width = output_size((rows, cols), window)
-    most = min(most_pixels(machine), machine.psum_words // most_dealt(machine, 8, 1))
-    blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
+    most = min(most_pixels(config), config.psum_words // most_dealt(config, 8, 1))
+    blocks = pointwise_blocks(height, width, config, None, _up_to(rng, most, 2))
     blocks = _turned(rng, _odd(rng, blocks, width))
     channels = _up_to(rng, 24 * scale)
     products = height * width * channels * window.taps
-    filters = _filters(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))
+    filters = _filters(rng, min(60 * scale, MOST_CYCLES * config.total_multipliers // products))
     about = f"kernel {size} {window} C={channels} M={filters} H={rows} W={cols} F={blocks.pixels}"
-    return kernel(rng, channels, filters, (rows, cols), window, blocks, machine), about
+    return kernel(rng, channels, filters, (rows, cols), window, blocks, config), about
 
 
 def _pair(rng: np.random.Generator, most: int) -> tuple[int, int]:
@@ -248,19 +248,19 @@ def _pair(rng: np.random.Generator, most: int) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int) -> dict[str, int]:
+def draw_mapping(rng: np.random.Generator, config: AcceleratorConfig, kernel: int, stride: int) -> dict[str, int]:
     """A mapping e, p, q, r, t of a convolution that the array takes."""
-    p = _up_to(rng, min(MOST_BLOCK, machine.filter_words // kernel))
+    p = _up_to(rng, min(MOST_BLOCK, config.filter_words // kernel))
     for _ in range(ATTEMPTS):
-        e = _up_to(rng, machine.cols * (machine.sets if rng.random() < 0.3 else 1))
-        r = _up_to(rng, min(2, machine.sets))
-        t = _up_to(rng, machine.sets // r * (1 if rng.random() < 0.5 else machine.cols // min(e, machine.cols)))
+        e = _up_to(rng, config.cols * (config.sets if rng.random() < 0.3 else 1))
+        r = _up_to(rng, min(2, config.sets))
+        t = _up_to(rng, config.sets // r * (1 if rng.random() < 0.5 else config.cols // min(e, config.cols)))
         try:
-            convolution_ids(machine, e, r, t, kernel, stride)
+            convolution_ids(config, e, r, t, kernel, stride)
         except InputError:  # an arrangement that there is not
             continue
         return dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t)
-    raise AssertionError(f"no mapping of a {kernel} x {kernel} kernel fits {machine}")
+    raise AssertionError(f"no mapping of a {kernel} x {kernel} kernel fits {config}")
 
 
 def layers_to_draw(layers: int, kinds: Sequence[str]) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two independent ways to run a .tflite model with TensorFlow Lite's reference kernels.
 
-Both take model bytes and inputs, return all outputs, and raise Refused for a model that they do not run.
+Both take model bytes and inputs, return all outputs, and raise Rejected for a model that they do not run.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from eyrie.model.operators.reference import Reference
 MICRO_ARENA_BYTES = 1 << 26  # for maps of 4 Mi values; what is not used takes no memory
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """What the reference says of a model that it does not run, in one line."""
 
 
@@ -32,7 +32,7 @@ def run_litert(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
         interpreter.invoke()
         return [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
     except (RuntimeError, ValueError) as error:
-        raise Refused(str(error).splitlines()[0]) from error
+        raise Rejected(str(error).splitlines()[0]) from error
 
 
 def run_micro(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
@@ -47,7 +47,7 @@ def run_micro(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
         outputs = schema.Model.GetRootAs(model).Subgraphs(0).OutputsLength()
         return [np.array(interpreter.get_output(index)) for index in range(outputs)]
     except (RuntimeError, ValueError) as error:
-        raise Refused(str(error).splitlines()[0]) from error
+        raise Rejected(str(error).splitlines()[0]) from error
 
 
 RUN = {Reference.LITERT: run_litert, Reference.MICRO: run_micro}
@@ -59,7 +59,7 @@ def run_apart(reference: Reference, model: bytes, runs: Sequence[Sequence[np.nda
         try:
             return pool.submit(_run_all, reference, model, runs).result()
         except BrokenProcessPool as error:
-            raise Refused("it ended its process") from error
+            raise Rejected("it ended its process") from error
 
 
 def _run_all(reference: Reference, model: bytes, runs: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the float network is trained on CIFAR-10's training images.
 
-The recipe of the shipped weights (90.95 % on the test images): SGD with Nesterov momentum and a
+The recipe of the bundled weights (90.95 % on the test images): SGD with Nesterov momentum and a
 one-cycle learning rate (Smith & Topin, arXiv:1708.07120), label smoothing, random crops and flips.
 45 epochs take about 80 minutes on two cores with nothing beside it. The test images are looked at
-once, at the end. Another machine or number of threads gives other weights, for the same seed too.
+once, at the end. Another configuration or number of threads gives other weights, for the same seed too.
 """
 
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of TVM on the machine (docs/tvm.md).
+"""Modules of TVM on the accelerator (docs/tvm.md).
 
 import eyrie.tvm
 split = eyrie.tvm.partitioned(module, back_end="rtl")
@@ -14,6 +14,6 @@ from eyrie.runtime.regions import BACK_ENDS  # noqa: E402
 from eyrie.tvm.codegen import generate  # noqa: E402
 from eyrie.tvm.diagrams import picture  # noqa: E402
 from eyrie.tvm.partition import partitioned  # noqa: E402
-from eyrie.tvm.report import InTVM, OnMachine, Report, report  # noqa: E402
+from eyrie.tvm.report import InTVM, OnAccelerator, Report, report  # noqa: E402
 
-__all__ = ["BACK_ENDS", "InTVM", "OnMachine", "Report", "generate", "partitioned", "picture", "report"]
+__all__ = ["BACK_ENDS", "InTVM", "OnAccelerator", "Report", "generate", "partitioned", "picture", "report"]

@@ -12,18 +12,18 @@ from tvm import relax
 
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, steps_of
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime.regions import BACK_ENDS, session_of
-from eyrie.tvm.partition import BACK_END, MACHINE
+from eyrie.tvm.partition import BACK_END, CONFIG
 
 tvm_ffi.register_error("InputError", InputError)
 
 
 @tvm.register_global_func(f"relax.ext.{CODE_GENERATOR}", override=True)
 def generate(functions: Sequence[relax.Function], options: Mapping[str, object], names: Mapping) -> list:
-    """Registers what calls the machine under the name of each function. There are no modules to link: the machine is
-    in this process. Raises InputError for functions that `partitioned` did not make."""
+    """Registers what calls the accelerator under the name of each function. There are no modules to link: the
+    accelerator is in this process. Raises InputError for functions that `partitioned` did not make."""
     with _through_tvm():
         for function in functions:
             tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
@@ -35,15 +35,15 @@ def _call_of(function: relax.Function) -> Callable[..., None]:
     if BACK_END not in function.attrs:
         raise InputError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
     run = BACK_ENDS[str(function.attrs[BACK_END])]
-    machine = MachineConfig.of(json.loads(str(function.attrs[MACHINE])))
+    config = AcceleratorConfig.of(json.loads(str(function.attrs[CONFIG])))
     name, count = str(function.attrs["global_symbol"]), len(function.params)
-    session = session_of(graph_of_steps(steps_of(function)), name, machine)
+    session = session_of(graph_of_steps(steps_of(function)), name, config)
 
     def call(*tensors: tvm.runtime.Tensor) -> None:
         with _through_tvm():
-            made = run(session, [_to_machine(tensor.numpy()) for tensor in tensors[:count]])
+            made = run(session, [_to_accelerator(tensor.numpy()) for tensor in tensors[:count]])
         for tensor, values in zip(tensors[count:], made, strict=True):
-            tensor.copyfrom(_from_machine(values))
+            tensor.copyfrom(_from_accelerator(values))
 
     return call
 
@@ -57,13 +57,13 @@ def _through_tvm() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def _to_machine(values: np.ndarray) -> np.ndarray:
+def _to_accelerator(values: np.ndarray) -> np.ndarray:
     """[N, 1, ...], maps with channels last."""
     values = values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
     return np.ascontiguousarray(values[:, None])
 
 
-def _from_machine(values: np.ndarray) -> np.ndarray:
+def _from_accelerator(values: np.ndarray) -> np.ndarray:
     """Of [N, 1, ...]."""
     values = values[:, 0]
     return np.ascontiguousarray(values.transpose(0, 3, 1, 2) if values.ndim == 4 else values)

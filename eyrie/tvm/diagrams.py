@@ -10,7 +10,7 @@ from tvm import ir
 from eyrie.compiler.frontend.tvm.read import settled
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value, steps_of
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
-from eyrie.runtime.diagrams.networks import END, HOST, MACHINE, MODEL
+from eyrie.runtime.diagrams.networks import ACCELERATOR, END, HOST, MODEL
 from eyrie.runtime.diagrams.svg import drawn
 from eyrie.tvm.partition import SYMBOL
 from eyrie.tvm.report import computing
@@ -19,7 +19,7 @@ from eyrie.tvm.report import computing
 def picture(before: ir.IRModule, after: ir.IRModule, function: str = "main") -> str:
     """SVG of a function as it was and as `partitioned` gave it: in a part a box is what was found by one pattern."""
     steps = steps_of(after[function], after)
-    hues = dict(zip(dict.fromkeys(step.part for step in steps.steps if step.part), cycle(MACHINE)))
+    hues = dict(zip(dict.fromkeys(step.part for step in steps.steps if step.part), cycle(ACCELERATOR)))
     diagrams = [_diagram("in the module", steps_of(before[function]), None), _diagram("partitioned", steps, hues)]
     return drawn(function, diagrams, _legend(after, steps, hues))
 

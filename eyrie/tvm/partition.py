@@ -10,31 +10,32 @@ from tvm.relax import transform
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, DEQUANTIZE, steps_of, steps_of_match
 from eyrie.compiler.frontend.tvm.units import patterns_of, reason_of
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
-from eyrie.runtime.machines import Machine, machine_of
+from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.runtime.programs import contents_of
 from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
 
 # Attributes of functions.
-BACK_END, MACHINE, SYMBOL = "eyrie.back_end", "eyrie.machine", "global_symbol"
+BACK_END, CONFIG, SYMBOL = "eyrie.back_end", "eyrie.config", "global_symbol"
 
 
-def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine = None) -> ir.IRModule:
-    """A module for RunCodegen: each part of its functions that the machine runs is a function for the code generator
-    "eyrie", and is compiled.
+def partitioned(module: ir.IRModule, back_end: str = "functional", config: Configuration = None) -> ir.IRModule:
+    """A module for RunCodegen: each part of its functions that the accelerator runs is a function for the code
+    generator "eyrie", and is compiled.
 
     module    quantised: float operators between relax.quantize and relax.dequantize, parameters bound
-    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model; c: portable C
-    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
+    back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model; c: portable C
+    config    accelerator configuration: None for the default one, an AcceleratorConfig, names and numbers, or a JSON
+              file of these
 
     Raises InputError, in one line, for arguments that mean nothing, and for a part that does not compile: one with
-    weights that the machine has no room for.
+    weights that the accelerator has no room for.
     """
     if back_end not in BACK_ENDS:
         raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
-    config = machine_of(machine)
+    config = config_of(config)
     module = transform.ConvertToDataflow()(module.clone())
     for variable, function in relax_functions(module):
         module.update_func(variable, _OneReader(module).visit_expr(function))
@@ -63,14 +64,14 @@ def functions_of(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function
     return [(variable, module[variable]) for variable in map(module.get_global_var, called)]
 
 
-def _compiled(number: int, function: relax.Function, back_end: str, machine: MachineConfig) -> dict[str, str]:
+def _compiled(number: int, function: relax.Function, back_end: str, config: AcceleratorConfig) -> dict[str, str]:
     """Attributes of a function. Its symbol is that of all that it computes and of what on: TVM finds what it calls by
     names that all modules share."""
-    graph, sizes = graph_of_steps(steps_of(function)), json.dumps(machine.as_dict())
+    graph, sizes = graph_of_steps(steps_of(function)), json.dumps(config.as_dict())
     digest = hashlib.sha256(contents_of(graph) + f"\0{back_end}\0{sizes}".encode()).hexdigest()[:16]
     name = f"{CODE_GENERATOR}_{number}_{digest}"
-    session_of(graph, f"tvm-part{number}", machine)
-    return {BACK_END: back_end, MACHINE: sizes, SYMBOL: name}
+    session_of(graph, f"tvm-part{number}", config)
+    return {BACK_END: back_end, CONFIG: sizes, SYMBOL: name}
 
 
 def _is_supported(context: transform.PatternCheckContext) -> bool:

@@ -11,21 +11,21 @@ from tvm import ir, relax
 from eyrie.compiler.frontend.tvm.read import graph_of_steps, settled
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, steps_of
 from eyrie.compiler.frontend.tvm.units import reason_of, units_of
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.regions import obstacle, session_of
-from eyrie.tvm.partition import MACHINE, SYMBOL, functions_of, relax_functions
+from eyrie.tvm.partition import CONFIG, SYMBOL, functions_of, relax_functions
 
 NOT_QUANTISED = "it is not between int8 values"
 
 
 @dataclass(frozen=True)
-class OnMachine:
+class OnAccelerator:
     """A part.
 
     operators  those of Relax by name, without QUANTIZE and DEQUANTIZE: how many
     macs       multiplications of weights for one image
     cycles     that the cost model expects for one image
-    host       operators that the machine does not run together with the others: place and name
+    host       operators that the accelerator does not run together with the others: place and name
     """
 
     name: str
@@ -46,7 +46,7 @@ class InTVM:
 
 @dataclass(frozen=True)
 class Report:
-    parts: tuple[OnMachine, ...]
+    parts: tuple[OnAccelerator, ...]
     rest: tuple[InTVM, ...]
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Report:
 
 def report(module: ir.IRModule) -> Report:
     """Of what `partitioned` gave."""
-    parts = tuple(_on_machine(function) for _, function in functions_of(module))
+    parts = tuple(_on_accelerator(function) for _, function in functions_of(module))
     inside = {variable.name_hint for variable, _ in functions_of(module)}
     rest = [
         each
@@ -78,11 +78,11 @@ def report(module: ir.IRModule) -> Report:
     return Report(parts, tuple(rest))
 
 
-def _on_machine(function: relax.Function) -> OnMachine:
+def _on_accelerator(function: relax.Function) -> OnAccelerator:
     steps, name = steps_of(function), str(function.attrs[SYMBOL])
-    session = session_of(graph_of_steps(steps), name, MachineConfig.of(json.loads(str(function.attrs[MACHINE]))))
+    session = session_of(graph_of_steps(steps), name, AcceleratorConfig.of(json.loads(str(function.attrs[CONFIG]))))
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
-    return OnMachine(
+    return OnAccelerator(
         name,
         dict(Counter(step.operator for step in computing(steps))),
         sum(node.macs for node in session.graph.nodes),

@@ -4,12 +4,12 @@
 Filters are [M, R, S, C] (convolution), [R, S, C] (depthwise) and [M, C] (fully connected): int8, or int16 where they
 are uint8 less their zero point. Output maps are [E, F, M].
 
-A layer is computed the way the machine computes it: raw products are summed over a map padded with the input zero
+A layer is computed the way the accelerator computes it: raw products are summed over a map padded with the input zero
 point, the zero point's share is folded into the bias, and the int32 sums are rescaled to int8. Each of these steps is a
-function, so a bench can compare sums where they leave the array and maps where they leave the machine.
+function, so a bench can compare sums where they leave the array and maps where they leave the accelerator.
 
-Sums are exact: sizes at which raw sums could leave int32 are refused with InputError, a bias that takes them out raises
-OverflowError. The reference and the machine would wrap silently there.
+Sums are exact: sizes at which raw sums could leave int32 are rejected with InputError, a bias that takes them out
+raises OverflowError. The reference and the accelerator would wrap silently there.
 
 Sources: tensorflow/lite/kernels/internal/reference/integer_ops (conv, depthwise_conv, fully_connected).
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that need more than int8 in and out of the machine: a host's.
+"""Operators that need more than int8 in and out of the accelerator: a host's.
 
 Sources: tensorflow/lite/kernels/internal/reference (softmax.h, resize_bilinear.h, quantize.h, dequantize.h,
 arg_min_max.h).

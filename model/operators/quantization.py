@@ -171,7 +171,8 @@ def _once_in_fixed_point(factor: float, low: int, high: int) -> tuple[int, int] 
 
 
 def int32(values: np.ndarray) -> np.ndarray:
-    """Return int64 `values` as int32; raises OverflowError where the reference and the machine would wrap silently."""
+    """Return int64 `values` as int32; raises OverflowError where the reference and the accelerator would wrap
+    silently."""
     if values.size and (values.min() < INT32_MIN or values.max() > INT32_MAX):
         raise OverflowError(f"accumulator {np.abs(values).max()} leaves int32: the bias is too big")
     return values.astype(np.int32)

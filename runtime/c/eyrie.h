@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators one by one on an Eyrie machine: C99 without an operating system and without a heap, also C++17, on the
+ * Operators one by one on an Eyrie accelerator: C99 without an operating system and without a heap, also C++17, on the
  * driver (driver/eyrie_driver.h). docs/operators.md says what the calls have in common with those of Python, and where
  * the programs come from.
  *
@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-/* Of what this file declares: a library of another version is refused. */
+/* Of what this file declares: a library of another version is rejected. */
 #define EYRIE_VERSION 1u
 
 /* May be defined before, the same for the library and for who uses it, as eyrie_create_handle checks: a handle has room
  * for so many allocations, programs that lie in the memory among them, and so many operators that wait, of all streams:
- * where there are more a call waits; looks at a machine that has not ended: its watchdog comes first. */
+ * where there are more a call waits; looks at an accelerator that has not ended: its watchdog comes first. */
 #ifndef EYRIE_MOST_ALLOCATIONS
 #define EYRIE_MOST_ALLOCATIONS 256u
 #endif
@@ -105,7 +105,7 @@ EYRIE_DESCRIPTOR(convolution);
 EYRIE_DESCRIPTOR(pooling);
 EYRIE_DESCRIPTOR(activation);
 
-/* Bytes in the machine's memory: of a tensor as its maps lie there, of filters in C order. */
+/* Bytes in the accelerator's memory: of a tensor as its maps lie there, of filters in C order. */
 enum eyrie_result eyrie_get_tensor_bytes(const struct eyrie_tensor_descriptor *descriptor, uint32_t *bytes);
 enum eyrie_result eyrie_get_filter_bytes(const struct eyrie_filter_descriptor *descriptor, uint32_t *bytes);
 
@@ -140,7 +140,7 @@ struct eyrie_programs {
   void *context;
 };
 
-/* The programs that the application is linked with: of what `eyrie operators --c` wrote, or of a board's. */
+/* The programs that the application is linked with: of what `eyrie operators --c` wrote, or of a simulated SoC's. */
 const struct eyrie_programs *eyrie_linked_programs(void);
 
 /* ---- A handle ---- */
@@ -175,7 +175,7 @@ struct eyrie_operation {
   float beta;
 };
 
-/* A machine in use: nobody's but the library's, except for `stream`, which is its own stream. State and message come
+/* An accelerator in use: nobody's but the library's, except for `stream`, which is its own stream. State and message come
  * first, so that a library with other limits finds them. */
 struct eyrie_handle {
   uint32_t state;
@@ -187,7 +187,7 @@ struct eyrie_handle {
   uint32_t allocation_count, clock;
   struct eyrie_operation operations[EYRIE_MOST_OPERATIONS];
   uint32_t first_operation, operation_count;
-  bool running, stopped; /* the first operation on the machine; the machine has to be reset */
+  bool running, stopped; /* the first operation on the accelerator; the accelerator has to be reset */
   uint32_t inputs[2], output;
 };
 
@@ -201,7 +201,7 @@ struct eyrie_caller {
 enum eyrie_result eyrie_create_handle_of(struct eyrie_handle *handle, const struct eyrie_caller *caller,
                                          const struct eyrie_platform *platform, const struct eyrie_programs *programs);
 
-/* Takes a machine. The platform is copied; programs have to stay; NULL: there are none. EYRIE_OTHER_LIBRARY: the
+/* Takes an accelerator. The platform is copied; programs have to stay; NULL: there are none. EYRIE_OTHER_LIBRARY: the
  * library was compiled from another eyrie.h, or with other limits. */
 static inline enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct eyrie_platform *platform,
                                                     const struct eyrie_programs *programs) {
@@ -210,12 +210,12 @@ static inline enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle,
   return eyrie_create_handle_of(handle, &caller, platform, programs);
 }
 
-/* Waits for what goes on, whatever comes of it, and gives the machine back. A second time does nothing. */
+/* Waits for what goes on, whatever comes of it, and gives the accelerator back. A second time does nothing. */
 enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle);
 
 /* What there is to say of the last call with the handle or a stream of it, in a line: "" of EYRIE_OK; else the
  * argument, what was given and what has to be; of EYRIE_NOT_COMPILED the key, of EYRIE_NOT_SUPPORTED the compiler's
- * reason, of EYRIE_MACHINE_ERROR the error. Calls of descriptors have no handle: their results say it all. */
+ * reason, of EYRIE_ACCELERATOR_ERROR the error. Calls of descriptors have no handle: their results say it all. */
 const char *eyrie_get_message(const struct eyrie_handle *handle);
 
 /* ---- Memory: places are offsets in the window ---- */
@@ -265,7 +265,7 @@ enum eyrie_result eyrie_poll_stream(struct eyrie_stream *stream);
 enum eyrie_result eyrie_synchronize_stream(struct eyrie_stream *stream);
 enum eyrie_result eyrie_synchronize(struct eyrie_handle *handle);
 
-/* Cycles, by the machine's counter, of the operators that the last synchronisation waited for. */
+/* Cycles, by the accelerator's counter, of the operators that the last synchronisation waited for. */
 enum eyrie_result eyrie_get_cycles(const struct eyrie_stream *stream, uint64_t *cycles);
 
 /* ---- Operators: checked, given to a stream, and run while the caller goes on ---- */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as it is in the model, and as machine and host run it."""
+"""A network as it is in the model, and as accelerator and host run it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from eyrie.compiler.passes.constraints import is_view
 from eyrie.compiler.passes.form_groups import maps_of
 from eyrie.compiler.passes.partition import Part, Partition, Side
 from eyrie.compiler.pipeline import Stages, made
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about, times
 from eyrie.model.operators.quantization import UINT8_OFFSET
@@ -26,7 +26,7 @@ from eyrie.runtime.diagrams.svg import drawn
 from eyrie.runtime.session import file_type
 
 HOST = "orange"
-MACHINE = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn
+ACCELERATOR = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn
 MODEL, END = "idle", "grid"
 
 
@@ -43,21 +43,21 @@ class Placed:
         return made(self.stages.folded) if self.stages else self.part.graph
 
 
-def picture(model: Path, machine: MachineConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
+def picture(model: Path, config: AcceleratorConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
     """SVG of a model before and after it is compiled. Raises InputError, in one line, for what does not compile."""
-    before, parts = load(model), placed(model, machine, on_stage)
+    before, parts = load(model), placed(model, config, on_stage)
     return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
 
-def placed(model: Path, machine: MachineConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
+def placed(model: Path, config: AcceleratorConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
     """The parts that a model is compiled to."""
     try:
         with about(model):
-            stages = compile_network(model, machine, on_stage=on_stage)
+            stages = compile_network(model, config, on_stage=on_stage)
     except InputError as error:
-        compiled = compile_parts(model, machine, on_stage=on_stage, failure=why_in_parts(error, model, 1))
+        compiled = compile_parts(model, config, on_stage=on_stage, failure=why_in_parts(error, model, 1))
         return [Placed(each.part, each.stages) for each in compiled.parts]
-    return [Placed(Part(Side.MACHINE, made(stages.folded)), stages)]
+    return [Placed(Part(Side.ACCELERATOR, made(stages.folded)), stages)]
 
 
 def legend(parts: Sequence[Placed]) -> list[Meaning]:
@@ -78,7 +78,7 @@ def _share(nodes: Sequence[Node], total: int) -> str:
 
 def roles(parts: Sequence[Placed]) -> list[str]:
     """The colour of each part."""
-    hues = cycle(MACHINE)
+    hues = cycle(ACCELERATOR)
     return [next(hues) if each.stages else HOST for each in parts]
 
 
@@ -91,7 +91,7 @@ def of_graph(title: str, graph: Graph) -> Diagram:
 
 
 def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
-    """A box for each node of the host, and for the nodes of each of the machine's groups; graph: the model's."""
+    """A box for each node of the host, and for the nodes of each of the accelerator's groups; graph: the model's."""
     drawing, ends = _Drawing(), {tensor.name: tensor for tensor in graph.outputs}
     for each, role in zip(parts, roles(parts)):
         for nodes, names in _together(each.stages) if each.stages else (([node], ()) for node in each.graph.nodes):
@@ -158,7 +158,7 @@ def _scale(tensor: Tensor) -> str:
 
 
 def _together(stages: Stages) -> list[tuple[list[Node], tuple[str, ...]]]:
-    """Nodes of a machine part that run together, in their order, with the names of their groups.
+    """Nodes of an accelerator part that run together, in their order, with the names of their groups.
 
     A node goes with the groups that make its maps, or else, since its map stays in the array, with the node that takes
     that; a group whose map no node makes goes with the one that takes it; a view goes with the node before it.

@@ -30,7 +30,7 @@ _REMEDY = "install one, like gcc, or name it in CC"
 
 
 class BuildError(RuntimeError):
-    """The compiler refuses what is written; the message is its own."""
+    """The compiler rejects what is written; the message is its own."""
 
 
 class RunError(RuntimeError):
@@ -64,7 +64,7 @@ class Library:
             return ctypes.CDLL(str(self.path.absolute()))
         except OSError as error:
             raise InputError(
-                f"{self.path}: cannot be loaded ({error}): name a compiler for this machine in CC"
+                f"{self.path}: cannot be loaded ({error}): name a compiler for this configuration in CC"
             ) from error
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.ir.graph import Graph
 from eyrie.runtime.portable_c.executable import FAST, LIBRARY, SOURCES, Library, build_library
-from eyrie.runtime.programs import kept_program
+from eyrie.runtime.programs import cached_program
 
 _NAME = "network"
 
@@ -26,4 +26,4 @@ def built(name: str, contents: bytes, graph: Graph) -> Library:
         build_library([sources], folder)
 
     options = json.dumps(["c", FAST, os.environ.get("CC", "")])
-    return Library(kept_program(name, contents, options, SOURCES, fill) / LIBRARY, (sources,))
+    return Library(cached_program(name, contents, options, SOURCES, fill) / LIBRARY, (sources,))

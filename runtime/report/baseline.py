@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published baseline machine, for runs of the network that its table is about."""
+"""The published baseline accelerator, for runs of the network that its table is about."""
 
 import csv
 

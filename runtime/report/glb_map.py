@@ -43,7 +43,7 @@ def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
     ends = [counters["CYCLES"] for counters in passes]
     plot = canvas.figure(width, HEIGHT)
     wide, high = width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM
-    size = image.machine.glb_bytes / 1024
+    size = image.config.glb_bytes / 1024
     axes = canvas.axes(plot, _LEFT, legend.height, wide, high, xlim=(0, ends[-1]), ylim=(0, size))
     axes.set_xlabel("cycles")
     axes.set_ylabel("address, KiB")

@@ -103,10 +103,10 @@ def _marker(shape: str, size: float, edge: str, edge_width: float, name: str) ->
     )
 
 
-def cycles(figures: dict, width: float) -> Figure:
+def cycles(metrics: dict, width: float) -> Figure:
     """Cycles of the layers against their roofline; what the PEs and the DRAM port did in the layers' spans;
     utilisation."""
-    rows = figures["layers"]
+    rows = metrics["layers"]
     roof = _marker("|", 11, "ink", 1.8, "roofline of the layer")
     port = _marker("D", 4.5, "paper", 0.8, "DRAM port busy")
     panels = _Panels(rows, width, [0.4, 0.4, 0.2], [([("cycles", "gold")], [roof]), (list(PE_STATES.values()), [port])])
@@ -139,9 +139,9 @@ def _labelled(
     panels.label(axes, panels.stack(axes, values, roles), labels)
 
 
-def levels(figures: dict, clock_hz: int, width: float) -> Figure:
+def levels(metrics: dict, clock_hz: int, width: float) -> Figure:
     """Bytes to and from DRAM and GLB, and energy by level."""
-    rows = figures["layers"]
+    rows = metrics["layers"]
     panels = _Panels(
         rows,
         width,

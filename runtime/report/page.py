@@ -24,7 +24,7 @@ SECTIONS = {
     "units": "Units over time",
     "places": "GLB over time",
     "numbers": "Layers in figures",
-    "machine": "Machine and counters",
+    "config": "Machine and counters",
 }
 
 
@@ -47,15 +47,15 @@ class Plot:
     narrow: str
 
 
-def write(folder: Path, title: str, image: Image, figures: dict, passes: list[dict]) -> Path:
+def write(folder: Path, title: str, image: Image, metrics: dict, passes: list[dict]) -> Path:
     """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
 
     figures: of the run (docs/summary.md), with `runs` where it is the first of several; passes: for each
     pass all counters at its end, by name. Raises InputError in one line.
     """
     folder = Path(folder)
-    plots, files = _plots(image, figures, passes)
-    page = _render(title, image, figures, plots)
+    plots, files = _plots(image, metrics, passes)
+    page = _render(title, image, metrics, plots)
     with writing(folder):
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
     write_all(folder, {f"{PLOTS}/{name}": data for name, data in files.items()} | {PAGE: page.encode()})
@@ -65,18 +65,18 @@ def write(folder: Path, title: str, image: Image, figures: dict, passes: list[di
 # ---- Plots ----
 
 
-def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
+def _plots(image: Image, metrics: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
     """The plots by name, and their files by file name."""
     from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
 
     predicted = _predicted(image)
     drawings: dict[str, tuple[str, str, Callable]] = {
-        "cycles": ("Cycles by layer", CYCLES_TEXT, lambda width: layers.cycles(figures, width)),
-        "roofline": ("Roofline", ROOFLINE_TEXT, lambda width: roofline.roofline(image, figures, width)),
+        "cycles": ("Cycles by layer", CYCLES_TEXT, lambda width: layers.cycles(metrics, width)),
+        "roofline": ("Roofline", ROOFLINE_TEXT, lambda width: roofline.roofline(image, metrics, width)),
         "levels": (
             "Bytes and energy by layer",
             LEVELS_TEXT,
-            lambda width: layers.levels(figures, image.machine.clock_hz, width),
+            lambda width: layers.levels(metrics, image.config.clock_hz, width),
         ),
         "timeline": (
             "Units over time",
@@ -143,7 +143,7 @@ GLB_TEXT = (
 # ---- Page ----
 
 
-def _render(title: str, image: Image, figures: dict, plots: dict[str, Plot]) -> str:
+def _render(title: str, image: Image, metrics: dict, plots: dict[str, Plot]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -153,47 +153,47 @@ def _render(title: str, image: Image, figures: dict, plots: dict[str, Plot]) -> 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    whys = [(printable(row["name"]), reasons.reason(row, image.machine)) for row in figures["layers"]]
+    whys = [(printable(row["name"]), reasons.reason(row, image.config)) for row in metrics["layers"]]
     return environment.get_template(TEMPLATE).render(
         title=title,
-        facts=_facts(figures),
-        tiles=_tiles(image, figures),
+        facts=_facts(metrics),
+        tiles=_tiles(image, metrics),
         plots=plots,
         whys=whys,
-        tables=cell_tables(figures),
-        energy=energy_table(figures, image.machine),
-        machine=_machine_table(image),
+        tables=cell_tables(metrics),
+        energy=energy_table(metrics, image.config),
+        config=_config_table(image),
         sections=SECTIONS,
         light=palette.css(palette.LIGHT),
         dark=palette.css(palette.DARK),
     )
 
 
-def _facts(figures: dict) -> dict[str, str]:
+def _facts(metrics: dict) -> dict[str, str]:
     """What came out, as far as the figures have it, and of how many runs this is the first."""
-    runs, facts = figures.get("runs", 1), {}
+    runs, facts = metrics.get("runs", 1), {}
     if runs > 1:
         facts["runs"] = f"{runs:,}, of which this page has the first"
-    if "class" in figures:
-        first = figures["images"] > 1 or runs > 1
-        facts["class of the first image" if first else "class"] = f"{figures['class']}"
-    if "match" in figures:
-        count = figures["comparisons"]
+    if "class" in metrics:
+        first = metrics["images"] > 1 or runs > 1
+        facts["class of the first image" if first else "class"] = f"{metrics['class']}"
+    if "match" in metrics:
+        count = metrics["comparisons"]
         compared = (
             f"all {count:,} outputs are equal"
-            if figures["match"]
-            else f"{figures['mismatches']:,} of {count:,} outputs differ"
+            if metrics["match"]
+            else f"{metrics['mismatches']:,} of {count:,} outputs differ"
         )
-        facts["golden model"] = f"class {figures['golden_class']}, {compared}"
+        facts["golden model"] = f"class {metrics['golden_class']}, {compared}"
     return facts
 
 
-def _tiles(image: Image, figures: dict) -> list[Tile]:
-    clock, cycles, images = image.machine.clock_hz, figures["cycles"], figures["images"]
+def _tiles(image: Image, metrics: dict) -> list[Tile]:
+    clock, cycles, images = image.config.clock_hz, metrics["cycles"], metrics["images"]
     seconds = cycles / clock
-    dram = figures["dram_read_bytes"] + figures["dram_write_bytes"]
-    compulsory = figures["compulsory_dram_bytes"]
-    each = f", {figures['cycles_per_image']:,} an image" if images > 1 else ""
+    dram = metrics["dram_read_bytes"] + metrics["dram_write_bytes"]
+    compulsory = metrics["compulsory_dram_bytes"]
+    each = f", {metrics['cycles_per_image']:,} an image" if images > 1 else ""
     tiles = [
         Tile("Cycles", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
         Tile(
@@ -203,38 +203,38 @@ def _tiles(image: Image, figures: dict) -> list[Tile]:
         ),
         Tile(
             "Against the roofline",
-            _times(cycles, figures["roofline_cycles"]),
-            f"{figures['roofline_cycles']:,} cycles are the least",
+            _times(cycles, metrics["roofline_cycles"]),
+            f"{metrics['roofline_cycles']:,} cycles are the least",
         ),
         Tile("DRAM bytes", f"{dram:,}", f"{_times(dram, compulsory)} the compulsory {compulsory:,}"),
-        Tile("Energy", f"{figures['energy_uJ']:,} µJ", "without what has no price, see below"),
+        Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "without what has no price, see below"),
         Tile(
             "Utilisation",
-            f"{100 * figures['utilisation']:.1f} %",
-            f"of {figures['multipliers']:,} multipliers in all cycles",
+            f"{100 * metrics['utilisation']:.1f} %",
+            f"of {metrics['multipliers']:,} multipliers in all cycles",
         ),
     ]
-    if figures.get("host_operators"):
+    if metrics.get("host_operators"):
         tiles.append(
             Tile(
                 "On the host",
-                f"{100 * figures['host_share']:.3f} %",
-                f"of the network's operations: {printable(', '.join(figures['host_operators']))}",
+                f"{100 * metrics['host_share']:.3f} %",
+                f"of the network's operations: {printable(', '.join(metrics['host_operators']))}",
             )
         )
-    return tiles + _baseline_tiles(image, figures, dram)
+    return tiles + _baseline_tiles(image, metrics, dram)
 
 
 def _times(value: float, other: float) -> str:
     return f"{value / other:.3f} ×" if other else "-"
 
 
-def _baseline_tiles(image: Image, figures: dict, dram: int) -> list[Tile]:
+def _baseline_tiles(image: Image, metrics: dict, dram: int) -> list[Tile]:
     """Against the published baseline, for an image of the run, where the network is its."""
     found = baseline.baseline(image)
     if not found:
         return []
-    mine = {"cycles": figures["cycles"], "dram_bytes": dram, "energy_uJ": figures["energy_uJ"]}
+    mine = {"cycles": metrics["cycles"], "dram_bytes": dram, "energy_uJ": metrics["energy_uJ"]}
     names = {
         "cycles": ("Cycles", "fewer", ""),
         "dram_bytes": ("DRAM bytes", "fewer", ""),
@@ -243,9 +243,9 @@ def _baseline_tiles(image: Image, figures: dict, dram: int) -> list[Tile]:
     return [
         Tile(
             f"{name} against the published baseline",
-            _less(found[key] * figures["images"] / mine[key], word),
+            _less(found[key] * metrics["images"] / mine[key], word),
             f"{found[key]:,.0f}{unit} an image, by an analytical model of {baseline.MULTIPLIERS} "
-            f"multipliers; this machine has {figures['multipliers']:,}",
+            f"multipliers; this configuration has {metrics['multipliers']:,}",
         )
         for key, (name, word, unit) in names.items()
     ]
@@ -255,10 +255,10 @@ def _less(ratio: float, word: str) -> str:
     return f"{ratio:,.1f} × {word}" if ratio >= 1 else f"{1 / ratio:,.1f} × more"
 
 
-def _machine_table(image: Image) -> Table:
+def _config_table(image: Image) -> Table:
     """What was fixed when the network was compiled."""
     contents = image.map
-    numbers = contents["machine"] | {
+    numbers = contents["config"] | {
         "images a run": contents["images"],
         "layers": len(contents["steps"]),
         "passes": sum(len(step["passes"]) for step in contents["steps"]),

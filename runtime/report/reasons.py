@@ -8,7 +8,7 @@ None. The first that has something to say counts; the order is that of RULES.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 FULL = 0.85  # share of the cycles from which on a unit is as good as always busy
 MUCH = 0.1  # share of the cycles that is worth a word
@@ -20,7 +20,7 @@ class Span:
     """A layer's entry of `figures`: what went on from the end of the layer before to its own."""
 
     row: dict
-    machine: MachineConfig
+    config: AcceleratorConfig
 
     @property
     def cycles(self) -> int:
@@ -39,7 +39,7 @@ class Span:
     def filter_port(self) -> float:
         """Share of the filter words that the GLB could have given."""
         words = self.row["counters"]["glb_filter_bytes"] / GLB_WORD_BYTES
-        return self.share(words / self.machine.filter_lanes)
+        return self.share(words / self.config.filter_lanes)
 
     @property
     def running(self) -> float:
@@ -196,9 +196,9 @@ _LOSSES = {
 }
 
 
-def reason(row: dict, machine: MachineConfig) -> Reason:
+def reason(row: dict, config: AcceleratorConfig) -> Reason:
     """Of an entry of `figures["layers"]`."""
-    span = Span(row, machine)
+    span = Span(row, config)
     if span.cycles <= 0:
         return Reason("nothing", "No cycle of the run is this layer's alone.")
     rules = IDLE_RULES if span.loss == "idle" else RULES

@@ -28,7 +28,7 @@ _GAP = 2  # between labels
 _RINGS = 40  # of places around a point
 
 
-def points(image: Image, figures: dict) -> np.ndarray:
+def points(image: Image, metrics: dict) -> np.ndarray:
     """[layers, 2]: multiplications per byte of constants, each byte once; multiplications per cycle.
 
     With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`. What there is
@@ -37,7 +37,7 @@ def points(image: Image, figures: dict) -> np.ndarray:
     return np.array(
         [
             (_ratio(step["macs"], step_bytes(step)), _ratio(row["macs"], row["cycles"]))
-            for step, row in zip(image.map["steps"], figures["layers"])
+            for step, row in zip(image.map["steps"], metrics["layers"])
         ]
     )
 
@@ -67,12 +67,12 @@ class _Plane:
         )
 
 
-def roofline(image: Image, figures: dict, width: float) -> Figure:
+def roofline(image: Image, metrics: dict, width: float) -> Figure:
     """A plot of `figures["layers"]`."""
-    rows, peak = figures["layers"], figures["multipliers"]
-    bus_bytes = GLB_WORD_BYTES * image.machine.bus_words
+    rows, peak = metrics["layers"], metrics["multipliers"]
+    bus_bytes = GLB_WORD_BYTES * image.config.bus_words
     ridge = peak / bus_bytes
-    reached = points(image, figures)
+    reached = points(image, metrics)
     legend = _legend(rows, peak, bus_bytes, width)
     plane = _plane(reached, ridge, peak, (width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM))
     plot = canvas.figure(width, HEIGHT)

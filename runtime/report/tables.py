@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from eyrie.compiler.cost.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC, energy_by_level
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.report.text import printable
 
 LAYER_COLUMNS = {
@@ -50,55 +50,55 @@ def shown(key: str, value: float) -> str:
     return f"{value:,}"
 
 
-def _cells(figures: dict, prefix: str, keys: Iterable[str]) -> list[Cell]:
-    return [(shown(key, _figure(figures, key)), prefix + key) for key in keys]
+def _cells(metrics: dict, prefix: str, keys: Iterable[str]) -> list[Cell]:
+    return [(shown(key, _figure(metrics, key)), prefix + key) for key in keys]
 
 
-def _figure(figures: dict, key: str) -> float:
+def _figure(metrics: dict, key: str) -> float:
     *outer, last = key.split(".")
     for part in outer:
-        figures = figures[part]
-    return figures[last]
+        metrics = metrics[part]
+    return metrics[last]
 
 
-def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
+def _by_layer(metrics: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
     """keys: of the figures of a layer; total: of the network."""
     rows: list[Row] = [
         [f"{number}  {printable(row['name'])}", *_cells(row, f"layers.{number - 1}.", keys)]
-        for number, row in enumerate(figures["layers"], 1)
+        for number, row in enumerate(metrics["layers"], 1)
     ]
-    rows.append(["network", *_cells(figures, "", total)])
+    rows.append(["network", *_cells(metrics, "", total)])
     return Table(title, text, ["layer", *heads], rows, True)
 
 
-def cell_tables(figures: dict) -> list[Table]:
+def cell_tables(metrics: dict) -> list[Table]:
     """All layers; the units in each layer; all counters."""
-    units = [f"units.{unit}.{state}" for unit, states in figures["units"].items() for state in states]
+    units = [f"units.{unit}.{state}" for unit, states in metrics["units"].items() for state in states]
     heads = [
-        f"{UNIT_NAMES[unit]} {state.replace('_', ' ')}" for unit, states in figures["units"].items() for state in states
+        f"{UNIT_NAMES[unit]} {state.replace('_', ' ')}" for unit, states in metrics["units"].items() for state in states
     ]
-    counters: list[Row] = [[name, *_cells(figures, "", [f"counters.{name}"])] for name in figures["counters"]]
+    counters: list[Row] = [[name, *_cells(metrics, "", [f"counters.{name}"])] for name in metrics["counters"]]
     return [
         _by_layer(
-            figures,
+            metrics,
             "Layers",
             LAYERS_TEXT,
             list(LAYER_COLUMNS.values()),
             list(LAYER_COLUMNS),
             [NETWORK_KEYS.get(key, key) for key in LAYER_COLUMNS],
         ),
-        _by_layer(figures, "Units", UNITS_TEXT, ["span", *heads], ["counters.cycles", *units], ["cycles", *units]),
+        _by_layer(metrics, "Units", UNITS_TEXT, ["span", *heads], ["counters.cycles", *units], ["cycles", *units]),
         Table("Counters", "Of the whole run.", ["counter", "value"], counters),
     ]
 
 
-def energy_table(figures: dict, machine: MachineConfig) -> Table:
+def energy_table(metrics: dict, config: AcceleratorConfig) -> Table:
     """Energy of the network by level, with what was counted and its price."""
     counts = {
-        "multipliers": figures["counters"]["macs"] - figures["counters"]["gated"],
-        "GLB": figures["glb_read_bytes"] + figures["glb_write_bytes"],
-        "DRAM": figures["dram_read_bytes"] + figures["dram_write_bytes"],
-        "leakage": figures["cycles"],
+        "multipliers": metrics["counters"]["macs"] - metrics["counters"]["gated"],
+        "GLB": metrics["glb_read_bytes"] + metrics["glb_write_bytes"],
+        "DRAM": metrics["dram_read_bytes"] + metrics["dram_write_bytes"],
+        "leakage": metrics["cycles"],
     }
     units = {
         "multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"),
@@ -106,7 +106,7 @@ def energy_table(figures: dict, machine: MachineConfig) -> Table:
         "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
         "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW"),
     }
-    split = energy_by_level(counts["multipliers"], counts["GLB"], counts["DRAM"], counts["leakage"], machine.clock_hz)
+    split = energy_by_level(counts["multipliers"], counts["GLB"], counts["DRAM"], counts["leakage"], config.clock_hz)
     whole = sum(split.values())
     rows: list[Row] = [
         [
@@ -123,6 +123,6 @@ def energy_table(figures: dict, machine: MachineConfig) -> Table:
         ]
         for level, value in split.items()
     ]
-    total = (f"{figures['energy_uJ']:,} µJ", "energy_uJ")
+    total = (f"{metrics['energy_uJ']:,} µJ", "energy_uJ")
     rows.append(["all", ("", ""), ("", ""), total, ("", "")])
     return Table("Energy by level", "", ["level", "counted", "price of each", "energy", "share"], rows, True)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from eyrie.compiler.cost.timing.array import PassTimes
 from eyrie.compiler.ir.image import Image
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.runtime.report import canvas
 from eyrie.runtime.report.canvas import Axes, Figure
 from eyrie.runtime.report.palette import HUES, LIGHT
@@ -19,12 +19,12 @@ IFMAP_LANES = 2  # words a cycle of the ifmap stream, at most
 Shares = list[float]  # of the states; the rest of the cycles shows as paper
 
 
-def _lanes(machine: MachineConfig) -> dict[str, Callable[[dict[str, int]], Shares]]:
+def _lanes(config: AcceleratorConfig) -> dict[str, Callable[[dict[str, int]], Shares]]:
     """By unit, from what the counters went on by: cycles in each state."""
-    pes, lanes = machine.rows * machine.cols, machine.filter_lanes
+    pes, lanes = config.rows * config.cols, config.filter_lanes
     return {
         "PE array": lambda c: [
-            c["MACS"] / machine.total_multipliers,
+            c["MACS"] / config.total_multipliers,
             0,
             sum(c[f"PE_WAIT_{what}"] for what in ("IFMAP", "WORDS", "FILTER", "PSUM")) / pes,
             c["PE_IDLE"] / pes,
@@ -44,21 +44,21 @@ def _lanes(machine: MachineConfig) -> dict[str, Callable[[dict[str, int]], Share
     }
 
 
-def shares(machine: MachineConfig, passes: list[dict]) -> tuple[list[int], dict[str, list[Shares]]]:
+def shares(config: AcceleratorConfig, passes: list[dict]) -> tuple[list[int], dict[str, list[Shares]]]:
     """The ends of the passes, from 0 on, and by unit the shares of its states in each interval between them.
 
     A state has at most what those before it leave: a unit may wait for one thing while it works on another.
     """
     names = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
     ends = [0]
-    found: dict[str, list[Shares]] = {unit: [] for unit in _lanes(machine)}
+    found: dict[str, list[Shares]] = {unit: [] for unit in _lanes(config)}
     for before, after in pairwise([dict.fromkeys(names, 0), *passes]):
         cycles = after["CYCLES"] - before["CYCLES"]
         if cycles <= 0:
             continue
         ends.append(after["CYCLES"])
         gone = {name: after[name] - before[name] for name in names}
-        for unit, states in _lanes(machine).items():
+        for unit, states in _lanes(config).items():
             left, parts = 1.0, Shares()
             for state in states(gone):
                 parts.append(min(max(state / cycles, 0), left))
@@ -105,7 +105,7 @@ class _Lanes:
 
 def timeline(image: Image, passes: list[dict], predicted: list[PassTimes] | None, width: float) -> Figure:
     """predicted: times of the passes by the cost model (compiler.cost.timing), None where it has none."""
-    ends, units = shares(image.machine, passes)
+    ends, units = shares(image.config, passes)
     layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
     high = max(ends[-1], *(times.done for times in predicted or []), 1)
     names = ["passes, measured", *(["passes, predicted"] if predicted else [])]

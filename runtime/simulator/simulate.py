@@ -21,8 +21,8 @@ from cocotb_tools import config
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, ROOT, replacing
 from eyrie.runtime.simulator import summary
-from eyrie.runtime.simulator.bench import Bench
 from eyrie.runtime.simulator.processes import process
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from eyrie.runtime.simulator.sources import sizes_of
 from eyrie.runtime.simulator.verilate import build_model
 
@@ -31,7 +31,7 @@ SEED_LIMIT = 2**31 - 1  # Verilator's largest
 
 
 def simulate(
-    bench: Bench,
+    bench: SimulationTest,
     seed: int,
     waves: bool = False,
     target: Path | None = None,
@@ -52,7 +52,7 @@ def simulate(
 
 def simulate_in(
     folder: Path,
-    bench: Bench,
+    bench: SimulationTest,
     seed: int,
     waves: bool = False,
     on_line: Callable[[str, progress.Task], None] | None = None,
@@ -64,7 +64,7 @@ def simulate_in(
     of the test's environment. The status is "fail" if the test failed, ended early, or compared
     nothing; "reason" then says why. Raises BuildError and SourceError.
     """
-    sizes = {} if bench.machine is None else sizes_of(bench.top, bench.machine)
+    sizes = {} if bench.config is None else sizes_of(bench.top, bench.config)
     model = build_model(bench.top, {**sizes, **bench.parameters}, bench.sources, waves, assertions=bench.assertions)
     # To Verilator, seed 0 is the request to choose one.
     command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
@@ -88,12 +88,12 @@ def simulate_in(
     return summary.complete(folder / "summary.json", **entries, seconds=round(seconds, 2))
 
 
-def rerun_line(bench: Bench, seed: int, config: Path | None = None) -> str:
-    """The command that repeats a run exactly, with waves; config: the file of its machine, if it is not its own."""
+def rerun_line(bench: SimulationTest, seed: int, config: Path | None = None) -> str:
+    """The command that repeats a run exactly, with waves; config: the file of its accelerator, if it is not its own."""
     return f"make sim TEST={bench.name} SEED={seed}{f' CONFIG={shlex.quote(str(config))}' if config else ''} WAVES=1"
 
 
-def _environment(bench: Bench, seed: int, folder: Path) -> dict[str, str]:
+def _environment(bench: SimulationTest, seed: int, folder: Path) -> dict[str, str]:
     """What cocotb's start-up inside the model reads (cocotb's manual, "Building custom flows")."""
     return os.environ | {
         "GPI_USERS": f"{find_libpython.find_libpython()};{config.pygpi_entry_point()}",
@@ -110,7 +110,7 @@ def _environment(bench: Bench, seed: int, folder: Path) -> dict[str, str]:
         "GPI_LOG_LEVEL": "WARNING",
         summary.VARIABLE: str(folder / "summary.json"),
         "EYRIE_ARGUMENTS": json.dumps(dict(bench.arguments)),
-        "EYRIE_MACHINE": json.dumps(bench.machine and bench.machine.as_dict()),
+        "EYRIE_CONFIG": json.dumps(bench.config and bench.config.as_dict()),
         "EYRIE_CYCLES": str(bench.cycles),
     }
 

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime.folders import ROOT
 
@@ -79,10 +79,10 @@ def parameters(top: str) -> list[str]:
     return _PARAMETER.findall(code(_locate(top)))
 
 
-def sizes_of(top: str, machine: MachineConfig) -> dict[str, int]:
-    """Of a machine's parameters those that module `top` has. Raises SourceError."""
+def sizes_of(top: str, config: AcceleratorConfig) -> dict[str, int]:
+    """Of an accelerator's parameters those that module `top` has. Raises SourceError."""
     known = parameters(top)
-    return {name: value for name, value in machine.parameters.items() if name in known}
+    return {name: value for name, value in config.parameters.items() if name in known}
 
 
 def arguments(files: list[Path]) -> list[str]:

@@ -23,8 +23,8 @@ from typing import IO
 
 from eyrie.compiler.files import writing
 from eyrie.runtime import progress
+from eyrie.runtime.cached_folders import cached, is_whole
 from eyrie.runtime.folders import BUILD, ROOT, unfinished
-from eyrie.runtime.kept import is_whole, kept
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.processes import process
 from eyrie.runtime.simulator.sources import arguments, closure
@@ -91,7 +91,7 @@ def build_model(
         with writing(MODELS):
             _build(top, flags, files, part, folder.with_suffix(".log"), not library, runtime, task)
 
-    kept(folder, "building the simulator" + ("" if library else f" of {top}"), fill, "files")
+    cached(folder, "building the simulator" + ("" if library else f" of {top}"), fill, "files")
     return folder if library else folder / "model"
 
 
@@ -124,7 +124,7 @@ def _digest(flags: list[str], files: list[Path], cocotb: bool) -> str:
 
 
 def _cocotb() -> ModuleType:
-    """Import cocotb's configuration: a model for the board does without it."""
+    """Import cocotb's configuration: a model for the simulated SoC does without it."""
     from cocotb_tools import config
 
     return config
@@ -172,12 +172,12 @@ def _build(
     with _work(folder) as work, log.open("w") as file:
         generate, compile_all, variables = _commands(top, flags, files, work, cocotb)
         if _run(generate, variables, file, work, task) != 0:
-            raise _refusal(top, log)
+            raise _rejection(top, log)
         if is_whole(runtime):  # with the time of now: to make they are newer than what Verilator has written
             _copy(runtime.glob("*.o"), work)
         if _run(compile_all, variables, file, work, task) != 0:
-            raise _refusal(top, log)
-        kept(runtime, "keeping Verilator's library", lambda part, _task: _copy(work.glob("verilated*.o"), part))
+            raise _rejection(top, log)
+        cached(runtime, "keeping Verilator's library", lambda part, _task: _copy(work.glob("verilated*.o"), part))
         for name in ["model"] if cocotb else LIBRARY:
             shutil.move(work / name, folder)
 
@@ -241,7 +241,7 @@ def _progress(work: Path) -> tuple[int, int]:
     return len(list(work.glob("*.o"))), len(names)
 
 
-def _refusal(top: str, log: Path) -> BuildError:
+def _rejection(top: str, log: Path) -> BuildError:
     """Why the build with that log failed."""
     text = log.read_text()
     free, place = min((shutil.disk_usage(path).free, path) for path in (MODELS, Path(tempfile.gettempdir())))

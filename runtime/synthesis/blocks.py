@@ -36,7 +36,7 @@ BLOCKS = (
     "elementwise_unit",
 )
 
-# Whose instances, with their registers, are the multipliers and the requantisers of the machine.
+# Whose instances, with their registers, are the multipliers and the requantisers of the accelerator.
 MULTIPLIERS = ("dot4",)
 REQUANTIZERS = ("requantizer",)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elaborated machine: which modules are equal, how many instances each has, which are memories.
+"""The elaborated accelerator: which modules are equal, how many instances each has, which are memories.
 
 A design is yosys's JSON of an elaborated hierarchy in which every instance has a module of its own, named
 `module$path.of.instance`. Equal ones become one, so that each is synthesised once.
@@ -24,7 +24,7 @@ class Design:
     """Modules without duplicates.
 
     modules    name (of the source; with .2, .3, ... where parameters or constants differ) -> yosys's JSON
-    instances  module -> how many of it the machine has
+    instances  module -> how many of it the accelerator has
     memories   module -> bits, of those that count as memory
     """
 
@@ -161,7 +161,7 @@ def find_memories(design: Design, also: tuple[str, ...] = ()) -> None:
             design.memories[name] = bits
     for name in also:
         if name not in map(source_name, design.memories):
-            raise InputError(f"{name}: no module of the machine with a memory has this name")
+            raise InputError(f"{name}: no module of the accelerator with a memory has this name")
 
 
 def memory_bits(design: Design, name: str) -> int:

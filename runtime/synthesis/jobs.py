@@ -18,7 +18,7 @@ _POLL_S = 0.2
 
 
 class SynthesisError(InputError):
-    """A tool refused; the message is one line and names the log."""
+    """A tool rejected; the message is one line and names the log."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str]
                 one.own.close()
                 running.remove(one)
                 ended += 1
-                failure = refusal(one.command, code, folder) if code != 0 else ""
+                failure = rejection(one.command, code, folder) if code != 0 else ""
                 if failure and not one.command.limit_s:
                     raise SynthesisError(failure)
                 go_on(one.job, failure)
@@ -102,7 +102,7 @@ def _words(command: Command) -> list[str]:
     return ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(command.limit_s), *words] if command.limit_s else words
 
 
-def refusal(command: Command, code: int, folder: Path) -> str:
+def rejection(command: Command, code: int, folder: Path) -> str:
     """Why a tool failed, in one line: its time, its first error, or its exit code."""
     if command.limit_s and -code in (signal.SIGXCPU, signal.SIGKILL):
         return f"not done within {command.limit_s} s of CPU time"

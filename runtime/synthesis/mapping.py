@@ -20,7 +20,7 @@ _REGISTERS = ("$_DFF_P_", "$_DFF_PN0_", "$_DFF_PN1_")
 
 
 def elaboration(folder: Path, top: str) -> Job:
-    """Writes elaborated.json of the machine in the checkout: every instance is a module of its own."""
+    """Writes elaborated.json of the accelerator in the checkout: every instance is a module of its own."""
     shutil.copytree(ROOT / "rtl", folder / "rtl")
     script = [
         f"read_slang -j 1 --keep-hierarchy --top {top} -f {FILE_LIST}",

@@ -9,7 +9,7 @@ from pathlib import Path
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.simulator.summary import write_summary
-from eyrie.runtime.synthesis import figures
+from eyrie.runtime.synthesis import metrics
 from eyrie.runtime.synthesis.blocks import BLOCKS, PLACED, TOP
 from eyrie.runtime.synthesis.design import Design, find_memories, for_mapping, merged, source_name
 from eyrie.runtime.synthesis.jobs import Job, SynthesisError, check_tools
@@ -28,9 +28,9 @@ def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...]
     """Writes build/synth (log.txt, summary.json, tables.md) and returns what is to be printed.
 
     blocks: names separated by commas, empty for all. Raises InputError, in one line, for a bad request or where a tool
-    refuses.
+    rejects.
     """
-    names = figures.chosen(blocks)
+    names = metrics.chosen(blocks)
     library = own_gates() if library_file is None else liberty(library_file)
     check_tools()
     start = time.monotonic()
@@ -40,9 +40,9 @@ def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...]
         finally:
             _clean(folder)
         found = {"test": "synth", "status": "pass", "seconds": round(time.monotonic() - start, 1), **found}
-        tables = figures.markdown(found)
+        tables = metrics.markdown(found)
         if found["paths"]:
-            tables += f"\n\n{figures.path_table(found, SHOWN_PATHS)}"
+            tables += f"\n\n{metrics.path_table(found, SHOWN_PATHS)}"
         (folder / "tables.md").write_text(tables + "\n")
         write_summary(folder / "summary.json", found)
     return tables
@@ -65,7 +65,7 @@ def _synthesised(
     task.say("paths")
     mapped = json.loads((folder / "mapped.json").read_text())["modules"]
     netlists = read({name: mapped[name] for name in mapped if name in design.modules}, library, design.memories)
-    found = figures.summary(design, netlists, library, names)
+    found = metrics.summary(design, netlists, library, names)
     for name, (rate, reason) in clocks.items():
         found["blocks"][name] |= {"ecp5_fmax_mhz": rate, "ecp5_reason": reason}
     return found

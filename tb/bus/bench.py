@@ -1,44 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """The register file's benches and that of the chip's pins. The AXI ports are tested with the tiling controller."""
 
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
 
 
-def _has_other_lists(machine: MachineConfig) -> str | None:
-    if machine.bus_words != 1 or machine.glb_words < DEFAULT.glb_words:
+def _has_other_lists(config: AcceleratorConfig) -> str | None:
+    if config.bus_words != 1 or config.glb_words < DEFAULT.glb_words:
         return (
             f"the bench's command lists are for a port of one word and {DEFAULT.glb_words} words of GLB, it has "
-            f"{machine.bus_words} and {machine.glb_words}"
+            f"{config.bus_words} and {config.glb_words}"
         )
     return None
 
 
 BENCHES = [
-    Bench(
+    SimulationTest(
         "reg0",
         "register file: random accesses against a model, lock, interrupt",
         "tb_registers",
         "tb.bus.bus_tests",
         "registers",
     ),
-    Bench(
+    SimulationTest(
         "reg1",
         "register file: counters of 64 bits, when they count, how they are read",
         "tb_registers",
         "tb.bus.bus_tests",
         "counters",
     ),
-    Bench(
+    SimulationTest(
         "pins0",
-        "whole machine: no output follows an AXI or AXI-Lite input within a cycle",
-        "board",
+        "whole accelerator: no output follows an AXI or AXI-Lite input within a cycle",
+        "soc",
         "tb.bus.pins_tests",
         "cut",
         sources=SOURCES,
         cycles=100_000,
-        machine=MachineConfig(cols=4),  # as data/machines/small.json: one model for both
+        config=AcceleratorConfig(cols=4),  # as data/configurations/small.json: one model for both
         unfit=_has_other_lists,
     ),
 ]

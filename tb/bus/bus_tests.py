@@ -54,21 +54,21 @@ class Model:
 async def registers(dut):
     """Random accesses, what CONTROL does, the interrupt."""
     tb = Testbench(dut)
-    board = Scoreboard("registers")
+    scoreboard = Scoreboard("registers")
     port = Registers(tb)
     for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment"):
         getattr(dut, f"{name}_i").value = 0
     dut.error_code_i.value = ERROR_CODE
     dut.error_address_i.value = ERROR_ADDRESS
     await tb.reset()
-    await _accesses(tb, port, board)
-    await _pulses(dut, port, board)
-    await _interrupts(dut, port, board)
-    await _ends_while_written(dut, port, board)
-    await tb.finish(board)
+    await _accesses(tb, port, scoreboard)
+    await _pulses(dut, port, scoreboard)
+    await _interrupts(dut, port, scoreboard)
+    await _ends_while_written(dut, port, scoreboard)
+    await tb.finish(scoreboard)
 
 
-async def _accesses(tb: Testbench, port: Registers, board: Scoreboard) -> None:
+async def _accesses(tb: Testbench, port: Registers, scoreboard: Scoreboard) -> None:
     """Reads and writes anywhere, busy or not; CONTROL is written without effect."""
     model = Model()
     for access in range(ACCESSES):
@@ -80,17 +80,17 @@ async def _accesses(tb: Testbench, port: Registers, board: Scoreboard) -> None:
             value, strobe = int(tb.rng.integers(1 << 32)), int(tb.rng.integers(16))
             if address == Register.CONTROL:
                 value, strobe = 0, 15
-            board.compare(
+            scoreboard.compare(
                 model.write(address, value, strobe),
                 await port.write(address, value, strobe),
                 f"write {address:#x}, busy {model.busy}",
             )
         else:
-            board.compare(model.read(address), await port.read(address), f"read {address:#x}")
+            scoreboard.compare(model.read(address), await port.read(address), f"read {address:#x}")
     tb.dut.busy_i.value = 0
 
 
-async def _pulses(dut, port: Registers, board: Scoreboard) -> None:
+async def _pulses(dut, port: Registers, scoreboard: Scoreboard) -> None:
     """CONTROL starts and resets for one cycle each; bytes that are not written do nothing."""
     pulses = {"start": 0, "soft_reset": 0}
 
@@ -105,25 +105,27 @@ async def _pulses(dut, port: Registers, board: Scoreboard) -> None:
     await port.write(Register.CONTROL, SOFT_RESET)
     await port.write(Register.CONTROL, 7, strobe=14)
     counting.cancel()
-    board.compare([1, 1], list(pulses.values()), "cycles of start and of soft reset")
+    scoreboard.compare([1, 1], list(pulses.values()), "cycles of start and of soft reset")
 
 
-async def _interrupts(dut, port: Registers, board: Scoreboard) -> None:
+async def _interrupts(dut, port: Registers, scoreboard: Scoreboard) -> None:
     """Set by an end, passed on if enabled, cleared once."""
     await port.write(Register.INTERRUPT_ENABLE, 0)
     for cause, level in (("done", DONE), ("error", ERROR)):
         getattr(dut, f"{cause}_i").value = 1
         await ClockCycles(dut.clk_i, 3)
-        board.compare([level | INTERRUPT, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], cause)
+        scoreboard.compare(
+            [level | INTERRUPT, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], cause
+        )
         await port.write(Register.INTERRUPT_ENABLE, 1)
-        board.compare(1, int(dut.interrupt_o.value), f"{cause}, enabled")
+        scoreboard.compare(1, int(dut.interrupt_o.value), f"{cause}, enabled")
         await port.write(Register.CONTROL, CLEAR_INTERRUPT)
-        board.compare([level, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], "cleared")
+        scoreboard.compare([level, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], "cleared")
         getattr(dut, f"{cause}_i").value = 0
         await port.write(Register.INTERRUPT_ENABLE, 0)
 
 
-async def _ends_while_written(dut, port: Registers, board: Scoreboard) -> None:
+async def _ends_while_written(dut, port: Registers, scoreboard: Scoreboard) -> None:
     """An end in each cycle about a write of CONTROL: a soft reset leaves no interrupt of one that it meets, a clear
     leaves that of one that comes with it or later."""
 
@@ -146,18 +148,18 @@ async def _ends_while_written(dut, port: Registers, board: Scoreboard) -> None:
 
     distances = set()
     for at in [*range(WRITE_CYCLES)] * 4:
-        board.compare(0, (await left(SOFT_RESET, at))[0], f"STATUS after a soft reset, an end in cycle {at}")
+        scoreboard.compare(0, (await left(SOFT_RESET, at))[0], f"STATUS after a soft reset, an end in cycle {at}")
         status, taken = await left(CLEAR_INTERRUPT, at)
         distances.add(at - taken)
-        board.compare(DONE | INTERRUPT * (at >= taken), status, f"STATUS after a clear, an end in cycle {at}")
-    board.compare(True, {-1, 0, 1} <= distances, "ends before, with and after a clear")
+        scoreboard.compare(DONE | INTERRUPT * (at >= taken), status, f"STATUS after a clear, an end in cycle {at}")
+    scoreboard.compare(True, {-1, 0, 1} <= distances, "ends before, with and after a clear")
 
 
 class Counters:
     """A model of the counters: what comes in `steps` is counted while it has to be."""
 
-    def __init__(self, dut, port: Registers, board: Scoreboard) -> None:
-        self.dut, self.port, self.board = dut, port, board
+    def __init__(self, dut, port: Registers, scoreboard: Scoreboard) -> None:
+        self.dut, self.port, self.scoreboard = dut, port, scoreboard
         late = int(dut.late_o.value)
         self.late = [bool(late >> c & 1) for c in Counter]
         self.totals = [0] * len(Counter)
@@ -190,20 +192,20 @@ class Counters:
 
     async def compare(self, what: str) -> None:
         for counter in Counter:
-            self.board.compare(self.totals[counter], await self.port.counter(counter), f"{what}: {counter.name}")
+            self.scoreboard.compare(self.totals[counter], await self.port.counter(counter), f"{what}: {counter.name}")
 
 
 @cocotb.test()
 async def counters(dut):
     """64 bits, a window of their own for the late ones, both words of one moment."""
     tb = Testbench(dut)
-    board = Scoreboard("counters")
+    scoreboard = Scoreboard("counters")
     port = Registers(tb)
     for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment", "error_code", "error_address"):
         getattr(dut, f"{name}_i").value = 0
     await tb.reset()
     await RisingEdge(dut.clk_i)
-    model = Counters(dut, port, board)
+    model = Counters(dut, port, scoreboard)
 
     def draw() -> list[int]:
         return [int(step) for step in tb.rng.integers(0, 1 << 16, len(Counter))]
@@ -225,7 +227,7 @@ async def counters(dut):
     for _ in range(8):
         await model.step([0] * len(Counter), 0)
     await model.compare("past 32 bits")
-    board.compare(True, min(model.totals) >= 1 << 32, "the low words wrapped")
+    scoreboard.compare(True, min(model.totals) >= 1 << 32, "the low words wrapped")
 
     # The words of a counter that runs belong together: the low word wraps within two cycles of the reads.
     step = 0xFFFF
@@ -236,12 +238,12 @@ async def counters(dut):
     last, wraps = 0, 0
     for _ in range(60):
         value = await port.counter(Counter.CYCLES)
-        board.compare(True, last < value < last + 100 * step if last else True, f"{value:#x} after {last:#x}")
+        scoreboard.compare(True, last < value < last + 100 * step if last else True, f"{value:#x} after {last:#x}")
         wraps += last < 1 << 32 <= value
         last = value
-    board.compare(1, wraps, "wraps seen")
+    scoreboard.compare(1, wraps, "wraps seen")
     # A high word is that of the last low word read, whatever counter it is asked of.
     low = await port.value(counter_register(Counter.CYCLES))
     high = await port.value(counter_register(Counter.PASSES) + 4)
-    board.compare(True, low | high << 32 > last, "the note of the high word")
-    await tb.finish(board)
+    scoreboard.compare(True, low | high << 32 > last, "the note of the high word")
+    await tb.finish(scoreboard)

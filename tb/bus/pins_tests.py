@@ -14,7 +14,7 @@ from tb.tiling.registers import BUS_WAITS, BUSY, DONE, ERROR, SOFT_RESET, START,
 
 BYTES, LIST = 1 << 20, 1 << 16
 CYCLES = 120  # looked at in each state
-STALLED = 700  # cycles after which the machine has come to a channel that stalls
+STALLED = 700  # cycles after which the accelerator has come to a channel that stalls
 MOST_WORDS = STALLED // 3  # of a transfer: two of a kind may come one behind the other
 
 
@@ -35,8 +35,8 @@ def transfers(rng: np.random.Generator, pairs: int) -> Program:
 class Pins:
     """Flips inputs within cycles and compares all outputs."""
 
-    def __init__(self, tb: Testbench, board: Scoreboard) -> None:
-        self.tb, self.board, self.registers = tb, board, Registers(tb)
+    def __init__(self, tb: Testbench, scoreboard: Scoreboard) -> None:
+        self.tb, self.scoreboard, self.registers = tb, scoreboard, Registers(tb)
         dut = tb.dut
         dut.flip_i.value = 0
         dut.trace_pass_i.value = dut.trace_select_i.value = 0
@@ -63,7 +63,7 @@ class Pins:
             after = int(dut.outputs_o.value)
             dut.flip_i.value = 0
             await Timer(0.2, "ns")
-            self.board.compare(hex(before), hex(after), f"{state}: outputs with {flips:#x} flipped")
+            self.scoreboard.compare(hex(before), hex(after), f"{state}: outputs with {flips:#x} flipped")
 
     async def start(self, program: Program) -> None:
         memory = dram.view(self.tb.dut.dram_pointer_o, BYTES).view("<u8")
@@ -81,11 +81,11 @@ class Pins:
         for _ in range(1000):
             if not await self.registers.value(Register.STATUS):
                 return
-        raise AssertionError("the machine is not idle long after a soft reset")
+        raise AssertionError("the accelerator is not idle long after a soft reset")
 
     async def status(self, wanted: int, state: str) -> None:
-        """The machine is in the state that was looked at."""
-        self.board.compare(wanted, await self.registers.value(Register.STATUS) & ~8, f"{state}: status")
+        """The accelerator is in the state that was looked at."""
+        self.scoreboard.compare(wanted, await self.registers.value(Register.STATUS) & ~8, f"{state}: status")
 
 
 @cocotb.test()
@@ -93,8 +93,8 @@ async def cut(dut) -> None:
     """Idle, running, with every channel stalled in turn, after an error, in a soft reset, while registers are
     accessed."""
     tb = Testbench(dut)
-    board = Scoreboard("pins")
-    pins = Pins(tb, board)
+    scoreboard = Scoreboard("pins")
+    pins = Pins(tb, scoreboard)
     await tb.reset()
     await ClockCycles(tb.clock, 2)
     await pins.look("idle")
@@ -139,7 +139,7 @@ async def cut(dut) -> None:
     await pins.start(Program(LIST, transfers(tb.rng, 1).words))
     await ClockCycles(tb.clock, 3000)
     await pins.status(DONE, "the last run")
-    await tb.finish(board)
+    await tb.finish(scoreboard)
 
 
 async def _accesses(pins: Pins) -> None:

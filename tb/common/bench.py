@@ -22,7 +22,7 @@ from cocotb.handle import Immediate, SimHandleBase
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import ClockCycles, Timer
 
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.simulator import summary
 from tb.common.scoreboard import Scoreboard
 
@@ -35,8 +35,8 @@ class Testbench:
     dut         the wrapper
     clock       its clk_i
     rng         numpy Generator, seeded with the run's seed: the only source of randomness
-    arguments   the Bench entry's arguments
-    machine     the Bench entry's machine
+    arguments   the arguments of the test
+    config      the configuration of the test
     """
 
     def __init__(self, dut: SimHandleBase) -> None:
@@ -44,8 +44,8 @@ class Testbench:
         self.clock = dut.clk_i
         self.rng = np.random.default_rng(cocotb.RANDOM_SEED)
         self.arguments: dict = json.loads(os.environ.get("EYRIE_ARGUMENTS", "{}"))
-        sizes = json.loads(os.environ.get("EYRIE_MACHINE", "null"))
-        self.machine = None if sizes is None else MachineConfig.of(sizes)
+        sizes = json.loads(os.environ.get("EYRIE_CONFIG", "null"))
+        self.config = None if sizes is None else AcceleratorConfig.of(sizes)
         self._start_ns = 0.0
         # At once, before the design is evaluated for the first time: its inputs start at random,
         # and a clock that starts high is an edge, out of reset if that starts high too.
@@ -86,7 +86,7 @@ class Testbench:
         *scoreboards: Scoreboard,
         limit: int = 100_000,
         extra_cycles: int = 16,
-        **figures: object,
+        **metrics: object,
     ) -> None:
         """Ends the test: waits until all expectations are met, then some cycles for surplus output.
 
@@ -94,7 +94,7 @@ class Testbench:
         on missing or surplus items, and if a scoreboard compared nothing.
         """
         try:
-            await self.until(lambda: all(board.done for board in scoreboards), "the outputs", limit)
+            await self.until(lambda: all(scoreboard.done for scoreboard in scoreboards), "the outputs", limit)
         except AssertionError as timeout:
             # The scoreboards below say what is missing.
             self.dut._log.error("%s", timeout)
@@ -102,9 +102,9 @@ class Testbench:
         await ClockCycles(self.clock, extra_cycles)
         summary.write(
             cycles,
-            sum(board.comparisons for board in scoreboards),
-            sum(board.mismatches for board in scoreboards),
-            **figures,
+            sum(scoreboard.comparisons for scoreboard in scoreboards),
+            sum(scoreboard.mismatches for scoreboard in scoreboards),
+            **metrics,
         )
-        for board in scoreboards:
-            board.finish()
+        for scoreboard in scoreboards:
+            scoreboard.finish()

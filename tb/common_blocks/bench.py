@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shared RTL blocks, and the bench's own alarms."""
 
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 _MODULE = "tb.common_blocks.common_blocks_tests"
 
 
-def _stream(name: str, about: str, top: str, capacity: int, **parameters: int) -> Bench:
+def _stream(name: str, about: str, top: str, capacity: int, **parameters: int) -> SimulationTest:
     arguments = {"capacity": capacity}
-    return Bench(name, about, top, _MODULE, "moves_words", parameters, arguments)
+    return SimulationTest(name, about, top, _MODULE, "moves_words", parameters, arguments)
 
 
-def _reset(name: str, about: str, top: str, capacity: int, **parameters: int) -> Bench:
-    return Bench(name, about, top, _MODULE, "forgets_words", parameters, {"capacity": capacity})
+def _reset(name: str, about: str, top: str, capacity: int, **parameters: int) -> SimulationTest:
+    return SimulationTest(name, about, top, _MODULE, "forgets_words", parameters, {"capacity": capacity})
 
 
-def _alarm(name: str, about: str, testcase: str, message: str) -> Bench:
-    return Bench(name, about, "assertion_tb", _MODULE, testcase, expect_fail=message)
+def _alarm(name: str, about: str, testcase: str, message: str) -> SimulationTest:
+    return SimulationTest(name, about, "assertion_tb", _MODULE, testcase, expect_fail=message)
 
 
 BENCHES = [

@@ -15,10 +15,10 @@ ITEMS = 300
 async def moves_words(dut) -> None:
     """A one-in one-out block keeps order at any pace, holds `capacity` words and cuts its paths."""
     tb = Testbench(dut)
-    board = Scoreboard(dut._name)
+    scoreboard = Scoreboard(dut._name)
     source, sink = StreamDriver(tb, "in"), ReadySink(tb, "out")
     taken = StreamMonitor(tb, "in").stats
-    StreamMonitor(tb, "out", callback=board.observe)
+    StreamMonitor(tb, "out", callback=scoreboard.observe)
     await tb.reset()
     width, capacity = len(dut.in_data_i), tb.arguments["capacity"]
 
@@ -28,10 +28,10 @@ async def moves_words(dut) -> None:
         sink.pace(stall)
         start = tb.cycles
         words = [int.from_bytes(tb.rng.bytes(32)) >> (256 - width) for _ in range(count)]
-        board.expect_all(words, f"idle {idle:.2f}, stall {stall:.2f}")
+        scoreboard.expect_all(words, f"idle {idle:.2f}, stall {stall:.2f}")
         source.extend(words)
         if stall < 1:
-            await tb.until(lambda: board.done, "the words", step=1)
+            await tb.until(lambda: scoreboard.done, "the words", step=1)
         return tb.cycles - start
 
     # At full speed a word takes one cycle; one register alone must empty before it fills again.
@@ -41,24 +41,24 @@ async def moves_words(dut) -> None:
     before = taken.received_transactions
     await transfer(0, 1, capacity + 3)
     await ClockCycles(dut.clk_i, capacity + 4)
-    board.compare(capacity, taken.received_transactions - before, "words taken while stalled")
+    scoreboard.compare(capacity, taken.received_transactions - before, "words taken while stalled")
     if hasattr(dut, "count_o"):
-        board.compare(capacity, int(dut.count_o.value), "count_o while stalled")
-    await cuts_paths(tb, board, "full")
+        scoreboard.compare(capacity, int(dut.count_o.value), "count_o while stalled")
+    await cuts_paths(tb, scoreboard, "full")
     sink.pace(0)
-    await tb.until(lambda: board.done, "the words held back")
+    await tb.until(lambda: scoreboard.done, "the words held back")
 
     for idle, stall in [(0.6, 0), (0, 0.6), *tb.rng.random((4, 2)) * 0.8]:
         await transfer(idle, stall, ITEMS)
-    await cuts_paths(tb, board, "empty")
-    await tb.finish(board)
+    await cuts_paths(tb, scoreboard, "empty")
+    await tb.finish(scoreboard)
 
 
 @cocotb.test()
 async def forgets_words(dut) -> None:
     """A reset of a full block leaves it empty, and it fills again."""
     tb = Testbench(dut)
-    board = Scoreboard(dut._name)
+    scoreboard = Scoreboard(dut._name)
     width, capacity = len(dut.in_data_i), tb.arguments["capacity"]
     dut.in_valid_i.value, dut.out_ready_i.value = 0, 0
     await tb.reset()
@@ -68,17 +68,17 @@ async def forgets_words(dut) -> None:
         dut.in_valid_i.value = 1
         dut.in_data_i.value = int.from_bytes(tb.rng.bytes(32)) >> (256 - width)
         for filled in range(capacity):
-            board.compare(1, int(dut.in_ready_o.value), f"{where}: in_ready_o, {filled} words inside")
+            scoreboard.compare(1, int(dut.in_ready_o.value), f"{where}: in_ready_o, {filled} words inside")
             await FallingEdge(tb.clock)
-        board.compare([1, 0], [int(dut.out_valid_o.value), int(dut.in_ready_o.value)], f"{where}: full")
+        scoreboard.compare([1, 0], [int(dut.out_valid_o.value), int(dut.in_ready_o.value)], f"{where}: full")
         dut.in_valid_i.value = 0
         await tb.reset()
         await FallingEdge(tb.clock)
-        board.compare([0, 1], [int(dut.out_valid_o.value), int(dut.in_ready_o.value)], f"{where}: reset")
-    await tb.finish(board)
+        scoreboard.compare([0, 1], [int(dut.out_valid_o.value), int(dut.in_ready_o.value)], f"{where}: reset")
+    await tb.finish(scoreboard)
 
 
-async def cuts_paths(tb: Testbench, board: Scoreboard, state: str) -> None:
+async def cuts_paths(tb: Testbench, scoreboard: Scoreboard, state: str) -> None:
     """Within a cycle, no output follows an input."""
     dut = tb.dut
     outputs = dut.in_ready_o, dut.out_valid_o
@@ -89,7 +89,7 @@ async def cuts_paths(tb: Testbench, board: Scoreboard, state: str) -> None:
         dut.in_valid_i.value, dut.out_ready_i.value = tb.rng.integers(2, size=2).tolist()
         await Timer(0.2, "ns")
         after = [int(handle.value) for handle in outputs]
-        board.compare(before, after, f"outputs within a cycle, {state}")
+        scoreboard.compare(before, after, f"outputs within a cycle, {state}")
         dut.in_valid_i.value, dut.out_ready_i.value = levels
         await Timer(0.2, "ns")
 
@@ -108,9 +108,9 @@ async def offer(dut) -> Testbench:
 async def pass_by(tb: Testbench) -> None:
     """Ends a test whose alarm has to sound by now: what follows would pass."""
     await ClockCycles(tb.clock, 3)
-    board = Scoreboard("alarm")
-    board.compare(1, 1)
-    await tb.finish(board)
+    scoreboard = Scoreboard("alarm")
+    scoreboard.compare(1, 1)
+    await tb.finish(scoreboard)
 
 
 @cocotb.test()
@@ -161,10 +161,10 @@ async def stays_valid(dut) -> None:
 async def differs(dut) -> None:
     """Observes another value than expected."""
     tb = await offer(dut)
-    board = Scoreboard("alarm")
-    board.expect(1)
-    board.observe(2)
-    await tb.finish(board)
+    scoreboard = Scoreboard("alarm")
+    scoreboard.expect(1)
+    scoreboard.observe(2)
+    await tb.finish(scoreboard)
 
 
 @cocotb.test()

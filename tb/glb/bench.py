@@ -3,18 +3,18 @@
 
 from dataclasses import replace
 
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
-def _glb(name: str, about: str, testcase: str, machine: MachineConfig = DEFAULT, depth: int = 4) -> Bench:
+def _glb(name: str, about: str, testcase: str, config: AcceleratorConfig = DEFAULT, depth: int = 4) -> SimulationTest:
     """depth: words of a bank's queue."""
-    return Bench(
-        name, about, "tb_glb", "tb.glb.glb_tests", testcase, {"QUEUE_WORDS": depth}, {"depth": depth}, machine=machine
+    return SimulationTest(
+        name, about, "tb_glb", "tb.glb.glb_tests", testcase, {"QUEUE_WORDS": depth}, {"depth": depth}, config=config
     )
 
 
-SMALL = MachineConfig(glb_banks=4, glb_bank_words=513)
+SMALL = AcceleratorConfig(glb_banks=4, glb_bank_words=513)
 
 BENCHES = [
     _glb(

@@ -150,24 +150,24 @@ def draw(rng: np.random.Generator, reach: int) -> Request:
 class Cycles:
     """Compares what the ports show with what the model says, cycle by cycle."""
 
-    def __init__(self, model: Model, ports: Ports, board: Scoreboard) -> None:
-        self.model, self.ports, self.board = model, ports, board
+    def __init__(self, model: Model, ports: Ports, scoreboard: Scoreboard) -> None:
+        self.model, self.ports, self.scoreboard = model, ports, scoreboard
         self.waits = 0  # requests that were not granted
         self._reads: dict[int, bytes] = {}  # due in this cycle
         self._before = False, [0] * CLIENTS, 0  # error, bytes and conflicts of the cycle before
 
     def compare(self, requests: list[Request | None], where: str) -> list[bool]:
         """A cycle with these requests; returns which are granted."""
-        board, dut = self.board, self.ports.dut
+        scoreboard, dut = self.scoreboard, self.ports.dut
         granted, words = self.model.cycle(requests)
         ready = self.ports.bits("ready_o")
         for client, request in enumerate(requests):
             if request is not None:
-                board.expect(granted[client], f"{where}: grant of client {client}")
-                board.observe(ready[client])
+                scoreboard.expect(granted[client], f"{where}: grant of client {client}")
+                scoreboard.observe(ready[client])
         self._compare_reads(where)
-        board.expect(self._before, f"{where}: error, bytes, conflicts")
-        board.observe((bool(dut.error_o.value), self.ports.fields("bytes_o", 5), int(dut.conflicts_o.value)))
+        scoreboard.expect(self._before, f"{where}: error, bytes, conflicts")
+        scoreboard.observe((bool(dut.error_o.value), self.ports.fields("bytes_o", 5), int(dut.conflicts_o.value)))
         self._reads = words
         done = [request if taken else None for request, taken in zip(requests, granted)]
         outside = any(request is not None and not self.model.inside(request) for request in done)
@@ -183,21 +183,21 @@ class Cycles:
         """The words of the cycle before's reads, which are no longer due then."""
         valid, words = self.ports.bits("read_valid_o"), self.ports.fields("read_data_o", 128)
         for client in range(CLIENTS):
-            self.board.expect(client in self._reads, f"{where}: read_valid of client {client}")
-            self.board.observe(valid[client])
+            self.scoreboard.expect(client in self._reads, f"{where}: read_valid of client {client}")
+            self.scoreboard.observe(valid[client])
             if client in self._reads:
-                self.board.expect(self._reads[client].hex(), f"{where}: read data of client {client}")
-                self.board.observe(words[client].to_bytes(16, "little").hex())
+                self.scoreboard.expect(self._reads[client].hex(), f"{where}: read data of client {client}")
+                self.scoreboard.observe(words[client].to_bytes(16, "little").hex())
         self._reads = {}
 
 
 @cocotb.test()
 async def random_clients(dut):
     tb = Testbench(dut)
-    model = Model(tb.machine.glb_banks, tb.machine.glb_words, tb.arguments["depth"])
-    board = Scoreboard("glb")
+    model = Model(tb.config.glb_banks, tb.config.glb_words, tb.arguments["depth"])
+    scoreboard = Scoreboard("glb")
     ports = Ports(tb)
-    cycles = Cycles(model, ports, board)
+    cycles = Cycles(model, ports, scoreboard)
     await tb.reset()
     requests: list[Request | None] = [None] * CLIENTS
     fill = [Request(True, place, 0xFFFF, tb.rng.bytes(16)) for place in range(0, model.words, 2)]
@@ -218,21 +218,21 @@ async def random_clients(dut):
         requests = [None if granted[c] else requests[c] for c in range(CLIENTS)]
     assert cycles.waits > CYCLES // 10, "too few conflicts to call this a test"
     assert model.full > CYCLES // 100, "too few full queues to call this a test"
-    await tb.finish(board)
+    await tb.finish(scoreboard)
 
 
 @cocotb.test()
 async def announced(dut):
     """Once the last of some words is granted, whoever asks then reads them, however busy the banks are."""
     tb = Testbench(dut)
-    board = Scoreboard("announced")
+    scoreboard = Scoreboard("announced")
     ports = Ports(tb)
     await tb.reset()
     reader, others = Stream.FILTER, [client for client in READERS if client != Stream.FILTER]
     requests: list[Request | None] = [None] * CLIENTS
     for turn in range(300):
         writer = WRITERS[tb.rng.integers(2)]
-        address = int(tb.rng.integers(tb.machine.glb_words - 64)) & ~1
+        address = int(tb.rng.integers(tb.config.glb_words - 64)) & ~1
         words = {
             address + int(place): tb.rng.bytes(8)
             for place in tb.rng.choice(16, int(tb.rng.integers(1, 12)), replace=False) * tb.rng.integers(1, 5)
@@ -254,8 +254,10 @@ async def announced(dut):
             ports.drive(requests)
             await FallingEdge(dut.clk_i)
             if due:
-                board.expect(expected.pop(0).hex(), f"turn {turn}: word read")
-                board.observe((ports.fields("read_data_o", 128)[reader] & ((1 << 64) - 1)).to_bytes(8, "little").hex())
+                scoreboard.expect(expected.pop(0).hex(), f"turn {turn}: word read")
+                scoreboard.observe(
+                    (ports.fields("read_data_o", 128)[reader] & ((1 << 64) - 1)).to_bytes(8, "little").hex()
+                )
             ready = ports.bits("ready_o")
             due = requests[reader] is not None and ready[reader]
             if due:
@@ -263,7 +265,7 @@ async def announced(dut):
             if writes and ready[writer]:
                 writes.pop(0)
             requests = [None if ready[c] else requests[c] for c in range(CLIENTS)]
-    await tb.finish(board)
+    await tb.finish(scoreboard)
 
 
 @cocotb.test()
@@ -271,11 +273,11 @@ async def sweeps(dut):
     """Clients that write words in steps of 1, BANKS or BANKS^2, as along a row, a column or the channels of a map, each
     wait for no reader, and leave all of its cycles to one that sweeps word by word."""
     tb = Testbench(dut)
-    board = Scoreboard("sweeps")
+    scoreboard = Scoreboard("sweeps")
     ports = Ports(tb)
     await tb.reset()
-    banks, cycles = tb.machine.glb_banks, 400
-    words = min(tb.machine.glb_words, 8 * banks**2)
+    banks, cycles = tb.config.glb_banks, 400
+    words = min(tb.config.glb_words, 8 * banks**2)
     place = {Stream.FILTER: int(tb.rng.integers(words))}  # goes on where it waits
     for writer in WRITERS:
         for step, size in ((1, 1), (banks, 1), (banks**2, 1), (2, 2), (banks, 2), (banks**2, 2)):
@@ -298,8 +300,8 @@ async def sweeps(dut):
                     if ready[client]:
                         place[client] = (following if following < words else following + further) % words
             about = f"{size} words in steps of {step}, client {writer}"
-            board.expect(cycles, f"grants of the writer of {about}")
-            board.observe(granted[writer])
-            board.expect(cycles, f"grants of the reader beside {about}")
-            board.observe(granted[Stream.FILTER])
-    await tb.finish(board)
+            scoreboard.expect(cycles, f"grants of the writer of {about}")
+            scoreboard.observe(granted[writer])
+            scoreboard.expect(cycles, f"grants of the reader beside {about}")
+            scoreboard.observe(granted[Stream.FILTER])
+    await tb.finish(scoreboard)

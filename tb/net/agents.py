@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pyuvm agents of the whole machine: registers, DRAM, interrupt, passes."""
+"""pyuvm agents of the whole accelerator: registers, DRAM, interrupt, passes."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class DramItem(uvm_sequence_item):
 
 
 class RegisterDriver(uvm_driver):
-    """Accesses the machine's registers."""
+    """Accesses the accelerator's registers."""
 
     def build_phase(self) -> None:
         self.registers = Registers(ConfigDB().get(self, "", "tb"))
@@ -139,7 +139,7 @@ class InterruptMonitor(uvm_monitor):
 
 
 class PassMonitor(uvm_monitor):
-    """Publishes each pass done as a PassEnd, read from board's trace; `ended` passes have been seen,
+    """Publishes each pass done as a PassEnd, read from scoreboard's trace; `ended` passes have been seen,
     `published` of them read."""
 
     def build_phase(self) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole machine running compiled networks."""
+"""The whole accelerator running compiled networks."""
 
 from dataclasses import replace
 
-from eyrie.model.config import DEFAULT, WIDE, MachineConfig
-from eyrie.runtime.shipped import SMALL_MACHINE
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
+from eyrie.runtime.bundled import SMALL_CONFIG
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of the simulated memory, unless a network needs more
@@ -15,65 +15,65 @@ CYCLE_LIMIT = 5_000_000  # of a run
 CAMPAIGN_CYCLES = 200_000_000  # of all runs of a bench together
 
 _MODULE = "tb.net.net_tests"
-_UVM_MODULE = "tb.net.machine_tests"
+_UVM_MODULE = "tb.net.accelerator_tests"
 
 
-def _does_not_compile(machine: MachineConfig) -> str | None:
-    """Why the shipped network does not run on a machine."""
+def _does_not_compile(config: AcceleratorConfig) -> str | None:
+    """Why the bundled network does not run on an accelerator."""
     from eyrie.testing.demo_net import demo_network
 
     try:
-        demo_network(machine)
+        demo_network(config)
     except ValueError as error:
-        return f"the shipped network does not compile: {error}"
+        return f"the bundled network does not compile: {error}"
     return None
 
 
-def _runs_nothing(machine: MachineConfig) -> str | None:
-    """Why random networks do not run on a machine: what the first that are drawn say."""
+def _runs_nothing(config: AcceleratorConfig) -> str | None:
+    """Why random networks do not run on an accelerator: what the first that are drawn say."""
     from tb.net.programs import why_none
 
-    return why_none(machine)
+    return why_none(config)
 
 
-def _has_no_faults(machine: MachineConfig) -> str | None:
-    """Why faults cannot be planted in what a machine runs."""
-    if machine.glb_words >= 1 << 15:
-        return f"streams that leave a GLB of {machine.glb_words} words need addresses beyond 16 bits"
-    return _runs_nothing(machine)
+def _has_no_faults(config: AcceleratorConfig) -> str | None:
+    """Why faults cannot be planted in what an accelerator runs."""
+    if config.glb_words >= 1 << 15:
+        return f"streams that leave a GLB of {config.glb_words} words need addresses beyond 16 bits"
+    return _runs_nothing(config)
 
 
-def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> Bench:
-    return Bench(
+def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> SimulationTest:
+    return SimulationTest(
         name,
         about,
-        "board",
+        "soc",
         _MODULE,
         testcase,
         arguments=arguments,
         sources=SOURCES,
         cycles=CAMPAIGN_CYCLES,
-        machine=DEFAULT,
+        config=DEFAULT,
         unfit=_does_not_compile,
-        quick=SMALL_MACHINE,
+        quick=SMALL_CONFIG,
     )
 
 
-def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> Bench:
+def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> SimulationTest:
     """A bench of the pyuvm environment: networks of at most `cycles_each` predicted cycles each, with DRAM at its
     default pace (at a slow one they take up to 20 times as many)."""
-    return Bench(
+    return SimulationTest(
         name,
         about,
-        "board",
+        "soc",
         _UVM_MODULE,
         testcase,
         arguments=arguments,
         sources=SOURCES,
         cycles=CAMPAIGN_CYCLES,
-        machine=DEFAULT,
+        config=DEFAULT,
         unfit=_runs_nothing,
-        quick=SMALL_MACHINE,
+        quick=SMALL_CONFIG,
     )
 
 
@@ -87,7 +87,7 @@ BENCHES = [
         unfit=_has_no_faults,
     ),
     random_networks("net3", "random networks on a slow, stalling DRAM", networks=20, cycles_each=20_000, slow=True),
-    replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE, regress=True),
+    replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), config=WIDE, regress=True),
     replace(
         network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
         module="tb.net.large_tests",
@@ -128,7 +128,7 @@ BENCHES = [
             timed=True,
         ),
         module="tb.net.pass_list_tests",
-        unfit=lambda machine: None,
+        unfit=lambda config: None,
     ),
     replace(
         network(
@@ -151,7 +151,7 @@ BENCHES = [
             timed=False,
         ),
         module="tb.net.pass_list_tests",
-        unfit=lambda machine: None,
+        unfit=lambda config: None,
     ),
     replace(
         network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
@@ -161,7 +161,7 @@ BENCHES = [
     replace(
         network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
         module="tb.net.cost_tests",
-        machine=WIDE,
+        config=WIDE,
         regress=True,
     ),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks with branches and joins on the whole machine, every pass and all outputs against the model."""
+"""Networks with branches and joins on the whole accelerator, every pass and all outputs against the model."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,15 +18,15 @@ from tb.net.host import Host
 from tb.net.net_tests import run_compared
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 
-EFFORT = 6
+SEARCH_ITERATIONS = 6
 
 
 @cocotb.test()
 async def runs_branches(dut) -> None:
-    """As many as the argument `networks` says; those that the machine has no room for are drawn anew."""
+    """As many as the argument `networks` says; those that the accelerator has no room for are drawn anew."""
     tb = Testbench(dut)
-    board = Scoreboard("branches")
-    judge = Judge(dut, board)
+    scoreboard = Scoreboard("branches")
+    judge = Judge(dut, scoreboard)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     wanted = ran = scaled(tb.arguments["networks"])
@@ -35,14 +35,14 @@ async def runs_branches(dut) -> None:
         while ran:
             path.write_bytes(draw_network(tb.rng))
             try:
-                stages = compile_network(path, tb.machine, effort=EFFORT)
+                stages = compile_network(path, tb.config, search_iterations=SEARCH_ITERATIONS)
             except DoesNotFit:
                 continue
             ran -= 1
             about, image = f"network {wanted - ran}", stages.image
             inputs = draw_inputs(image, tb.rng)
             golden = expected_outputs(stages.graph, inputs)
-            result = await run_compared(host, board, image, inputs, golden, about)
+            result = await run_compared(host, scoreboard, image, inputs, golden, about)
             judge.cycles(about, predict(image).cycles, result.counters["CYCLES"])
             dut._log.info("%s: %d cycles, %d passes", about, result.counters["CYCLES"], len(result.passes))
-    await tb.finish(board, **judge.summary())
+    await tb.finish(scoreboard, **judge.summary())

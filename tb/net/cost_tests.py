@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model against the RTL: random layers, drawn anew with each seed, and the shipped network."""
+"""The cost model against the RTL: random layers, drawn anew with each seed, and the bundled network."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +10,8 @@ import numpy as np
 from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.traffic import COUNTERS
 from eyrie.compiler.ir.image import Image
-from eyrie.model.config import MachineConfig
-from eyrie.runtime.figures import figures as network_figures
+from eyrie.model.config import AcceleratorConfig
+from eyrie.runtime.metrics import metrics as network_metrics
 from eyrie.testing.demo_net import demo_input, demo_network
 from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
@@ -21,23 +21,23 @@ from tb.net.host import Host, Result
 from tb.net.random_layers import draws
 
 SHARE, CYCLES = 0.03, 64  # a prediction is within the larger of this share and so many cycles
-REFUSED = 0.15  # of the layers drawn, beside three: the compiler refuses no more
+REJECTED = 0.15  # of the layers drawn, beside three: the compiler rejects no more
 
 
 class Judge:
     """Compares predictions with runs; notes the errors as shares of what is allowed, and the lines of those beyond."""
 
-    def __init__(self, dut, board: Scoreboard) -> None:
-        self._dut, self._board = dut, board
+    def __init__(self, dut, scoreboard: Scoreboard) -> None:
+        self._dut, self._scoreboard = dut, scoreboard
         self.errors: list[float] = []
         self.missed: list[str] = []
-        self.drawn, self.refused = 0, 0
+        self.drawn, self.rejected = 0, 0
 
     def bytes(self, about: str, prediction: Prediction, result: Result) -> None:
         """Multiplications and bytes of every kind: exact."""
-        self._board.compare(0, int(result.error), f"{about}: error code")
+        self._scoreboard.compare(0, int(result.error), f"{about}: error code")
         for name in (*COUNTERS, "MACS"):
-            self._board.compare(result.counters[name], prediction.counters[name], f"{about}: {name}")
+            self._scoreboard.compare(result.counters[name], prediction.counters[name], f"{about}: {name}")
 
     def cycles(self, about: str, predicted: int, measured: int) -> None:
         allowed = max(SHARE * measured, CYCLES)
@@ -46,13 +46,13 @@ class Judge:
         self._dut._log.info("%s, %+.2f %%", line, 100 * (predicted / measured - 1))
         if share > 1:
             self.missed.append(f"{line}, {allowed:.0f} allowed")
-        self._board.compare(True, share <= 1, f"{line}, {allowed:.0f} allowed")
+        self._scoreboard.compare(True, share <= 1, f"{line}, {allowed:.0f} allowed")
         self.errors.append(share)
 
-    def refusals(self) -> None:
-        """Most layers are measured: a compiler that refuses them would leave nothing to be wrong about."""
-        allowed = 3 + REFUSED * self.drawn
-        self._board.compare(True, self.refused <= allowed, f"{self.refused} of {self.drawn} layers refused")
+    def rejections(self) -> None:
+        """Most layers are measured: a compiler that rejects them would leave nothing to be wrong about."""
+        allowed = 3 + REJECTED * self.drawn
+        self._scoreboard.compare(True, self.rejected <= allowed, f"{self.rejected} of {self.drawn} layers rejected")
 
     def summary(self) -> dict[str, object]:
         return {
@@ -61,32 +61,32 @@ class Judge:
             "worst_share_of_bound": round(max(self.errors), 3),
             "missed": self.missed,
             "drawn": self.drawn,
-            "refused": self.refused,
+            "rejected": self.rejected,
         }
 
 
 @cocotb.test()
 async def predicts_layers(dut) -> None:
-    """As many random layers as the argument `layers` says; then the shipped network."""
+    """As many random layers as the argument `layers` says; then the bundled network."""
     tb = Testbench(dut)
-    board = Scoreboard("cost")
-    judge = Judge(dut, board)
+    scoreboard = Scoreboard("cost")
+    judge = Judge(dut, scoreboard)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     count = scaled(tb.arguments["layers"])
     with TemporaryDirectory() as folder:
-        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.machine):
-            if judge.drawn - judge.refused == count:
+        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.config):
+            if judge.drawn - judge.rejected == count:
                 break
             number, judge.drawn = judge.drawn, judge.drawn + 1
             if draw.image is None:
-                judge.refused += 1
-                dut._log.info("layer %d, %s refused: %s", number, draw.layer, draw.reason)
+                judge.rejected += 1
+                dut._log.info("layer %d, %s rejected: %s", number, draw.layer, draw.reason)
                 continue
             await _layer(host, judge, f"layer {number}, {draw.layer}", draw.image, tb.rng)
-    judge.refusals()
-    await _network(host, judge, board, tb.machine)
-    await tb.finish(board, **judge.summary())
+    judge.rejections()
+    await _network(host, judge, scoreboard, tb.config)
+    await tb.finish(scoreboard, **judge.summary())
 
 
 async def _layer(host: Host, judge: Judge, about: str, image: Image, rng: np.random.Generator) -> None:
@@ -96,22 +96,22 @@ async def _layer(host: Host, judge: Judge, about: str, image: Image, rng: np.ran
     judge.cycles(about, prediction.cycles, result.counters["CYCLES"])
 
 
-async def _network(host: Host, judge: Judge, board: Scoreboard, machine: MachineConfig) -> None:
-    _, image = demo_network(machine)
+async def _network(host: Host, judge: Judge, scoreboard: Scoreboard, config: AcceleratorConfig) -> None:
+    _, image = demo_network(config)
     prediction, result = await _run(host, image, demo_input())
     judge.bytes("network", prediction, result)
     judge.cycles("network", prediction.cycles, result.counters["CYCLES"])
-    figures = network_figures(image, result.counters, result.passes)
+    metrics = network_metrics(image, result.counters, result.passes)
     for layers in _together(image.map["steps"]):
         predicted, measured = (
             sum(of[n] for n in layers)
-            for of in ([cost.cycles for cost in prediction.layers], [row["cycles"] for row in figures["layers"]])
+            for of in ([cost.cycles for cost in prediction.layers], [row["cycles"] for row in metrics["layers"]])
         )
         judge.cycles(" ".join(prediction.layers[n].name for n in layers), predicted, measured)
-    energy = prediction.energy_uj(image.map["machine"]["clock_hz"], result.counters["GATED"])
-    host.tb.dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, figures["energy_uJ"])
-    close = abs(energy / figures["energy_uJ"] - 1) < SHARE
-    board.compare(True, close, f"network: {energy:.2f} uJ predicted")
+    energy = prediction.energy_uj(image.map["config"]["clock_hz"], result.counters["GATED"])
+    host.tb.dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, metrics["energy_uJ"])
+    close = abs(energy / metrics["energy_uJ"] - 1) < SHARE
+    scoreboard.compare(True, close, f"network: {energy:.2f} uJ predicted")
 
 
 def _together(steps: list[dict]) -> list[list[int]]:

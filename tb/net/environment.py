@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pyuvm environment of the whole machine: agents, monitors, and a board for what each one sees.
+"""The pyuvm environment of the whole accelerator: agents, monitors, and a scoreboard for what each one sees.
 
-A sequence tells `expect` what the model says of the program that it starts; the monitors' boards compare
-what the machine does, and the sequence hands in what it read back (`compare_*`).
+A sequence tells `expect` what the model says of the program that it starts; the monitors' scoreboards compare
+what the accelerator does, and the sequence hands in what it read back (`compare_*`).
 """
 
 from dataclasses import replace
@@ -20,12 +20,12 @@ START_LATENCY = 5  # cycles: from a start to the first that counts, and from the
 FETCHED_AHEAD = 64  # command words at most
 
 
-class PassBoard(uvm_subscriber):
+class PassScoreboard(uvm_subscriber):
     """Compares the passes of a run. Where a run stops early, those that end must be right."""
 
     def __init__(self, name: str, parent: uvm_component) -> None:
         super().__init__(name, parent)
-        self.board = Scoreboard("passes")
+        self.scoreboard = Scoreboard("passes")
         self.total = 0
 
     def expect(self, about: str, passes: list[PassEnd], loose: bool) -> None:
@@ -36,26 +36,26 @@ class PassBoard(uvm_subscriber):
         self.total += 1
         wanted = self.wanted[end.number] if end.number < len(self.wanted) else None
         if wanted is not None or not self.loose:
-            self.board.expect(wanted, f"{self.about}: pass {end.number}")
-            self.board.observe(replace(end, signature=None) if wanted and wanted.signature is None else end)
+            self.scoreboard.expect(wanted, f"{self.about}: pass {end.number}")
+            self.scoreboard.observe(replace(end, signature=None) if wanted and wanted.signature is None else end)
 
 
-class InterruptBoard(uvm_subscriber):
+class InterruptScoreboard(uvm_subscriber):
     """Compares the levels of the interrupt; keeps the cycle in which it last rose."""
 
     def __init__(self, name: str, parent: uvm_component) -> None:
         super().__init__(name, parent)
-        self.board = Scoreboard("interrupt")
+        self.scoreboard = Scoreboard("interrupt")
         self.rose = 0
 
     def write(self, change: tuple[int, int]) -> None:
         level, cycle = change
-        self.board.observe(level)
+        self.scoreboard.observe(level)
         if level:
             self.rose = cycle
 
 
-class StartBoard(uvm_subscriber):
+class StartScoreboard(uvm_subscriber):
     """Keeps the cycle of the last start."""
 
     cycle = 0
@@ -64,23 +64,23 @@ class StartBoard(uvm_subscriber):
         self.cycle = cycle
 
 
-class MachineEnvironment(uvm_env):
-    """Agents `registers` and `dram`; boards by what they compare."""
+class AcceleratorEnvironment(uvm_env):
+    """Agents `registers` and `dram`; scoreboards by what they compare."""
 
     def build_phase(self) -> None:
         self.tb = ConfigDB().get(self, "", "tb")
         self.registers = RegisterAgent("registers", self)
         self.dram = DramAgent("dram", self)
-        self.starts, self.start_board = StartMonitor("starts", self), StartBoard("start_board", self)
+        self.starts, self.start_scoreboard = StartMonitor("starts", self), StartScoreboard("start_board", self)
         self.interrupt = InterruptMonitor("interrupt", self)
-        self.interrupts = InterruptBoard("interrupts", self)
-        self.passes, self.pass_board = PassMonitor("passes", self), PassBoard("pass_board", self)
+        self.interrupts = InterruptScoreboard("interrupts", self)
+        self.passes, self.pass_scoreboard = PassMonitor("passes", self), PassScoreboard("pass_board", self)
         self.results, self.contents = Scoreboard("registers"), Scoreboard("memory")
 
     def connect_phase(self) -> None:
-        self.starts.port.connect(self.start_board.analysis_export)
+        self.starts.port.connect(self.start_scoreboard.analysis_export)
         self.interrupt.port.connect(self.interrupts.analysis_export)
-        self.passes.port.connect(self.pass_board.analysis_export)
+        self.passes.port.connect(self.pass_scoreboard.analysis_export)
 
     @property
     def memory(self) -> np.ndarray:
@@ -88,14 +88,14 @@ class MachineEnvironment(uvm_env):
         return self.dram.driver.memory
 
     @property
-    def boards(self) -> tuple[Scoreboard, ...]:
-        return self.pass_board.board, self.interrupts.board, self.results, self.contents
+    def scoreboards(self) -> tuple[Scoreboard, ...]:
+        return self.pass_scoreboard.scoreboard, self.interrupts.scoreboard, self.results, self.contents
 
     def expect(self, about: str, good: Outcome, loose: bool = False) -> None:
         """A run begins, whose passes are the first ones of `good`."""
         self.about = about
         self.passes.restart()
-        self.pass_board.expect(about, good.passes, loose)
+        self.pass_scoreboard.expect(about, good.passes, loose)
 
     def compare(self, expected: object, got: object, what: str) -> None:
         self.results.compare(expected, got, f"{self.about}: {what}")
@@ -114,7 +114,7 @@ class MachineEnvironment(uvm_env):
             self.compare(value, got[name], f"counter {name}")
         if timed:
             settled = int(self.tb.dut.activity_delay_o.value)
-            cycles = self.interrupts.rose - self.start_board.cycle - START_LATENCY - settled
+            cycles = self.interrupts.rose - self.start_scoreboard.cycle - START_LATENCY - settled
             self.compare(cycles, got["CYCLES"], "counter CYCLES")
         await self.compare_passes(len(outcome.passes), got["PASSES"])
         for counter, count in (await watched(self.tb)).items():

@@ -2,7 +2,7 @@
 """Programs that have to fail: a network's program with one fault, for each error code.
 
 A fault takes the list of commands of a good program and gives back the list, window and start of one
-that fails. Where the machine fails, and that it does, is said by the model.
+that fails. Where the accelerator fails, and that it does, is said by the model.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class Faulty:
     good          the program without it, in the same place
     code          how it fails
     passes_right  passes that end after the error are those of `good`
-    later         addresses of PASSes that the machine may have begun, and names, before it sees the fault
+    later         addresses of PASSes that the accelerator may have begun, and names, before it sees the fault
     """
 
     program: Program
@@ -90,7 +90,7 @@ class Fault:
     ) -> None:
         """window: of every program, at whose begin the network lies; else both are drawn."""
         self.rng, self.network, self.dram_bytes, self.window = rng, network, dram_bytes, window
-        self.glb_words = network.image.machine.glb_words
+        self.glb_words = network.image.config.glb_words
         self.base = window[0] if window else draw_base(rng, network, dram_bytes)
         self.commands: list[Command | Raw] = move(network.commands, self.base)
         self.good = place(network, self.base, self.commands)
@@ -209,7 +209,7 @@ def descriptor_of(fault: Fault, index: int) -> Descriptor:
 
 def wrong_stream(fault: Fault, index: int, stream: Stream, **changed: int) -> None:
     """A stream of the pass at an index with a wrong address. The pass may come to its end, and is wrong; it is
-    the last one, as the machine names the PASS that it began last."""
+    the last one, as the accelerator names the PASS that it began last."""
     word = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_ADDRESS_OFFSET
     address = enc.STREAM_ADDRESS.unpack(descriptor_of(fault, index).words[word]) | changed
     behind = [c for c in fault.commands[index + 1 :] if isinstance(c, (Transfer, End))]
@@ -311,7 +311,7 @@ def illegal_descriptor(fault: Fault) -> None:
         value = int(fault.rng.integers(least, format_.largest(field.name), endpoint=True))
         after = Descriptor(before.words)
         after.set(word, format_, **{**format_.unpack(before.words[word]), field.name: value})
-        if broken_rule(fault.network.image.machine, after):
+        if broken_rule(fault.network.image.config, after):
             break
     fault.commands.insert(index, Config(word, (after.words[word],)))
 

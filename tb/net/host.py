@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's side of the machine in simulation: memory, registers, start, interrupt, counters."""
+"""The host's side of the accelerator in simulation: memory, registers, start, interrupt, counters."""
 
 import time
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tu
 
 
 async def watched(tb: Testbench) -> dict[Counter, int]:
-    """What board's activity_monitor has counted in the run that has just ended, by counter."""
+    """What scoreboard's activity_monitor has counted in the run that has just ended, by counter."""
     dut = tb.dut
 
     async def read(select: int, place: int) -> int:
@@ -55,7 +55,7 @@ async def watched(tb: Testbench) -> dict[Counter, int]:
 
 
 class Host:
-    """Runs programs on board."""
+    """Runs programs on scoreboard."""
 
     def __init__(self, tb: Testbench, dram_bytes: int, latency: int = LATENCY) -> None:
         """latency: of the DRAM, in cycles."""

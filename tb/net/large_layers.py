@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers at the sizes that the machine is made for: 512 columns, 512 rows, 4,096 channels, 32,768 inputs of a fully
+"""Layers at the sizes that the accelerator is made for: 512 columns, 512 rows, 4,096 channels, 32,768 inputs of a fully
 connected layer; and maps of thousands of rows or columns, whose coordinates need all their bits."""
 
 from tb.net.random_layers import Layer

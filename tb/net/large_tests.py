@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of the largest sizes on the whole machine, every pass and the result against the model."""
+"""Layers of the largest sizes on the whole accelerator, every pass and the result against the model."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,26 +20,26 @@ from tb.net.random_layers import compile_layer
 
 @cocotb.test()
 async def runs_large_layers(dut) -> None:
-    """Those that a machine other than the default one refuses are left out."""
+    """Those that an accelerator other than the default one rejects are left out."""
     tb = Testbench(dut)
-    board = Scoreboard("large")
+    scoreboard = Scoreboard("large")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     with TemporaryDirectory() as folder:
         for layer in LAYERS:
             path = Path(folder) / "layer.tflite"
-            draw = compile_layer(layer, tb.rng, path, tb.machine)
+            draw = compile_layer(layer, tb.rng, path, tb.config)
             if draw.image is None:
-                assert tb.machine != DEFAULT, f"{layer}: {draw.reason}"
+                assert tb.config != DEFAULT, f"{layer}: {draw.reason}"
                 continue
             graph, image = tflite.load(path), draw.image
             values = tb.rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
             contents = image.with_input(values)
             result = await host.run(contents, image.program, CYCLE_LIMIT)
-            board.compare(0, int(result.error), f"{layer}: error code")
-            compare_run(board, image, contents, result)
-            compare_glb_bytes(board, image, result)
+            scoreboard.compare(0, int(result.error), f"{layer}: error code")
+            compare_run(scoreboard, image, contents, result)
+            compare_glb_bytes(scoreboard, image, result)
             golden = graph.run_images(values[None])[0]
-            board.compare(golden.tolist(), image.output(host.memory).tolist(), f"{layer}: result")
+            scoreboard.compare(golden.tolist(), image.output(host.memory).tolist(), f"{layer}: result")
             dut._log.info("%s: %d cycles, %d passes", layer, result.counters["CYCLES"], len(result.passes))
-    await tb.finish(board)
+    await tb.finish(scoreboard)

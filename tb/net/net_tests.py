@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cocotb tests of the whole machine; bench.py lists them."""
+"""cocotb tests of the whole accelerator; bench.py lists them."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import glb_write_bytes
-from eyrie.model.machine import Machine
-from eyrie.runtime.figures import figures as network_figures
+from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.runtime.metrics import metrics as network_metrics
 from eyrie.runtime.results import comparison, write_page
 from eyrie.testing.demo_net import demo_input, demo_network
 from tb.common.bench import Testbench
@@ -18,29 +18,29 @@ from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.host import Host, Result
 
 
-def compare_run(board: Scoreboard, image: Image, contents: np.ndarray, result: Result) -> None:
-    """Every pass's signature and the counters, against the command-level model.
+def compare_run(scoreboard: Scoreboard, image: Image, contents: np.ndarray, result: Result) -> None:
+    """Every pass's signature and the counters, against the functional simulator.
 
     contents: the memory before the run.
     """
     expected: list[int] = []
-    machine = Machine(contents.copy(), image.machine, observe=lambda t: expected.append(t.signature))
-    machine.run(image.program)
-    board.compare(len(expected), len(result.passes), "passes")
+    simulator = FunctionalSimulator(contents.copy(), image.config, observe=lambda t: expected.append(t.signature))
+    simulator.run(image.program)
+    scoreboard.compare(len(expected), len(result.passes), "passes")
     for number, (want, got) in enumerate(zip(expected, result.passes)):
-        board.compare(want, got["signature"], f"signature of the ofmap of pass {number}")
-    # The machine fetches commands ahead, beyond END: only their useful part is the model's.
+        scoreboard.compare(want, got["signature"], f"signature of the ofmap of pass {number}")
+    # The accelerator fetches commands ahead, beyond END: only their useful part is the model's.
     counters = dict(result.counters)
     counters["DRAM_READ_BYTES"] -= counters["COMMAND_BYTES"]
-    machine.counters["DRAM_READ_BYTES"] -= machine.counters["COMMAND_BYTES"]
-    for name, value in machine.counters.items():
+    simulator.counters["DRAM_READ_BYTES"] -= simulator.counters["COMMAND_BYTES"]
+    for name, value in simulator.counters.items():
         if name != "COMMAND_BYTES":
-            board.compare(value, counters[name], f"counter {name}")
+            scoreboard.compare(value, counters[name], f"counter {name}")
 
 
 async def run_compared(
     host: Host,
-    board: Scoreboard,
+    scoreboard: Scoreboard,
     image: Image,
     inputs: dict[str, np.ndarray],
     expected: dict[str, np.ndarray],
@@ -49,41 +49,41 @@ async def run_compared(
     """Runs a network; every pass, the counters and all outputs, by name, against the model and what is expected."""
     contents = image.with_inputs(inputs)
     result = await host.run(contents, image.program, CYCLE_LIMIT)
-    board.compare(0, int(result.error), f"{about}: error code")
-    compare_run(board, image, contents, result)
+    scoreboard.compare(0, int(result.error), f"{about}: error code")
+    compare_run(scoreboard, image, contents, result)
     outputs = image.outputs(host.memory)
     for name, golden in expected.items():
-        board.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
+        scoreboard.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
     return result
 
 
-def compare_glb_bytes(board: Scoreboard, image: Image, result: Result) -> None:
+def compare_glb_bytes(scoreboard: Scoreboard, image: Image, result: Result) -> None:
     """What goes into the GLB is what the DMA loads and the int8 ofmaps, to the byte: no partial sums, no intermediate
     of a fused group. Of maps with whole words of channels: depthwise work writes the rest of a word, too."""
     ofmaps = image.images * sum(int(np.prod(step["made"])) for step in image.map["steps"])
     loaded = result.counters["GLB_LOAD_BYTES"]
-    board.compare(loaded + ofmaps, glb_write_bytes(result.counters), "bytes written into the GLB")
+    scoreboard.compare(loaded + ofmaps, glb_write_bytes(result.counters), "bytes written into the GLB")
 
 
 @cocotb.test()
 async def runs_network(dut) -> None:
-    """The shipped network on the demo photo."""
+    """The bundled network on the demo photo."""
     tb = Testbench(dut)
-    board = Scoreboard("net")
+    scoreboard = Scoreboard("net")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    graph, image = demo_network(tb.machine)
+    graph, image = demo_network(tb.config)
     values = demo_input()
     contents = image.with_input(values)
     result = await host.run(contents, image.program, CYCLE_LIMIT)
-    board.compare(0, int(result.error), "error code")
-    compare_run(board, image, contents, result)
-    compare_glb_bytes(board, image, result)
+    scoreboard.compare(0, int(result.error), "error code")
+    compare_run(scoreboard, image, contents, result)
+    compare_glb_bytes(scoreboard, image, result)
     golden, outputs = graph.run_images(values[None]), image.output(host.memory)[None]
-    board.compare(golden, outputs, "logits")
+    scoreboard.compare(golden, outputs, "logits")
     dut._log.info("%s", result.counters)
     compared, answers = comparison([outputs], [golden])
-    figures = network_figures(image, result.counters, result.passes) | answers
-    write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, figures | compared, result.passes)
-    figures["simulated_cycles"], figures["simulated_seconds"] = figures.pop("cycles"), result.seconds
-    await tb.finish(board, **figures)
+    metrics = network_metrics(image, result.counters, result.passes) | answers
+    write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, metrics | compared, result.passes)
+    metrics["simulated_cycles"], metrics["simulated_seconds"] = metrics.pop("cycles"), result.seconds
+    await tb.finish(scoreboard, **metrics)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer, assemble
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
 from eyrie.testing import pass_layers
@@ -65,17 +65,17 @@ def moved(descriptor: Descriptor, base: int) -> Descriptor:
     return result
 
 
-def draw_list(rng: np.random.Generator, machine: MachineConfig, kinds: Sequence[str], count: int) -> PassList:
+def draw_list(rng: np.random.Generator, config: AcceleratorConfig, kinds: Sequence[str], count: int) -> PassList:
     """Passes with an ofmap, of kinds in turn, as many as asked for or as the GLB holds."""
     passes, base = [], 0
-    glb = np.zeros(machine.glb_words, np.uint64)
+    glb = np.zeros(config.glb_words, np.uint64)
     for _attempt in range(ATTEMPTS):
-        layer, about = pass_layers.draw(rng, kinds[len(passes) % len(kinds)], machine)
+        layer, about = pass_layers.draw(rng, kinds[len(passes) % len(kinds)], config)
         case = layer.parts[0][0]
         size = len(case.glb) + len(case.glb) % 2
-        if len(layer.parts) > 1 or layer.ofmap is None or size > machine.glb_words // LARGEST:
+        if len(layer.parts) > 1 or layer.ofmap is None or size > config.glb_words // LARGEST:
             continue
-        if base + size > machine.glb_words or len(passes) == count:
+        if base + size > config.glb_words or len(passes) == count:
             break
         glb[base : base + len(case.glb)] = case.glb
         passes.append(Drawn(layer, base, about))

@@ -15,12 +15,12 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, Transfer, assemble, disassemble
 from eyrie.compiler.network import compile_network
-from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, AcceleratorConfig
 from tests.compiler.test_networks import draw_images, late_network
 from tests.compiler.test_networks import network as random_model
 
-EFFORT = 8  # of the compiler's search for places
-FIRST = 20  # networks that are drawn to see whether any runs on a machine
+SEARCH_ITERATIONS = 8  # of the compiler's search for places
+FIRST = 20  # networks that are drawn to see whether any runs on an accelerator
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Network:
         return outputs if several else outputs[0]
 
 
-def draw_networks(seed: int, cycles: int, machine: MachineConfig = DEFAULT) -> Iterator[Network]:
-    """Random networks that the compiler takes for a machine, without end: each of at most so many predicted cycles, in
-    proportion more where a machine has fewer multipliers than the default one."""
-    most = cycles * max(1, DEFAULT.total_multipliers / machine.total_multipliers)
+def draw_networks(seed: int, cycles: int, config: AcceleratorConfig = DEFAULT) -> Iterator[Network]:
+    """Random networks that the compiler takes for an accelerator, without end: each of at most so many predicted
+    cycles, in proportion more where an accelerator has fewer multipliers than the default one."""
+    most = cycles * max(1, DEFAULT.total_multipliers / config.total_multipliers)
     number = -1
     while True:
         number += 1
@@ -59,9 +59,9 @@ def draw_networks(seed: int, cycles: int, machine: MachineConfig = DEFAULT) -> I
             path = Path(folder) / "net.tflite"
             path.write_bytes(model)
             try:
-                stages = compile_network(path, machine, effort=EFFORT, images=draw_images(rng))
+                stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS, images=draw_images(rng))
             except ValueError as error:
-                smaller = machine != DEFAULT  # which refuses more
+                smaller = config != DEFAULT  # which rejects more
                 assert smaller or isinstance(error, DoesNotFit) or "an average needs" in str(error), error
                 continue
         image = stages.image
@@ -72,8 +72,8 @@ def draw_networks(seed: int, cycles: int, machine: MachineConfig = DEFAULT) -> I
             yield Network(f"draw {number}: {several}, {layers}", stages.graph, image, values)
 
 
-def why_none(machine: MachineConfig) -> str | None:
-    """Why the first networks that are drawn do not compile for a machine; None: one of them does."""
+def why_none(config: AcceleratorConfig) -> str | None:
+    """Why the first networks that are drawn do not compile for an accelerator; None: one of them does."""
     reason = ""
     for number in range(FIRST):
         rng = np.random.default_rng([0, number])
@@ -81,7 +81,7 @@ def why_none(machine: MachineConfig) -> str | None:
             path = Path(folder) / "net.tflite"
             path.write_bytes(random_model(rng)[0])
             try:
-                compile_network(path, machine, effort=EFFORT)
+                compile_network(path, config, search_iterations=SEARCH_ITERATIONS)
             except ValueError as error:
                 reason = str(error)
             else:
@@ -95,7 +95,7 @@ class Program:
 
     base      byte address of `contents` (uint8)
     start     byte address of the first command
-    window    first byte that the machine may touch, first byte after it
+    window    first byte that the accelerator may touch, first byte after it
     """
 
     about: str

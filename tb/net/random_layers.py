@@ -9,7 +9,7 @@ import numpy as np
 
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.windows import Chain, compile_groups, draw_chain
 
@@ -18,7 +18,7 @@ CHANNELS = (3, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 FILTERS = (1, 2, 5, 8, 10, 12, 16, 20, 24, 32, 40, 64, 96, 128, 192, 256)
 WINDOWS = 0.3  # of the layers have any window
 PACKED = 0.4  # of convolutions have an input of few channels
-EFFORT = 6  # of the search for places: a layer by itself has little to search
+SEARCH_ITERATIONS = 6  # of the search for places: a layer by itself has little to search
 
 
 @dataclass(frozen=True)
@@ -84,36 +84,36 @@ def draw_layer(rng: np.random.Generator) -> Layer:
 
 @dataclass(frozen=True)
 class Draw:
-    """A random layer; image: None where the compiler refuses it, with the reason."""
+    """A random layer; image: None where the compiler rejects it, with the reason."""
 
     layer: Layer | Chain
     image: Image | None
     reason: str = ""
 
 
-def draws(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> Iterator[Draw]:
-    """Random layers without end, compiled for a machine; path: for the models' file."""
+def draws(seed: int, path: Path, config: AcceleratorConfig = DEFAULT) -> Iterator[Draw]:
+    """Random layers without end, compiled for an accelerator; path: for the models' file."""
     number = -1
     while True:
         number += 1
         rng = np.random.default_rng([seed, number])
         if rng.random() < WINDOWS:
-            yield _compile_group(draw_chain(rng, 1), machine)
+            yield _compile_group(draw_chain(rng, 1), config)
         else:
-            yield compile_layer(draw_layer(rng), rng, path, machine)
+            yield compile_layer(draw_layer(rng), rng, path, config)
 
 
-def _compile_group(layer: Chain, machine: MachineConfig) -> Draw:
+def _compile_group(layer: Chain, config: AcceleratorConfig) -> Draw:
     try:
-        return Draw(layer, compile_groups(layer.groups, machine).image)
-    except ValueError as refusal:
-        return Draw(layer, None, str(refusal))
+        return Draw(layer, compile_groups(layer.groups, config).image)
+    except ValueError as rejection:
+        return Draw(layer, None, str(rejection))
 
 
-def compile_layer(layer: Layer, rng: np.random.Generator, path: Path, machine: MachineConfig = DEFAULT) -> Draw:
+def compile_layer(layer: Layer, rng: np.random.Generator, path: Path, config: AcceleratorConfig = DEFAULT) -> Draw:
     """A layer with random constants; path: for the model's file."""
     path.write_bytes(layer.model(rng))
     try:
-        return Draw(layer, compile_network(path, machine, effort=EFFORT).image)
-    except ValueError as refusal:
-        return Draw(layer, None, str(refusal))
+        return Draw(layer, compile_network(path, config, search_iterations=SEARCH_ITERATIONS).image)
+    except ValueError as rejection:
+        return Draw(layer, None, str(rejection))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command-level model says of a program: memory, counters, passes, error."""
+"""What the functional simulator says of a program: memory, counters, passes, error."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from eyrie.model import streams
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, ErrorCode, Stream
-from eyrie.model.machine import Machine, MachineError
+from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
 from eyrie.model.passes import PassTrace
 from eyrie.testing.beats import multiplications
 from tb.net.programs import Program
@@ -71,7 +71,7 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
     return GLB_WORD_BYTES * int(np.sum(taken))
 
 
-def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, config: MachineConfig) -> Outcome:
+def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, config: AcceleratorConfig) -> Outcome:
     """Runs a program on copies of the memory (uint8), with random words in the GLB and with their inverse:
     nothing but unwritten bytes, and signatures of words between rows, may depend on them."""
     glb = rng.integers(0, 1 << 64, config.glb_words, np.uint64)
@@ -85,7 +85,7 @@ def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, co
     return replace(one, unwritten=one.memory != other.memory)
 
 
-def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: MachineConfig) -> Outcome:
+def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: AcceleratorConfig) -> Outcome:
     reads = {f"GLB_{stream.name}_BYTES": 0 for stream in Stream if stream != Stream.OFMAP}
     macs, ofmap_bytes, passes = 0, 0, []
 
@@ -100,12 +100,12 @@ def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: MachineC
         one_row = trace.descriptor.shape["mode"] == ArrayMode.POINTWISE and ifmap.range["rows"] == 1
         passes.append(PassEnd(len(passes), trace.signature, ofmap_bytes, one_row))
 
-    machine = Machine(memory.copy(), config, program.window, observe)
-    machine.glb[:] = glb
+    simulator = FunctionalSimulator(memory.copy(), config, program.window, observe)
+    simulator.glb[:] = glb
     code, address = ErrorCode.NONE, 0
     try:
-        machine.run(program.start)
-    except MachineError as error:
+        simulator.run(program.start)
+    except ProgramError as error:
         code, address = error.code, error.address
-    counters = {**machine.counters, **reads, "MACS": macs}
-    return Outcome(code, address, machine.dram, np.zeros(len(memory), bool), counters, passes)
+    counters = {**simulator.counters, **reads, "MACS": macs}
+    return Outcome(code, address, simulator.dram, np.zeros(len(memory), bool), counters, passes)

@@ -20,14 +20,14 @@ HIGH = 1 << 31
 
 @cocotb.test()
 async def runs_after_resets(dut) -> None:
-    """After a reset at any moment, with memory and machine reset together, the whole run is right."""
+    """After a reset at any moment, with memory and accelerator reset together, the whole run is right."""
     tb = Testbench(dut)
-    board = Scoreboard("networks after a reset")
+    scoreboard = Scoreboard("networks after a reset")
     registers = Registers(tb)
     for name in ("beats", "cycles", "stall", "dead", "trace_pass", "trace_select", "flip"):
         getattr(dut, f"{name}_i").value = 0
     dut.latency_i.value, dut.outside_i.value = 30, dram.DECERR
-    networks = draw_networks(cocotb.RANDOM_SEED, tb.arguments["cycles_each"], tb.machine)
+    networks = draw_networks(cocotb.RANDOM_SEED, tb.arguments["cycles_each"], tb.config)
 
     async def start(program: Program) -> None:
         await tb.reset()
@@ -55,10 +55,10 @@ async def runs_after_resets(dut) -> None:
         await start(program)
         await First(RisingEdge(dut.interrupt_o), Timer(CYCLE_LIMIT * PERIOD_NS, "ns"))
         seen = [await registers.value(r) for r in (Register.STATUS, Register.ERROR_CODE, Register.ERROR_ADDRESS)]
-        board.compare([DONE | INTERRUPT, ErrorCode.NONE, 0], seen, f"{network.about}: status, error")
+        scoreboard.compare([DONE | INTERRUPT, ErrorCode.NONE, 0], seen, f"{network.about}: status, error")
         for counter, count in (await watched(tb)).items():
-            board.compare(count, await registers.counter(counter), f"{network.about}: {counter.name}")
+            scoreboard.compare(count, await registers.counter(counter), f"{network.about}: {counter.name}")
         memory = dram.view(dut.dram_pointer_o, len(program.contents), program.base)
         tensors = np.concatenate([memory[: network.image.program], network.image.dram[network.image.program :]])
-        board.compare(network.golden, network.image.output(tensors), f"{network.about}: output")
-    await tb.finish(board)
+        scoreboard.compare(network.golden, network.image.output(tensors), f"{network.about}: output")
+    await tb.finish(scoreboard)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences of the whole machine: run a program, fail and recover, reset on the way."""
+"""Sequences of the whole accelerator: run a program, fail and recover, reset on the way."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ from pyuvm import uvm_sequence
 from eyrie.model.encoding import Counter, ErrorCode, Register, counter_register
 from tb.common.bench import PERIOD_NS
 from tb.net.agents import DramItem, RegisterItem, Timing
-from tb.net.environment import MachineEnvironment
+from tb.net.environment import AcceleratorEnvironment
 from tb.net.faults import Faulty
 from tb.net.programs import Network, Program
 from tb.net.reference import Outcome, run_model
@@ -19,7 +19,7 @@ from tb.tiling.registers import BUS_WAITS, BUSY, CLEAR_INTERRUPT, DONE, ERROR, I
 
 # Of a run; and more for each byte of its memory: 8 bytes take up to 12 cycles, and some come several times.
 CYCLE_LIMIT, CYCLES_A_BYTE = 3_000_000, 8
-IDLE_LIMIT = 200  # reads of STATUS until a machine that was reset is idle
+IDLE_LIMIT = 200  # reads of STATUS until an accelerator that was reset is idle
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def draw_pace(rng: np.random.Generator, slow: bool) -> Pace:
 class ProgramSequence(uvm_sequence):
     """What a sequence needs that runs a program at a pace; those below add `body`."""
 
-    def __init__(self, env: MachineEnvironment, program: Program, pace: Pace) -> None:
+    def __init__(self, env: AcceleratorEnvironment, program: Program, pace: Pace) -> None:
         super().__init__("program")
         self.env, self.rng, self.program, self.pace = env, env.tb.rng, program, pace
 
@@ -80,7 +80,7 @@ class ProgramSequence(uvm_sequence):
             await self.write(register, value)
 
     async def end(self) -> tuple[int, ErrorCode, int]:
-        """Waits until the machine stops; status, error code and address. The bus may still have to end what has
+        """Waits until the accelerator stops; status, error code and address. The bus may still have to end what has
         begun."""
         env, most = self.env, CYCLE_LIMIT + CYCLES_A_BYTE * len(self.program.contents)
         limit = env.tb.cycles + most
@@ -89,7 +89,7 @@ class ProgramSequence(uvm_sequence):
                 await ClockCycles(env.tb.clock, 50)
                 assert env.tb.cycles < limit, f"{env.about}: busy after {most} cycles"
         else:
-            env.interrupts.board.expect(1, f"{env.about}: end")
+            env.interrupts.scoreboard.expect(1, f"{env.about}: end")
             await First(env.interrupt.raised.wait(), Timer(most * PERIOD_NS, "ns"))
             assert env.interrupt.raised.is_set(), f"{env.about}: no interrupt after {most} cycles"
         status, code = await self.read(Register.STATUS), await self.read(Register.ERROR_CODE)
@@ -98,11 +98,11 @@ class ProgramSequence(uvm_sequence):
     async def control(self, bits: int) -> None:
         """Writes CONTROL with bits that end an interrupt."""
         if not self.pace.polled and self.env.interrupt.raised.is_set():
-            self.env.interrupts.board.expect(0, f"{self.env.about}: interrupt cleared")
+            self.env.interrupts.scoreboard.expect(0, f"{self.env.about}: interrupt cleared")
         await self.write(Register.CONTROL, bits)
 
     async def soft_reset(self) -> None:
-        """Resets the machine; returns when it is idle and nothing of the run before is left."""
+        """Resets the accelerator; returns when it is idle and nothing of the run before is left."""
         await self.control(SOFT_RESET)
         for _ in range(IDLE_LIMIT):
             if not await self.read(Register.STATUS):
@@ -119,14 +119,14 @@ class ProgramSequence(uvm_sequence):
 class RunSequence(ProgramSequence):
     """Runs a network's program to its end and compares all it leaves behind; `cycles` is how long it took."""
 
-    def __init__(self, env: MachineEnvironment, network: Network, program: Program, pace: Pace) -> None:
+    def __init__(self, env: AcceleratorEnvironment, network: Network, program: Program, pace: Pace) -> None:
         super().__init__(env, program, pace)
         self.network = network
 
     async def body(self) -> None:
         env = self.env
         await self.load(self.program)
-        self.outcome: Outcome = run_model(self.program, env.memory, self.rng, env.tb.machine)
+        self.outcome: Outcome = run_model(self.program, env.memory, self.rng, env.tb.config)
         assert self.outcome.code == ErrorCode.NONE, f"{self.program.about}: the model fails"
         env.expect(self.program.about, self.outcome)
         await self.start_program()
@@ -142,23 +142,23 @@ class RunSequence(ProgramSequence):
 
 
 class FaultSequence(ProgramSequence):
-    """Runs a program that has to fail, then resets the machine.
+    """Runs a program that has to fail, then resets the accelerator.
 
-    Stores under way when a machine stops may be cut short: of what has been written until the error,
+    Stores under way when an accelerator stops may be cut short: of what has been written until the error,
     and of what the network writes, each word is there or is as before; all else is as before.
     """
 
-    def __init__(self, env: MachineEnvironment, faulty: Faulty, pace: Pace) -> None:
+    def __init__(self, env: AcceleratorEnvironment, faulty: Faulty, pace: Pace) -> None:
         super().__init__(env, faulty.program, pace)
         self.faulty = faulty
 
     async def body(self) -> None:
         env, program = self.env, self.program
         await self.load(self.faulty.good)
-        good = run_model(self.faulty.good, env.memory, self.rng, env.tb.machine)
+        good = run_model(self.faulty.good, env.memory, self.rng, env.tb.config)
         await self.load(program)
         before = env.memory.copy()
-        outcome = run_model(program, before, self.rng, env.tb.machine)
+        outcome = run_model(program, before, self.rng, env.tb.config)
         right = self.faulty.passes_right
         env.expect(program.about, good if right else outcome, loose=not right)
         env.compare(self.faulty.code.name, outcome.code.name, "error code of the model")
@@ -181,10 +181,10 @@ class FaultSequence(ProgramSequence):
 
 
 class ResetSequence(ProgramSequence):
-    """Starts a good program and resets the machine after so many cycles, most of the time before its end;
+    """Starts a good program and resets the accelerator after so many cycles, most of the time before its end;
     with the interrupt off, as it may be in the middle of it."""
 
-    def __init__(self, env: MachineEnvironment, program: Program, pace: Pace, cycles: int) -> None:
+    def __init__(self, env: AcceleratorEnvironment, program: Program, pace: Pace, cycles: int) -> None:
         super().__init__(env, program, replace(pace, polled=True))
         self.cycles = cycles
 
@@ -192,7 +192,7 @@ class ResetSequence(ProgramSequence):
         env = self.env
         await self.load(self.program)
         before = env.memory.copy()
-        outcome = run_model(self.program, before, self.rng, env.tb.machine)
+        outcome = run_model(self.program, before, self.rng, env.tb.config)
         env.expect(f"{self.program.about}, reset after {self.cycles} cycles", outcome)
         await self.start_program()
         await ClockCycles(env.tb.clock, self.cycles)

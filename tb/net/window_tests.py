@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions and depthwise convolutions of any window on the whole machine, every pass against the model and the
+"""Convolutions and depthwise convolutions of any window on the whole accelerator, every pass against the model and the
 result against what the operators compute."""
 
 import cocotb
@@ -20,7 +20,7 @@ async def runs_windows(dut) -> None:
     """As many chains as the argument `chains` says; those for which the GLB has no room are drawn
     anew."""
     tb = Testbench(dut)
-    board = Scoreboard("windows")
+    scoreboard = Scoreboard("windows")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     count, ran, number = scaled(tb.arguments["chains"]), 0, -1
@@ -30,18 +30,18 @@ async def runs_windows(dut) -> None:
         rng = np.random.default_rng([cocotb.RANDOM_SEED, number])
         chain = draw_chain(rng)
         try:
-            stages = compile_groups(chain.groups, tb.machine)
-        except DoesNotFit as refusal:
-            dut._log.info("chain %d: %s", number, refusal)
+            stages = compile_groups(chain.groups, tb.config)
+        except DoesNotFit as rejection:
+            dut._log.info("chain %d: %s", number, rejection)
             continue
         image, about = stages.image, f"chain {number}\n{chain}\n{stages.dump('map')}"
         values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
         contents = image.with_input(values)
         result = await host.run(contents, image.program, CYCLE_LIMIT)
-        board.compare(0, int(result.error), f"{about}: error code")
-        compare_run(board, image, contents, result)
-        board.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")
+        scoreboard.compare(0, int(result.error), f"{about}: error code")
+        compare_run(scoreboard, image, contents, result)
+        scoreboard.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")
         cycles = result.counters["CYCLES"]
         dut._log.info("chain %d: %d cycles, %d passes\n%s", number, cycles, len(result.passes), chain)
         ran += 1
-    await tb.finish(board)
+    await tb.finish(scoreboard)

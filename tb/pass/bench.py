@@ -3,30 +3,30 @@
 
 from dataclasses import replace
 
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.runtime.shipped import SMALL_MACHINE
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.bundled import SMALL_CONFIG
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from eyrie.testing.pass_layers import FINISHES, KINDS, why_not
 
 _MODULE = "tb.pass.pass_tests"
 
 
-def _pass(name: str, about: str, *kinds: str, stall: int = 0, layers: int = 6) -> Bench:
-    def unfit(machine: MachineConfig) -> str | None:
-        reasons = [why_not(kind, machine) for kind in kinds]
+def _pass(name: str, about: str, *kinds: str, stall: int = 0, layers: int = 6) -> SimulationTest:
+    def unfit(config: AcceleratorConfig) -> str | None:
+        reasons = [why_not(kind, config) for kind in kinds]
         return reasons[0] if all(reasons) else None
 
     arguments = {"stall": stall, "kinds": kinds, "layers": layers}
-    return Bench(
+    return SimulationTest(
         name,
         about,
         "pass_tb",
         _MODULE,
         "runs_layers",
         arguments=arguments,
-        machine=DEFAULT,
+        config=DEFAULT,
         unfit=unfit,
-        quick=SMALL_MACHINE,
+        quick=SMALL_CONFIG,
     )
 
 
@@ -37,37 +37,37 @@ BENCHES = [
     replace(_pass("pass3", "convolutions with the standard mappings, with ipsum", "standard"), regress=True),
     _pass("pass4", "fused passes, random DMA traffic on the GLB", "fused", stall=200),
     replace(_pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200), regress=True),
-    _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=14),
+    _pass("pass6", "all kinds of passes that the accelerator has, in turn", *KINDS, layers=14),
     _pass("pass7", "maxima, residual addition, ipsum, folds: passes with an int8 ofmap", *FINISHES, layers=8),
     _pass("pass8", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
     _pass("pass9", "elementwise passes", "elementwise", layers=16),
     _pass("pass10", "elementwise passes, random DMA traffic on the GLB", "elementwise", stall=200, layers=10),
-    Bench(
+    SimulationTest(
         "streams0",
         "streams that bring more or fewer words than their pass takes",
         "pass_tb",
         "tb.pass.streams_tests",
         "stops_wrong_streams",
         arguments={"passes": 80},
-        machine=DEFAULT,
-        quick=SMALL_MACHINE,
+        config=DEFAULT,
+        quick=SMALL_CONFIG,
     ),
-    Bench(
+    SimulationTest(
         "tables0",
         "requantisation tables of any bits",
         "pass_tb",
         "tb.pass.streams_tests",
         "takes_any_table",
         arguments={"passes": 10},
-        machine=DEFAULT,
-        quick=SMALL_MACHINE,
+        config=DEFAULT,
+        quick=SMALL_CONFIG,
     ),
-    Bench(
+    SimulationTest(
         "rules0",
-        "descriptors that the machine does not run",
+        "descriptors that the accelerator does not run",
         "descriptor_rules_tb",
         "tb.pass.rules_tests",
         "agrees_on_descriptors",
-        machine=DEFAULT,
+        config=DEFAULT,
     ),
 ]

@@ -11,7 +11,7 @@ import importlib
 import cocotb
 import numpy as np
 
-from eyrie.compiler.cases.case import Case
+from eyrie.compiler.single_layer.layer_run import Case
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.passes import run_pass
 from tb.common.bench import Testbench
@@ -24,7 +24,7 @@ image_of, run_on_rtl = pass_tests.image_of, pass_tests.run_on_rtl
 @cocotb.test()
 async def runs_cases(dut) -> None:
     tb = Testbench(dut)
-    board = Scoreboard("case")
+    scoreboard = Scoreboard("case")
     dut.start_i.value = 0
     dut.stall_i.value = 0
     await tb.reset()
@@ -35,8 +35,8 @@ async def runs_cases(dut) -> None:
             case = Case(cases[f"glb_{n}"], descriptor, np.zeros(0), (0, 0, 0))
             sums, _, cycles = await run_on_rtl(tb, case)
             columns = descriptor.drain["columns"]
-            expected = run_pass(tb.machine, descriptor, image_of(tb.machine, case)).sums.reshape(-1, tb.machine.cols)
-            board.compare(expected[:, :columns], sums[:, :columns], f"sums of pass {n}")
+            expected = run_pass(tb.config, descriptor, image_of(tb.config, case)).sums.reshape(-1, tb.config.cols)
+            scoreboard.compare(expected[:, :columns], sums[:, :columns], f"sums of pass {n}")
             results |= {f"sums_{n}": sums, f"cycles_{n}": np.int64(cycles)}
     np.savez("result.npz", **results)
-    await tb.finish(board, pass_cycles=int(sum(v for k, v in results.items() if "cycles" in k)))
+    await tb.finish(scoreboard, pass_cycles=int(sum(v for k, v in results.items() if "cycles" in k)))

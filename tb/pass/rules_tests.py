@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which descriptors the machine runs: the RTL's rules and the model's give the same verdict; bench.py lists it."""
+"""Which descriptors the accelerator runs: the RTL's rules and the model's give the same verdict; bench.py lists it."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge
 
 from eyrie.model import encoding as enc
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
 from eyrie.model.legality import broken_rule
@@ -32,10 +32,10 @@ CLEAR_CYCLES = 80  # until the descriptor takes words
 MUTANTS = 3000
 
 
-def legal(rng: np.random.Generator, machine: MachineConfig) -> list[Descriptor]:
-    """Descriptors of passes of every kind that the machine has."""
+def legal(rng: np.random.Generator, config: AcceleratorConfig) -> list[Descriptor]:
+    """Descriptors of passes of every kind that the accelerator has."""
     draws = [
-        partial(layers.separable, rng, kind, (20, 30, 6, 7), machine=machine)
+        partial(layers.separable, rng, kind, (20, 30, 6, 7), config=config)
         for kind in ("fused", "pointwise", "depthwise")
     ]
     draws += [
@@ -44,20 +44,20 @@ def legal(rng: np.random.Generator, machine: MachineConfig) -> list[Descriptor]:
             rng,
             dict(e=e, p=4, q=4, r=r, t=t),
             8,
-            machine=machine,
+            config=config,
             has={"ipsum", *(["packed"] if packed else [])},
         )
         for e, r, t, packed in ((8, 1, 2, False), (8, 2, 1, False), (2, 1, 1, False), (8, 1, 2, True))
     ]
     draws += [
-        lambda name=name: elementwise_layers.operated(rng, name, layers.int8(rng, 3, 4, 16), machine)[0]
+        lambda name=name: elementwise_layers.operated(rng, name, layers.int8(rng, 3, 4, 16), config)[0]
         for name in operations.ALL
     ]
     made = []
     for draw in draws:
         try:
             made.append(draw())
-        except ValueError:  # too much for this machine
+        except ValueError:  # too much for this configuration
             continue
     return [case.descriptor for layer in made for case, _, _ in layer.parts]
 
@@ -89,12 +89,12 @@ def mutate(rng: np.random.Generator, descriptor: Descriptor) -> Descriptor:
 async def agrees_on_descriptors(dut) -> None:
     """Random changes of legal descriptors: the verdict of the RTL is the model's."""
     tb = Testbench(dut)
-    board = Scoreboard("rules")
+    scoreboard = Scoreboard("rules")
     dut.write_i.value = 0
     await tb.reset()
     await ClockCycles(tb.clock, CLEAR_CYCLES)
-    originals = legal(tb.rng, tb.machine)
-    assert all(broken_rule(tb.machine, descriptor) is None for descriptor in originals)
+    originals = legal(tb.rng, tb.config)
+    assert all(broken_rule(tb.config, descriptor) is None for descriptor in originals)
     verdicts: dict[str | None, int] = {}
     written = [0] * enc.CONFIG_WORDS
     for number in range(MUTANTS):
@@ -108,8 +108,8 @@ async def agrees_on_descriptors(dut) -> None:
         await FallingEdge(dut.clk_i)
         dut.write_i.value = 0
         await FallingEdge(dut.clk_i)
-        broken = broken_rule(tb.machine, descriptor)
-        board.compare(broken is not None, bool(dut.illegal_o.value), f"descriptor {number}: {broken}")
+        broken = broken_rule(tb.config, descriptor)
+        scoreboard.compare(broken is not None, bool(dut.illegal_o.value), f"descriptor {number}: {broken}")
         verdicts[broken] = verdicts.get(broken, 0) + 1
     assert verdicts[None] > MUTANTS // 20 and len(verdicts) > 20, f"too few kinds of verdicts: {verdicts}"
-    await tb.finish(board)
+    await tb.finish(scoreboard)

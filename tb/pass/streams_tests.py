@@ -9,10 +9,10 @@ import cocotb
 import numpy as np
 from cocotb.triggers import First, RisingEdge, SimTimeoutError, with_timeout
 
-from eyrie.compiler.cases.case import Case
+from eyrie.compiler.single_layer.layer_run import Case
 from eyrie.model import encoding as enc
 from eyrie.model import streams
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.demand import MissingWords, SurplusWords
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Stream
@@ -30,12 +30,12 @@ MOST_WORDS = 4000  # of a case's GLB
 FEWEST = 24  # passes in which each kind of verdict is found
 
 
-def small_case(rng: np.random.Generator, machine: MachineConfig, number: int) -> tuple[Case, str]:
+def small_case(rng: np.random.Generator, config: AcceleratorConfig, number: int) -> tuple[Case, str]:
     """A pass of one kind after the other, of few words."""
-    kinds = [kind for kind in (*pass_layers.KINDS, *pass_layers.FINISHES) if not pass_layers.why_not(kind, machine)]
+    kinds = [kind for kind in (*pass_layers.KINDS, *pass_layers.FINISHES) if not pass_layers.why_not(kind, config)]
     kind = kinds[number % len(kinds)]
     while True:
-        layer, about = pass_layers.draw(rng, kind, machine)
+        layer, about = pass_layers.draw(rng, kind, config)
         case = layer.parts[0][0]
         if len(case.glb) <= MOST_WORDS:
             return case, about
@@ -57,7 +57,7 @@ def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: boo
 
 
 def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor) -> Descriptor:
-    """The descriptor with other loops and options of a stream, which `Descriptor.set_stream` might refuse."""
+    """The descriptor with other loops and options of a stream, which `Descriptor.set_stream` might reject."""
     changed = Descriptor(descriptor.words)
     base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
     options = program.options | {"level_pairs": enc.LEVELS // 2 - 1}  # any of them may be used
@@ -72,25 +72,26 @@ def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor
     return changed
 
 
-def mutate(rng: np.random.Generator, machine: MachineConfig, case: Case) -> tuple[Case, str]:
-    """A case with one stream changed, which the rules do not refuse."""
+def mutate(rng: np.random.Generator, config: AcceleratorConfig, case: Case) -> tuple[Case, str]:
+    """A case with one stream changed, which the rules do not reject."""
     used = [stream for stream in Stream if case.descriptor.uses(stream)]
     while True:
         stream = used[rng.integers(len(used))]
         program, what = change_stream(rng, case.descriptor.stream(stream), stream == Stream.OFMAP)
         descriptor = set_stream(case.descriptor, stream, program)
-        if program.length <= MOST_POSITIONS and broken_rule(machine, descriptor) is None:
+        if program.length <= MOST_POSITIONS and broken_rule(config, descriptor) is None:
             return replace(case, descriptor=descriptor), f"{stream.name}: {what}"
 
 
 async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]:
-    """Whether the pass ended, whether words were left over, and the GLB afterwards if it ended; resets the machine."""
+    """Whether the pass ended, whether words were left over, and the GLB afterwards if it ended; resets the
+    accelerator."""
     dut, glb = tb.dut, case.glb
     pass_tests.write_hex("image.hex", glb)
     pass_tests.write_hex("config.hex", case.descriptor.words)
     dut.words_i.value = len(glb)
     dut.start_i.value = 1
-    limit = 4 * len(glb) + pass_tests.most_cycles(tb.machine, case.descriptor)
+    limit = 4 * len(glb) + pass_tests.most_cycles(tb.config, case.descriptor)
     try:
         await with_timeout(First(RisingEdge(dut.stopped_o)), limit * PERIOD_NS, "ns")
     except SimTimeoutError:
@@ -104,11 +105,11 @@ async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]
     return ended, surplus, np.array([int(word, 16) for word in words], np.uint64)
 
 
-def expected(machine: MachineConfig, case: Case, glb: np.ndarray) -> PassTrace | Exception:
+def expected(config: AcceleratorConfig, case: Case, glb: np.ndarray) -> PassTrace | Exception:
     """What the model makes of a pass, `glb` being the GLB before and after it; IndexError: it reaches beyond its
     case."""
     try:
-        return run_pass(machine, case.descriptor, glb)
+        return run_pass(config, case.descriptor, glb)
     except (MissingWords, SurplusWords, IndexError) as error:
         return error
 
@@ -116,33 +117,33 @@ def expected(machine: MachineConfig, case: Case, glb: np.ndarray) -> PassTrace |
 @cocotb.test()
 async def stops_wrong_streams(dut) -> None:
     """Changed streams: the pass does what the model does, or does not end, or stops since words are left over."""
-    tb, board = Testbench(dut), Scoreboard("streams")
+    tb, scoreboard = Testbench(dut), Scoreboard("streams")
     dut.start_i.value, dut.stall_i.value = 0, 0
     await tb.reset()
     verdicts = {"right": 0, "surplus": 0, "surplus, hangs": 0, "missing": 0, "missing, surplus": 0}
     for number in range(scaled(tb.arguments["passes"], least=FEWEST)):
-        case, about = small_case(tb.rng, tb.machine, number)
-        case, change = mutate(tb.rng, tb.machine, case)
+        case, about = small_case(tb.rng, tb.config, number)
+        case, change = mutate(tb.rng, tb.config, case)
         glb = case.glb.copy()
-        model = expected(tb.machine, case, glb)
+        model = expected(tb.config, case, glb)
         if isinstance(model, IndexError):
             continue
         dut._log.info("pass %d: %s, %s: %s", number, about, change, model if isinstance(model, Exception) else "right")
         ended, surplus, after = await run(tb, case)
         about = f"pass {number} ({about}), {change}"
         if isinstance(model, PassTrace):
-            board.compare((True, False), (ended, surplus), f"{about}: ended, words left over")
-            board.compare(glb.tolist(), [] if after is None else after.tolist(), f"{about}: GLB")
+            scoreboard.compare((True, False), (ended, surplus), f"{about}: ended, words left over")
+            scoreboard.compare(glb.tolist(), [] if after is None else after.tolist(), f"{about}: GLB")
             verdict = "right"
         elif isinstance(model, SurplusWords):
-            board.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
+            scoreboard.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
             verdict = "surplus" if surplus else "surplus, hangs"  # the words left over were in others' way
         else:
-            board.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
+            scoreboard.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
             verdict = "missing, surplus" if surplus else "missing"
         verdicts[verdict] += 1
     assert verdicts["surplus"] and verdicts["missing"], f"too few kinds of verdicts: {verdicts}"
-    await tb.finish(board, **{name.replace(", ", "_"): count for name, count in verdicts.items()})
+    await tb.finish(scoreboard, **{name.replace(", ", "_"): count for name, count in verdicts.items()})
 
 
 def any_tables(rng: np.random.Generator, case: Case) -> Case:
@@ -160,15 +161,15 @@ def any_tables(rng: np.random.Generator, case: Case) -> Case:
 @cocotb.test()
 async def takes_any_table(dut) -> None:
     """Tables of random bits: the GLB afterwards is the model's."""
-    tb, board = Testbench(dut), Scoreboard("tables")
+    tb, scoreboard = Testbench(dut), Scoreboard("tables")
     dut.start_i.value, dut.stall_i.value = 0, 0
     await tb.reset()
     for number in range(scaled(tb.arguments["passes"])):
-        case, about = small_case(tb.rng, tb.machine, number)
+        case, about = small_case(tb.rng, tb.config, number)
         case = any_tables(tb.rng, case)
         glb = case.glb.copy()
-        run_pass(tb.machine, case.descriptor, glb)
+        run_pass(tb.config, case.descriptor, glb)
         ended, surplus, after = await run(tb, case)
-        board.compare((True, False), (ended, surplus), f"pass {number} ({about}): ended, words left over")
-        board.compare(glb.tolist(), [] if after is None else after.tolist(), f"pass {number} ({about}): GLB")
-    await tb.finish(board)
+        scoreboard.compare((True, False), (ended, surplus), f"pass {number} ({about}): ended, words left over")
+        scoreboard.compare(glb.tolist(), [] if after is None else after.tolist(), f"pass {number} ({about}): GLB")
+    await tb.finish(scoreboard)

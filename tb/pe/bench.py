@@ -3,21 +3,21 @@
 
 from dataclasses import replace
 
-from eyrie.model.config import MachineConfig
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import AcceleratorConfig
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 _ALL = ("CONVOLUTION", "POINTWISE", "FUSED", "DEPTHWISE")
 
 
-def _pe(name: str, about: str, *modes: str, multipliers: int = 4, **arguments: object) -> Bench:
-    return Bench(
+def _pe(name: str, about: str, *modes: str, multipliers: int = 4, **arguments: object) -> SimulationTest:
+    return SimulationTest(
         name,
         about,
         "pe_tb",
         "tb.pe.pe_tests",
         "runs_passes",
         arguments={"modes": modes, **arguments},
-        machine=MachineConfig(multipliers=multipliers),
+        config=AcceleratorConfig(multipliers=multipliers),
     )
 
 

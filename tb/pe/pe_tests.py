@@ -102,7 +102,7 @@ class PeBench:
         if operands.ifmap is not None:
             feed("ifmap", ref.ifmap_beats(rng, operands.ifmap, False))
         if operands.filters is not None:
-            feed("filter", ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
+            feed("filter", ref.filter_beats(rng, operands.filters, self.tb.config.filter_lanes))
         if shape.mode == ArrayMode.POINTWISE:
             feed("ifmap", ref.ifmap_beats(rng, operands.pixels, True))
         elif shape.mode == ArrayMode.FUSED:
@@ -141,15 +141,15 @@ async def runs_passes(dut) -> None:
     await tb.reset()
     for n in range(tb.arguments.get("passes", 10)):
         mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
-        shape = ref.draw_shape(tb.rng, mode, tb.machine, ROW)
+        shape = ref.draw_shape(tb.rng, mode, tb.config, ROW)
         bench.paces()
         enable = tb.rng.random() < 0.85
         bench.offer(shape, enable)
         if enable:
             bench.send(shape, zeros, f"pass {n}, {shape}")
         await bench.taken(shape)
-    used = [board for board in (bench.sums, bench.chain) if not board.done or board.comparisons]
-    await tb.until(lambda: all(board.done for board in used), "the sums")
+    used = [scoreboard for scoreboard in (bench.sums, bench.chain) if not scoreboard.done or scoreboard.comparisons]
+    await tb.until(lambda: all(scoreboard.done for scoreboard in used), "the sums")
     counts.compare(0, int(dut.surplus_o.value), "surplus words")
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
     counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
@@ -166,7 +166,7 @@ async def tells_why_it_waits(dut) -> None:
     await ClockCycles(tb.clock, SETTLED)
     reasons.compare((Wait.PASS, 0), bench.state(), "no pass")
     for n, (mode, missing, reason) in enumerate(2 * WAITS):
-        shape = ref.draw_shape(tb.rng, mode, tb.machine, ROW)
+        shape = ref.draw_shape(tb.rng, mode, tb.config, ROW)
         shape = replace(shape, outer=2, inner=2, tiles=2 if shape.sums else 1)  # more psums than have room
         about = f"pass {n}, {shape}, without {missing}"
         bench.held = missing

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from eyrie.model import encoding as enc
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
 CHANNELS = 4
@@ -82,9 +82,9 @@ class Shape:
 
 
 def draw_shape(
-    rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig, row: int, max_filters: int = 20
+    rng: np.random.Generator, mode: ArrayMode, accelerator: AcceleratorConfig, row: int, max_filters: int = 20
 ) -> Shape:
-    """A pass that a PE of the machine takes, in a row of its set."""
+    """A pass that a PE of the accelerator takes, in a row of its set."""
 
     def up_to(limit: int) -> int:
         return int(rng.integers(1, limit + 1))
@@ -92,15 +92,15 @@ def draw_shape(
     convolution = mode == ArrayMode.CONVOLUTION
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
     stride = up_to(2)
-    room = min(4, machine.filter_words // taps) if convolution else min(max_filters, machine.psum_words)
+    room = min(4, accelerator.filter_words // taps) if convolution else min(max_filters, accelerator.psum_words)
     dealt = tuple(up_to(room) for _ in range(SET_ROWS))
-    pixels = up_to(min(20, machine.psum_words // max(dealt)))
+    pixels = up_to(min(20, accelerator.psum_words // max(dealt)))
     deal = int(rng.integers(SET_ROWS)) if mode in (ArrayMode.POINTWISE, ArrayMode.FUSED) else 0
     if not convolution:
         # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
         if mode != ArrayMode.POINTWISE:
-            pixels = min(pixels, (machine.ifmap_words - taps) // stride + 1)
-        pixels = min(pixels, machine.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
+            pixels = min(pixels, (accelerator.ifmap_words - taps) // stride + 1)
+        pixels = min(pixels, accelerator.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
     zero_points = [int(rng.choice([-128, 0, 127, rng.integers(-128, 128)])) for _ in range(2)]
     return Shape(
         mode,

@@ -2,7 +2,7 @@
 """pyuvm agents of the PE array's streams. An item is a pass's share of a stream; the valid/ready work
 is done by the shared stream drivers and monitors.
 
-Passes overlap as they do in the machine: each driver goes on to the next pass by itself when all its
+Passes overlap as they do in the accelerator: each driver goes on to the next pass by itself when all its
 beats have been taken, and swaps the IDs of its network then.
 """
 
@@ -20,7 +20,7 @@ from pyuvm import (
 )
 
 from eyrie.model import encoding as enc
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from tb.common.bench import Testbench
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
@@ -98,7 +98,7 @@ class IfmapDriver(BeatDriver):
 
 
 class FilterDriver(BeatDriver):
-    """One or two words a beat, as the machine has it."""
+    """One or two words a beat, as the accelerator has it."""
 
     fields = FILTER
 
@@ -122,7 +122,7 @@ class ConfigDriver(uvm_driver):
 
     def build_phase(self) -> None:
         self.tb: Testbench = ConfigDB().get(self, "", "tb")
-        self.machine: MachineConfig = ConfigDB().get(self, "", "machine")
+        self.accelerator: AcceleratorConfig = ConfigDB().get(self, "", "accelerator")
         self.edge = RisingEdge(self.tb.clock)
         self.epoch = 0
         for name in ("cfg_epoch", "row_scan", "column_scan"):
@@ -144,7 +144,7 @@ class ConfigDriver(uvm_driver):
         while True:
             item = await self.seq_item_port.get_next_item()
             words = item.descriptor.words
-            rows, columns = item.descriptor.ids(self.machine.rows, self.machine.cols)
+            rows, columns = item.descriptor.ids(self.accelerator.rows, self.accelerator.cols)
             await self.edge
             row_scan = cocotb.start_soon(self.scan("row", [enc.ROW_ID.pack(**row) for row in rows], item.idle))
             await self.scan("column", [enc.COLUMN_ID.pack(**pe) for row in columns for pe in row], item.idle)

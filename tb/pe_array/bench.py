@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PE array: whole passes on its streams, without the machine around it."""
+"""The PE array: whole passes on its streams, without the accelerator around it."""
 
 from dataclasses import replace
 
-from eyrie.model.config import MachineConfig
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import AcceleratorConfig
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from eyrie.testing.array_layers import why_not
 from eyrie.testing.beats import behind_any_glb
 
 _MODULE = "tb.pe_array.pe_array_tests"
 
 
-def _array(name: str, about: str, *layers: dict[str, object], **machine: int) -> Bench:
-    def unfit(machine: MachineConfig) -> str | None:
-        array = behind_any_glb(machine)
+def _array(name: str, about: str, *layers: dict[str, object], **accelerator: int) -> SimulationTest:
+    def unfit(accelerator: AcceleratorConfig) -> str | None:
+        array = behind_any_glb(accelerator)
         return next(filter(None, (why_not(options, array) for options in layers)), None)
 
-    return Bench(
+    return SimulationTest(
         name,
         about,
         "pe_array_tb",
         _MODULE,
         "runs_layers",
         arguments={"layers": list(layers)},
-        machine=MachineConfig(**machine),
+        config=AcceleratorConfig(**accelerator),
         unfit=unfit,
     )
 
@@ -32,7 +32,7 @@ def _convolution(width: int, e: int, p: int, q: int, r: int, t: int, **options: 
     return {"kind": "convolution", "width": width, "e": e, "p": p, "q": q, "r": r, "t": t, **options}
 
 
-def _mapping(name: str, width: int, e: int, p: int, q: int, r: int, t: int) -> Bench:
+def _mapping(name: str, width: int, e: int, p: int, q: int, r: int, t: int) -> SimulationTest:
     """A standard mapping on a layer larger than one pass: C = 3qr + 1, M = 2pt + 1, E = 2e + 1."""
     about = f"convolution 3x3, F={width} e={e} p={p} q={q} r={r} t={t}, with ipsum"
     layer = _convolution(width, e, p, q, r, t)

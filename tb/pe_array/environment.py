@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 from pyuvm import ConfigDB, uvm_env, uvm_sequence, uvm_subscriber
 
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.testing.beats import TWO, PassBeats
 from tb.common.scoreboard import Scoreboard
 from tb.pe_array.agents import (
@@ -23,13 +23,13 @@ from tb.pe_array.agents import (
 STREAMS = ("ifmap", "filter", "depthwise", "drain")
 
 
-class SumsBoard(uvm_subscriber):
+class SumsScoreboard(uvm_subscriber):
     """Compares every beat of sums, in drain order, with the model, and keeps the sums of each pass."""
 
     def __init__(self, name: str, parent: uvm_env) -> None:
         super().__init__(name, parent)
-        self.machine: MachineConfig = ConfigDB().get(self, "", "machine")
-        self.board = Scoreboard("sums")
+        self.accelerator: AcceleratorConfig = ConfigDB().get(self, "", "accelerator")
+        self.scoreboard = Scoreboard("sums")
         self.got: list[np.ndarray] = []
         self._used: list[int] = []  # columns of each expected sum
 
@@ -38,15 +38,17 @@ class SumsBoard(uvm_subscriber):
         firsts = np.flatnonzero(~beats.second).tolist()
         for tile, (values, notes) in enumerate(zip(sums[:, :, :used].tolist(), beats.notes.tolist())):
             for n, (first, note) in enumerate(zip(firsts, notes)):
-                self.board.expect((values[first : first + 1 + (note >> TWO)], note), f"{about}, tile {tile}, beat {n}")
+                self.scoreboard.expect(
+                    (values[first : first + 1 + (note >> TWO)], note), f"{about}, tile {tile}, beat {n}"
+                )
         self._used += [used] * (sums.shape[0] * sums.shape[1])
 
     def write(self, beat: dict[str, int]) -> None:
-        sums = np.frombuffer(beat["sums"].to_bytes(8 * self.machine.cols, "little"), np.int32)
+        sums = np.frombuffer(beat["sums"].to_bytes(8 * self.accelerator.cols, "little"), np.int32)
         sums = sums.reshape(2, -1)[: 1 + (beat["note"] >> TWO)]
-        used = self._used[len(self.got)] if len(self.got) < len(self._used) else self.machine.cols
+        used = self._used[len(self.got)] if len(self.got) < len(self._used) else self.accelerator.cols
         self.got.extend(sums)
-        self.board.observe((sums[:, :used].tolist(), beat["note"]))
+        self.scoreboard.observe((sums[:, :used].tolist(), beat["note"]))
 
 
 class ArrayEnvironment(uvm_env):
@@ -57,7 +59,7 @@ class ArrayEnvironment(uvm_env):
         self.streams: dict[str, Agent] = {name: kinds[name](name, self) for name in STREAMS}
         self.config = ConfigAgent("config", self)
         self.monitor = SumsMonitor("monitor", self)
-        self.sums = SumsBoard("sums", self)
+        self.sums = SumsScoreboard("sums", self)
 
     def connect_phase(self) -> None:
         self.monitor.port.connect(self.sums.analysis_export)

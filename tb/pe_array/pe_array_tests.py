@@ -20,19 +20,19 @@ class LayersTest(uvm_test):
 
     def build_phase(self) -> None:
         self.tb = Testbench(cocotb.top)
-        self.machine = behind_any_glb(self.tb.machine)
+        self.accelerator = behind_any_glb(self.tb.config)
         ConfigDB().set(None, "*", "tb", self.tb)
-        ConfigDB().set(None, "*", "machine", self.machine)
+        ConfigDB().set(None, "*", "accelerator", self.accelerator)
         self.env = ArrayEnvironment("env", self)
-        self.layers_board = Scoreboard("layers")
+        self.layers_scoreboard = Scoreboard("layers")
 
     def plan(self) -> list[tuple[str, layers.Layer, list[PassBeats]]]:
         plan = []
         for n, options in enumerate(self.tb.arguments["layers"]):
-            about, layer = draw(self.tb.rng, options, self.machine)
+            about, layer = draw(self.tb.rng, options, self.accelerator)
             about = f"layer {n} ({about})"
             self.tb.dut._log.info(about)
-            plan.append((about, layer, [pass_beats(self.machine, case, self.tb.rng) for case, *_ in layer.parts]))
+            plan.append((about, layer, [pass_beats(self.accelerator, case, self.tb.rng) for case, *_ in layer.parts]))
         return plan
 
     async def run_phase(self) -> None:
@@ -45,13 +45,13 @@ class LayersTest(uvm_test):
                 self.env.sums.expect(f"{about}, pass {n}", part)
                 passes.append(part)
         await PassesSequence(self.env, passes, self.tb.rng).start(None)
-        board = self.env.sums.board
-        await self.tb.until(lambda: board.done, "the sums", BEATS_LIMIT)
+        scoreboard = self.env.sums.scoreboard
+        await self.tb.until(lambda: scoreboard.done, "the sums", BEATS_LIMIT)
         self.check_layers(plan)
         macs = sum(part.macs for part in passes)
-        self.layers_board.compare(macs, int(self.tb.dut.macs_o.value), "multiplications")
-        self.layers_board.compare(0, int(self.tb.dut.surplus_o.value), "surplus words")
-        await self.tb.finish(board, self.layers_board, passes=len(passes), macs=macs)
+        self.layers_scoreboard.compare(macs, int(self.tb.dut.macs_o.value), "multiplications")
+        self.layers_scoreboard.compare(0, int(self.tb.dut.surplus_o.value), "surplus words")
+        await self.tb.finish(scoreboard, self.layers_scoreboard, passes=len(passes), macs=macs)
         self.drop_objection()
 
     def check_layers(self, plan: list[tuple[str, layers.Layer, list[PassBeats]]]) -> None:
@@ -65,7 +65,7 @@ class LayersTest(uvm_test):
                 sums = got[start : start + count].reshape(part.sums.shape)
                 gathered[filters, rows] = case.gather(sums) if layer.sums is not None else unpack_words(part, sums)
                 start += count
-            self.layers_board.compare(expected, gathered, about)
+            self.layers_scoreboard.compare(expected, gathered, about)
 
 
 def unpack_words(part: PassBeats, sums: np.ndarray) -> np.ndarray:

@@ -3,19 +3,19 @@
 
 from dataclasses import replace
 
-from eyrie.model.config import MachineConfig
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import AcceleratorConfig
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
-def _bench(name: str, about: str, testcase: str, cols: int = 8, **arguments: object) -> Bench:
-    return Bench(
+def _bench(name: str, about: str, testcase: str, cols: int = 8, **arguments: object) -> SimulationTest:
+    return SimulationTest(
         name=name,
         about=about,
         top="tb_ppu",
         module="tb.ppu.ppu_tests",
         testcase=testcase,
         arguments=arguments,
-        machine=MachineConfig(cols=cols),
+        config=AcceleratorConfig(cols=cols),
     )
 
 

@@ -62,7 +62,7 @@ def draw_pass(
     operation: str | None = None,
     two_pixels: bool | None = None,
 ) -> Pass:
-    """A pass of one of KINDS on a machine of `cols` columns.
+    """A pass of one of KINDS on an accelerator of `cols` columns.
 
     `pool` is the kind of the pass on whose words an operation is done, `operation` one of operations.RIDING: random if
     not given; two_pixels: at a time, where the kind has it.

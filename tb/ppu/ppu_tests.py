@@ -25,12 +25,12 @@ class PpuBench:
 
     def __init__(self, dut) -> None:
         self.tb = Testbench(dut)
-        self.board = Scoreboard("words")
+        self.scoreboard = Scoreboard("words")
         self.sums = StreamDriver(self.tb, "sums", ("data", "beat"))
         others = (StreamDriver(self.tb, name, ("data", "epoch")) for name in ("table", "residual"))
         self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "last"))]
         self.sink = ReadySink(self.tb, "word")
-        StreamMonitor(self.tb, "word", ("data", "two", "last"), callback=self.board.observe)
+        StreamMonitor(self.tb, "word", ("data", "two", "last"), callback=self.scoreboard.observe)
         self._ports = {
             name: getattr(dut, f"{name}_i")
             for name in ("cfg", "first", "second", "result", "columns", "to_ppu", "elementwise")
@@ -53,7 +53,7 @@ class PpuBench:
         for item in passes:
             self.sums.extend(item.beats)
             for word, where in item.words:
-                self.board.expect(word, where)
+                self.scoreboard.expect(word, where)
 
     async def offer(self, passes: list[Pass]) -> None:
         """Offers the passes in turn, each with the words that its streams bring; between them the configuration
@@ -90,25 +90,25 @@ async def mix(dut):
         bench.pace(rates[:4], rates[4])
         bench.queue(passes)
         await bench.offer(passes)
-        await tb.until(lambda: bench.board.done, f"the words of group {group}")
+        await tb.until(lambda: bench.scoreboard.done, f"the words of group {group}")
         await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
-    bench.board.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
-    bench.board.compare(0, int(dut.surplus_o.value), "surplus words")
-    await tb.finish(bench.board, beats=int(dut.beats_o.value))
+    bench.scoreboard.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
+    bench.scoreboard.compare(0, int(dut.surplus_o.value), "surplus words")
+    await tb.finish(bench.scoreboard, beats=int(dut.beats_o.value))
 
 
 @cocotb.test()
 async def throughput(dut):
     """At full speed a beat enters and a word leaves in every cycle; the latency of every path."""
     bench = PpuBench(dut)
-    tb, board, cols = bench.tb, bench.board, bench.cols
+    tb, scoreboard, cols = bench.tb, bench.scoreboard, bench.cols
     await tb.reset()
 
     async def run(item: Pass) -> int:
         """Runs one pass; returns the cycles from its last beat to its last word."""
         bench.queue([item])
         await bench.offer([item])
-        await tb.until(lambda: board.done, "the words")
+        await tb.until(lambda: scoreboard.done, "the words")
         await ClockCycles(tb.clock, 2)
         return int(dut.tail_o.value)
 
@@ -120,24 +120,24 @@ async def throughput(dut):
         tail = await run(item)
         beats = int(dut.beats_o.value) - begin
         begin += beats
-        board.compare(len(item.beats), beats, f"beats, {about}")
-        board.compare(beats - 1, int(dut.last_o.value), f"cycles from the first to the last, {about}")
-        board.compare(LATENCIES["plain"] + cols - 1, tail, f"cycles from the last beat to the last word, {about}")
+        scoreboard.compare(len(item.beats), beats, f"beats, {about}")
+        scoreboard.compare(beats - 1, int(dut.last_o.value), f"cycles from the first to the last, {about}")
+        scoreboard.compare(LATENCIES["plain"] + cols - 1, tail, f"cycles from the last beat to the last word, {about}")
 
     for kind, latency in LATENCIES.items():
         sizes = Sizes(columns=cols, blocks=1, channels=2, pixels=2 if kind == "max" else 1)
         item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", sizes, pool="plain", operation="ADD")
         words = {"average": len(item.words), "max": cols // 2}.get(kind, cols)  # that leave after the last beat
         tail = latency + PERIODS.get(kind, 1) * (words - 1)
-        board.compare(tail, await run(item), f"cycles to the last word, {kind}")
-    await tb.finish(board, beats=begin)
+        scoreboard.compare(tail, await run(item), f"cycles to the last word, {kind}")
+    await tb.finish(scoreboard, beats=begin)
 
 
 @cocotb.test()
 async def elementwise(dut):
     """Elementwise passes at full speed: cycles from the first word to the last of each operation; large windows."""
     bench = PpuBench(dut)
-    tb, board = bench.tb, bench.board
+    tb, scoreboard = bench.tb, bench.scoreboard
     await tb.reset()
     for name in operations.ALL:
         for window in (*WINDOW_SIZES, LARGEST) if name == "SUM" else WINDOW_SIZES if "WINDOW" in name else (0,):
@@ -146,16 +146,16 @@ async def elementwise(dut):
             begin = int(dut.beats_o.value)
             bench.queue([item])
             await bench.offer([item])
-            await tb.until(lambda: board.done, f"the words of {name}", limit=4 * size + 1000)
+            await tb.until(lambda: scoreboard.done, f"the words of {name}", limit=4 * size + 1000)
             await ClockCycles(tb.clock, 2)
-            board.compare(size, int(dut.beats_o.value) - begin, f"words A of {name}")
+            scoreboard.compare(size, int(dut.beats_o.value) - begin, f"words A of {name}")
             if name == "TABLE":
                 continue  # waits for its table
             early = int(window == 1)  # the second word is taken behind the first
             period = 1 if name == "NONE" or window > 1 else 2
-            board.compare(
+            scoreboard.compare(
                 period * (size - 1) - early, int(dut.last_o.value), f"cycles from the first word A to the last, {name}"
             )
             latency = 0 if name == "NONE" else WORD_LATENCY + early
-            board.compare(latency, int(dut.tail_o.value), f"cycles from the last word A to the last word, {name}")
-    await tb.finish(board)
+            scoreboard.compare(latency, int(dut.tail_o.value), f"cycles from the last word A to the last word, {name}")
+    await tb.finish(scoreboard)

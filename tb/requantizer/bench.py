@@ -3,11 +3,11 @@
 
 from dataclasses import replace
 
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
-def _bench(name: str, lanes: int, steps: int) -> Bench:
-    return Bench(
+def _bench(name: str, lanes: int, steps: int) -> SimulationTest:
+    return SimulationTest(
         name=name,
         about=f"requantizer, {lanes} lanes, {steps} cycles a product: corners, ties, random values, stalls, gaps, tags",
         top="tb_requantizer",

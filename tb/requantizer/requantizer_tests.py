@@ -70,7 +70,7 @@ def packed(values: np.ndarray, dtype: str) -> int:
 @cocotb.test()
 async def values(dut):
     tb = Testbench(dut)
-    board = Scoreboard("results")
+    scoreboard = Scoreboard("results")
     steps, lanes = tb.arguments["steps"], len(dut.results_o) // 8
     inputs = "enable valid tag sums biases multiplier shift zero_point act_min act_max"
     ports = {name: getattr(dut, f"{name}_i") for name in inputs.split()}
@@ -110,13 +110,13 @@ async def values(dut):
                 continue
             if due:
                 leaving.popleft()
-                board.observe((int(dut.results_o.value), int(dut.tag_o.value)))
+                scoreboard.observe((int(dut.results_o.value), int(dut.tag_o.value)))
             if valid:
                 results = reference(operands, zero_point, low, high)
                 where = f"{operands}, zero point {zero_point}, clamp {low} to {high}"
-                board.expect((packed(results, "i1"), tag), where)
+                scoreboard.expect((packed(results, "i1"), tag), where)
                 leaving.append(moves + LATENCY + steps)
                 free = moves + steps
                 sent += 1
             moves += 1
-    await tb.finish(board)
+    await tb.finish(scoreboard)

@@ -6,7 +6,7 @@ import ctypes
 import numpy as np
 from cocotb.handle import LogicArrayObject
 
-from eyrie.runtime.board.library import DRAM
+from eyrie.runtime.soc.library import DRAM
 
 SLVERR, DECERR = 2, 3  # responses
 SOURCES = (DRAM,)  # what a Bench with axi_dram needs beside SystemVerilog

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks run by the C program run.c on a board, wherever its window lies, by interrupt or by polling."""
+"""Networks run by the C program run.c on a simulated SoC, wherever its window lies, by interrupt or by polling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.ir.image import Image
-from eyrie.runtime.board.c_programs import Setting, call, link
 from eyrie.runtime.folders import ROOT
+from eyrie.runtime.soc.c_programs import Setting, call, link
 
 SIMULATION = ROOT / "tb" / "sim"
 RUN, FAULTS = SIMULATION / "run.c", SIMULATION / "faults.c"
@@ -24,10 +24,10 @@ class CRun:
 
 
 def run(network: Path, inputs: Sequence[dict[str, np.ndarray]], folder: Path, setting: Setting | None = None) -> CRun:
-    """Runs the network in a folder, on the machine that it was compiled for, on the inputs of each run, as
+    """Runs the network in a folder, on the accelerator that it was compiled for, on the inputs of each run, as
     `Image.with_inputs` takes them; files go to `folder`. Raises BuildError, SourceError, and ValueError in one line."""
     image = Image.load(network)
-    program = link(RUN, network, image.machine, folder)
+    program = link(RUN, network, image.config, folder)
     taken, made = folder / "inputs.bin", folder / "outputs.bin"
     several = [{name: values.reshape(image.images, -1) for name, values in one.items()} for one in inputs]
     taken.write_bytes(

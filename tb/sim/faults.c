@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "board.h"
+#include "soc.h"
 #include "eyrie_driver.h"
 #include "network.h"
 #include "platform.h"
@@ -70,9 +70,9 @@ static void run_fault(const char *path) {
   load();
   platform.write_memory(platform.context, 0, contents, (uint32_t)bytes);
   free(contents);
-  expect(EYRIE_MACHINE_ERROR, eyrie_run(&device, LOOKS), path);
-  expect(EYRIE_MACHINE_ERROR, eyrie_start(&device), "start after an error");
-  expect(EYRIE_MACHINE_ERROR, eyrie_get_output(&device, 0, 0, output, values_of(&network.outputs[0])), "get");
+  expect(EYRIE_ACCELERATOR_ERROR, eyrie_run(&device, LOOKS), path);
+  expect(EYRIE_ACCELERATOR_ERROR, eyrie_start(&device), "start after an error");
+  expect(EYRIE_ACCELERATOR_ERROR, eyrie_get_output(&device, 0, 0, output, values_of(&network.outputs[0])), "get");
   expect(EYRIE_OK, eyrie_get_error(&device, &error), "error");
   printf("%d %" PRIu32 " %" PRIu32 " %s\n", (int)error.code, error.address, error.place, eyrie_error_text(error.code));
   expect(EYRIE_OK, eyrie_reset(&device, LOOKS), "reset");
@@ -81,18 +81,18 @@ static void run_fault(const char *path) {
 
 /* A memory that dies in a run: the watchdog ends it, the reset waits for the memory. */
 static void run_without_memory(void) {
-  struct board *board = ((const struct board_view *)platform.context)->board;
+  struct soc *soc = ((const struct soc_view *)platform.context)->soc;
   load();
   expect(EYRIE_OK, eyrie_start(&device), "start");
   expect(EYRIE_BUSY, eyrie_poll(&device), "poll");
   expect(EYRIE_BUSY, eyrie_start(&device), "start again");
   expect(EYRIE_BUSY, eyrie_put_input(&device, 0, 0, input, values_of(&network.inputs[0])), "put");
   expect(EYRIE_BUSY, eyrie_load(&device, &network, image, network.bytes), "load");
-  (void)board_wait(board, 200);
-  board_bus(board, false);
-  expect(EYRIE_MACHINE_ERROR, eyrie_wait(&device, LOOKS), "wait");
+  (void)soc_wait(soc, 200);
+  soc_bus(soc, false);
+  expect(EYRIE_ACCELERATOR_ERROR, eyrie_wait(&device, LOOKS), "wait");
   const enum eyrie_result before = eyrie_reset(&device, FEW_LOOKS);
-  board_bus(board, true);
+  soc_bus(soc, true);
   printf("%s, %s\n", eyrie_result_text(before), eyrie_result_text(eyrie_reset(&device, LOOKS)));
 }
 

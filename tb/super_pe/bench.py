@@ -2,18 +2,18 @@
 """The SUPER PE alone, against a model of its own."""
 
 from eyrie.model.config import DEFAULT
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
-def _super(name: str, about: str, *modes: str, **arguments: object) -> Bench:
-    return Bench(
+def _super(name: str, about: str, *modes: str, **arguments: object) -> SimulationTest:
+    return SimulationTest(
         name,
         about,
         "super_pe_tb",
         "tb.super_pe.super_pe_tests",
         "runs_passes",
         arguments={"modes": modes, **arguments},
-        machine=DEFAULT,
+        config=DEFAULT,
     )
 
 

@@ -10,7 +10,7 @@ from cocotb.triggers import RisingEdge
 from eyrie.compiler.target.packing import pack_tables
 from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
@@ -54,12 +54,12 @@ def finish_words(rng: np.random.Generator, sums: np.ndarray) -> tuple[np.ndarray
     return words, beats, enc.DEPTHWISE.pack(zero_point=zero_point, act_min=low, act_max=high)
 
 
-def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig) -> ref.Shape:
+def draw_shape(rng: np.random.Generator, mode: ArrayMode, accelerator: AcceleratorConfig) -> ref.Shape:
     """A pass whose words fit the word buffer, at times just so."""
-    shape = ref.draw_shape(rng, mode, machine, ROW, max_filters=12)
+    shape = ref.draw_shape(rng, mode, accelerator, ROW, max_filters=12)
     if rng.random() < 0.2:
         shape = replace(shape, outer=1, tiles=min(shape.tiles, 2), dealt=tuple(min(count, 4) for count in shape.dealt))
-        groups = machine.word_buffer_words // (shape.inner * shape.pixels)
+        groups = accelerator.word_buffer_words // (shape.inner * shape.pixels)
         return replace(shape, groups=groups)
     return shape
 
@@ -71,10 +71,10 @@ class SuperBench:
         self.tb, self.rng = tb, tb.rng
         self.drivers = {name: StreamDriver(tb, name, fields) for name, fields in FIELDS.items()}
         self.sinks = [ReadySink(tb, name) for name in ("top", "middle", "out")]
-        self.boards = {name: Scoreboard(name) for name in ("top", "middle", "out")}
+        self.scoreboards = {name: Scoreboard(name) for name in ("top", "middle", "out")}
         for name in ("top", "middle"):
-            StreamMonitor(tb, name, callback=self.boards[name].observe)
-        StreamMonitor(tb, "out", ("phase", "sums"), callback=self.boards["out"].observe)
+            StreamMonitor(tb, name, callback=self.scoreboards[name].observe)
+        StreamMonitor(tb, "out", ("phase", "sums"), callback=self.scoreboards["out"].observe)
         self.activity = ref.Activity()
         self.epoch = 0
         self.beats: list[tuple[str, dict[str, int]]] = []  # of the pass to be offered: stream, fields
@@ -131,13 +131,13 @@ class SuperBench:
                     chain.beat(rng, ROW, [], 0, False)
                 chain.beat(rng, ROW, [], 0, False, word, two=False)
         else:
-            feed("filter", ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
+            feed("filter", ref.filter_beats(rng, operands.filters, self.tb.config.filter_lanes))
             chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))
         if shape.mode == ArrayMode.FUSED:
             for name in ("top", "middle"):
-                self.boards[name].expect_all(ref.words(ref.pixels_of(shape, operands)), about)
+                self.scoreboards[name].expect_all(ref.words(ref.pixels_of(shape, operands)), about)
         drivers["chain"].extend(chain.beats)
-        self.boards["out"].expect_all(chain.results, about)
+        self.scoreboards["out"].expect_all(chain.results, about)
         return depthwise
 
 
@@ -150,15 +150,17 @@ async def runs_passes(dut) -> None:
     await tb.reset()
     for n in range(tb.arguments.get("passes", 8)):
         mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
-        shape = draw_shape(tb.rng, mode, tb.machine)
+        shape = draw_shape(tb.rng, mode, tb.config)
         bench.paces()
         enable, depthwise = tb.rng.random() < 0.85, 0
         if enable:
             depthwise = bench.draw(shape, f"pass {n}, {shape}")
         await bench.offer(shape, depthwise, enable)
-    boards = [board for board in bench.boards.values() if not board.done or board.comparisons]
-    await tb.until(lambda: all(board.done for board in boards), "the words and sums")
+    scoreboards = [
+        scoreboard for scoreboard in bench.scoreboards.values() if not scoreboard.done or scoreboard.comparisons
+    ]
+    await tb.until(lambda: all(scoreboard.done for scoreboard in scoreboards), "the words and sums")
     counts.compare(0, int(dut.surplus_o.value), "surplus words")
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
     counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
-    await tb.finish(*boards, counts, macs=bench.activity.macs, gated=bench.activity.gated)
+    await tb.finish(*scoreboards, counts, macs=bench.activity.macs, gated=bench.activity.gated)

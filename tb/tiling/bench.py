@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tiling controller's simulation tests."""
 
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
 
 
-def _is_made_for_others(machine: MachineConfig) -> str | None:
-    if (machine.bus_words, machine.glb_words) == (DEFAULT.bus_words, DEFAULT.glb_words):
+def _is_made_for_others(harness: AcceleratorConfig) -> str | None:
+    if (harness.bus_words, harness.glb_words) == (DEFAULT.bus_words, DEFAULT.glb_words):
         return None
     return (
         f"the bench's programs and model are made for a port of {DEFAULT.bus_words} word and a GLB of "
-        f"{DEFAULT.glb_words} words, it has {machine.bus_words} and {machine.glb_words}"
+        f"{DEFAULT.glb_words} words, it has {harness.bus_words} and {harness.glb_words}"
     )
 
 
-def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **arguments: object) -> Bench:
-    return Bench(
+def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **arguments: object) -> SimulationTest:
+    return SimulationTest(
         name,
         about,
         "tb_tiling",
@@ -24,7 +24,7 @@ def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **argume
         testcase,
         arguments=arguments,
         sources=SOURCES,
-        machine=DEFAULT,
+        config=DEFAULT,
         unfit=_is_made_for_others,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from eyrie.model import encoding
 from eyrie.model.encoding import ErrorCode, Opcode
-from tb.tiling.machine import DRAM_WORDS, GLB_WORDS, WINDOW
+from tb.tiling.harness import DRAM_WORDS, GLB_WORDS, WINDOW
 from tb.tiling.programs import Program
 
 Build = Callable[[Program], tuple[ErrorCode, int]]  # appends the command; returns error code and address

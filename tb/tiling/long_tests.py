@@ -20,7 +20,7 @@ NUMBERS, STORED, LIST, BYTES = 0, 1 << 20, 2 << 20, 8 << 20
 async def counts_on(dut) -> None:
     """Every transfer, pass and chunk waits for what its tokens name, and for no more, to the end of the list."""
     tb = Testbench(dut)
-    board = Scoreboard("long list")
+    scoreboard = Scoreboard("long list")
     for name in (
         "config_ready",
         "pass_ready",
@@ -59,11 +59,11 @@ async def counts_on(dut) -> None:
         dut._log.error("no interrupt within %d cycles", tb.arguments["limit"])
     # Commands in the wrong order, counted by the pass side, and what has come through.
     seen = [await registers.value(register) & ~8 for register in (Register.STATUS, Register.ERROR_CODE)]
-    board.compare([DONE, 0], seen, "status, error code")
+    scoreboard.compare([DONE, 0], seen, "status, error code")
     counts = [int(getattr(dut, f"auto_{name}_o").value) for name in ("passes", "chunks", "errors")]
-    board.compare([passes, chunks, 0], counts, "passes, chunks, errors seen by the pass side")
+    scoreboard.compare([passes, chunks, 0], counts, "passes, chunks, errors seen by the pass side")
     counted = [await registers.counter(counter) for counter in (Counter.PASSES, Counter.TRANSFERS)]
-    board.compare([passes, made.program.transfers], counted, "passes, transfers counted")
-    board.compare(made.values, memory[STORED // 8 :][: len(made.values)], "stored words")
-    board.compare(True, min(passes, chunks, made.program.transfers) > tb.arguments["least"], "a long list")
-    await tb.finish(board, transfers=made.program.transfers)
+    scoreboard.compare([passes, made.program.transfers], counted, "passes, transfers counted")
+    scoreboard.compare(made.values, memory[STORED // 8 :][: len(made.values)], "stored words")
+    scoreboard.compare(True, min(passes, chunks, made.program.transfers) > tb.arguments["least"], "a long list")
+    await tb.finish(scoreboard, transfers=made.program.transfers)

@@ -2,7 +2,7 @@
 """Command lists: a writer of commands, and random lists with a model of what they do.
 
 Memories are NumPy arrays of 64-bit words. In the model commands execute one after the other, in
-list order: the tokens of a random list make every other order that the machine may choose equivalent.
+list order: the tokens of a random list make every other order that the accelerator may choose equivalent.
 """
 
 from dataclasses import dataclass, field

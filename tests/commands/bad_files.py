@@ -17,7 +17,7 @@ from eyrie.compiler.folder import save
 from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
-from eyrie.runtime.shipped import MODEL, PHOTO
+from eyrie.runtime.bundled import MODEL, PHOTO
 from eyrie.testing.tflite_builder import STEPS, Builder
 from eyrie.training import cifar10
 from tests.commands import case_files
@@ -40,7 +40,7 @@ def make(folder: Path) -> None:
     _networks(folder)
     _arrays(folder)
     _cases(folder, rng)
-    _machines(folder)
+    _configs(folder)
     _sources(folder)
     _pictures(folder, rng)
     _cifar10(folder, rng)
@@ -90,7 +90,7 @@ def _models(folder: Path) -> None:
     good = separable(np.random.default_rng(1))
     for name, model in {
         "net": good,
-        "shipped": MODEL.read_bytes(),
+        "bundled": MODEL.read_bytes(),
         "deep": deep(),
         "text": b"a model\n" * 20,
         "header": good[:8],
@@ -134,14 +134,14 @@ def entry(contents: dict, ends: str) -> dict:
 def _networks(folder: Path) -> None:
     stages = compile_network(folder / "net.tflite")
     save(stages, performance(stages), folder / "net")
-    good = json.loads((folder / "net" / "map.json").read_text())
+    good = json.loads((folder / "net" / "layout.json").read_text())
     for name, change in {
         "no_program": lambda m: m.pop("program"),
         "no_layout": lambda m: entry(m, "inputs").pop("layout"),
         "no_steps": lambda m: m.update(steps=[]),
         "no_images": lambda m: m.update(images=0),
-        "machine": lambda m: m["machine"].update(rows=4),
-        "machine_text": lambda m: m["machine"].update(rows="6"),
+        "config": lambda m: m["config"].update(rows=4),
+        "machine_text": lambda m: m["config"].update(rows="6"),
         "shape": lambda m: entry(m, "inputs").update(shape=[9, 8, 3]),
         "step": lambda m: m["steps"][0].update(passes=["0"]),
         "address": lambda m: entry(m, "inputs").update(address=0.5),
@@ -149,18 +149,18 @@ def _networks(folder: Path) -> None:
         "negative": lambda m: entry(m, "outputs").update(address=-64),
         "buffer": lambda m: m["buffers"][0].update(address=65_536),
         "list": lambda m: m.update(inputs=[1, 2]),
-        "large_psums": lambda m: m["machine"].update(psum_words=512),
+        "large_psums": lambda m: m["config"].update(psum_words=512),
     }.items():
         contents = json.loads(json.dumps(good))
         change(contents)
-        _copied(folder, f"net_{name}", "map.json", json.dumps(contents).encode())
-    _copied(folder, "net_half_map", "map.json", (folder / "net" / "map.json").read_bytes()[:40])
+        _copied(folder, f"net_{name}", "layout.json", json.dumps(contents).encode())
+    _copied(folder, "net_half_map", "layout.json", (folder / "net" / "layout.json").read_bytes()[:40])
     _copied(folder, "net_short", "image.bin", b"1234")
     dram = bytearray((folder / "net" / "image.bin").read_bytes())
     dram[good["program"]["address"]] = 15
     _copied(folder, "net_other_memory", "image.bin", bytes(dram))
     _copied(folder, "net_command", "image.bin", bytes(dram))
-    (folder / "net_command" / "map.json").write_text(json.dumps(sealed(good, dram)))
+    (folder / "net_command" / "layout.json").write_text(json.dumps(sealed(good, dram)))
     (folder / "net_command" / "program.txt").unlink()
 
 
@@ -224,10 +224,10 @@ def _cases(folder: Path, rng: np.random.Generator) -> None:
     (folder / "case_half.npz").write_bytes((folder / "case_good.npz").read_bytes()[:400])
 
 
-# ---- Machines ----
+# ---- Configurations ----
 
 
-def _machines(folder: Path) -> None:
+def _configs(folder: Path) -> None:
     for name, text in {
         "syntax": "{rows: 6}",
         "list": "[6, 8]",

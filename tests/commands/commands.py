@@ -42,7 +42,7 @@ def python(*arguments: object) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def assert_refused(run: Ended | subprocess.CompletedProcess, start: str) -> None:
+def assert_rejected(run: Ended | subprocess.CompletedProcess, start: str) -> None:
     """The command failed and said so in one line that begins like this."""
     assert run.returncode != 0
     said = [line for line in run.stderr.splitlines(keepends=True) if not PROGRESS.fullmatch(line)]

@@ -10,9 +10,9 @@ import pytest
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
-from eyrie.runtime.board.runs import named_on_rtl
 from eyrie.runtime.networks import named_on_model
-from tests.commands.commands import assert_refused, eyrie
+from eyrie.runtime.soc.runs import named_on_rtl
+from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.assembly_sources import examples, fully_connected, mixed, write
 
 CYCLES = 1.1  # times the prediction, of so short a program
@@ -30,10 +30,10 @@ def test_the_command(tmp_path: Path) -> None:
     folder = assembled(source)
     printed = eyrie("asm", folder, "--disassemble").stdout
     assert printed.startswith(f"image {folder}\nload ") and printed.endswith("\nend\n")
-    assert_refused(eyrie("asm", source), "eyrie asm: nothing to do: ")
-    assert_refused(eyrie("asm", tmp_path / "no.s", "-o", folder), f"eyrie asm: {tmp_path / 'no.s'}: cannot be read")
+    assert_rejected(eyrie("asm", source), "eyrie asm: nothing to do: ")
+    assert_rejected(eyrie("asm", tmp_path / "no.s", "-o", folder), f"eyrie asm: {tmp_path / 'no.s'}: cannot be read")
     source.write_text("halt\n")
-    assert_refused(eyrie("asm", source, "-o", folder), f"eyrie asm: {source}:1:1: unknown statement 'halt'")
+    assert_rejected(eyrie("asm", source, "-o", folder), f"eyrie asm: {source}:1:1: unknown statement 'halt'")
 
 
 def test_two_layers_on_the_rtl(seed: int, tmp_path: Path) -> None:

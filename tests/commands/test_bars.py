@@ -7,7 +7,7 @@ import re
 import pytest
 
 from eyrie.commands.bench import DIFFERS, PARTS, report_verdict
-from eyrie.measure.bars import BARS, Bar, entries, judged
+from eyrie.measure.thresholds import THRESHOLDS, Bar, entries, judged
 from eyrie.runtime.folders import ROOT
 
 SUMMARY = {
@@ -75,8 +75,8 @@ def test_all_well(capsys: pytest.CaptureFixture) -> None:
 
 def test_every_bar_is_measured_by_its_command() -> None:
     """A key of a part names it in its command; all others are of the run that every bench makes."""
-    assert len({bar.key for bar in BARS}) == len(BARS)
-    for bar in BARS:
+    assert len({bar.key for bar in THRESHOLDS}) == len(THRESHOLDS)
+    for bar in THRESHOLDS:
         part = bar.key.split(".")[0]
         assert bar.command == (f"make bench PARTS={part}" if part in PARTS else "make bench"), bar
 
@@ -88,12 +88,14 @@ def test_figures_of_the_readme_meet_the_bars() -> None:
         numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", text)]
         if text.startswith(f"{numbers[0]:,} cycles"):
             found = {
-                bar.key: numbers[0] for bar in BARS if bar.command == command and "cycles" in bar.key.split(".")[-1]
+                bar.key: numbers[0]
+                for bar in THRESHOLDS
+                if bar.command == command and "cycles" in bar.key.split(".")[-1]
             }
         else:
             assert about == "DRAM traffic, batch 1"
             found = {"dram_over_compulsory": numbers[0] / numbers[1]}
-        for bar in BARS:
+        for bar in THRESHOLDS:
             if bar.key in found:
                 assert bar.met(found[bar.key]), f"{about}: {bar.line(found[bar.key])}"
                 checked.add(bar.key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie bench and runtime/figures.py: figures of counters made by hand, tables, parts and budget."""
+"""eyrie bench and runtime/metrics.py: figures of counters made by hand, tables, parts and budget."""
 
 import time
 from types import SimpleNamespace
@@ -9,12 +9,12 @@ import pytest
 
 from eyrie.commands import bench
 from eyrie.compiler.ir.image import Image
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
-from eyrie.runtime.figures import figures as network_figures
-from eyrie.runtime.figures import layer_table, ratios, unit_table
-from tests.commands.commands import assert_refused, eyrie
+from eyrie.runtime.metrics import layer_table, ratios, unit_table
+from eyrie.runtime.metrics import metrics as network_metrics
+from tests.commands.commands import assert_rejected, eyrie
 
 
 def counters(**values: int) -> dict[str, int]:
@@ -39,11 +39,11 @@ def image() -> Image:
     bytes."""
     steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
     ends = {name: {"map": {"shape": [1, 1, size]}} for name, size in (("inputs", 4), ("outputs", 800))}
-    return Image(np.zeros(0, np.uint8), {"machine": MachineConfig().as_dict(), "images": 1, "steps": steps, **ends})
+    return Image(np.zeros(0, np.uint8), {"config": AcceleratorConfig().as_dict(), "images": 1, "steps": steps, **ends})
 
 
 @pytest.fixture
-def figures(image: Image) -> dict:
+def metrics(image: Image) -> dict:
     """Of three passes; each one's counters are those since the start."""
     traces = [
         counters(CYCLES=900, MACS=96_000, PE_WAIT_FILTER=4800, DMA_BUSY=10),
@@ -75,21 +75,21 @@ def figures(image: Image) -> dict:
         GLB_CONFLICTS=12,
     )
     passes = [trace | {"signature": 1, "pe_cycles": cycles * 48} for trace, cycles in zip(traces, (800, 450, 2650))]
-    return network_figures(image, end, passes)
+    return network_metrics(image, end, passes)
 
 
-def test_figures(figures: dict) -> None:
-    assert (figures["cycles"], figures["macs"], figures["multipliers"]) == (4000, 193_920, 192)
-    assert figures["utilisation"] == 0.2525
-    assert figures["roofline_cycles"] == 1000 + 1800
-    assert figures["compulsory_dram_bytes"] == 72 + 72 + 7200 + 7200 + 804
-    assert (figures["glb_read_bytes"], figures["glb_write_bytes"]) == (800, 864)
+def test_figures(metrics: dict) -> None:
+    assert (metrics["cycles"], metrics["macs"], metrics["multipliers"]) == (4000, 193_920, 192)
+    assert metrics["utilisation"] == 0.2525
+    assert metrics["roofline_cycles"] == 1000 + 1800
+    assert metrics["compulsory_dram_bytes"] == 72 + 72 + 7200 + 7200 + 804
+    assert (metrics["glb_read_bytes"], metrics["glb_write_bytes"]) == (800, 864)
     # pJ: 192,500 multiplications, 1664 and 16,800 bytes; 50 uW for 20 us.
-    assert figures["energy_uJ"] == round((192_500 * 2 + 1664 * 10 + 16_800 * 200) * 1e-6 + 50e-6 * 20, 2)
+    assert metrics["energy_uJ"] == round((192_500 * 2 + 1664 * 10 + 16_800 * 200) * 1e-6 + 50e-6 * 20, 2)
 
 
-def test_layers(figures: dict) -> None:
-    first, second = figures["layers"]
+def test_layers(metrics: dict) -> None:
+    first, second = metrics["layers"]
     assert (first["cycles"], second["cycles"]) == (1250, 3900 - 1250)
     assert (first["roofline_cycles"], second["roofline_cycles"]) == (1000, 1800)
     assert first["utilisation"] == 0.8
@@ -98,25 +98,25 @@ def test_layers(figures: dict) -> None:
     assert (first["counters"]["cycles"], second["counters"]["cycles"]) == (1500, 2400)
 
 
-def test_units(figures: dict) -> None:
+def test_units(metrics: dict) -> None:
     none = dict.fromkeys(("wait_ifmap", "wait_words", "wait_psum"), 0)
-    first, second = (layer["units"] for layer in figures["layers"])
+    first, second = (layer["units"] for layer in metrics["layers"])
     assert first["pe"] == {"busy": 1000, "wait_filter": 200, "idle": 0, **none}
     assert second["pe"] == {"busy": 10, "wait_filter": 0, "idle": 2000, **none}
     assert (first["dma"]["busy"], second["dma"]["busy"]) == (30, 1000)
-    assert figures["units"]["pe"]["idle"] == 2100 and figures["units"]["glb"] == {"lost": 12}
+    assert metrics["units"]["pe"]["idle"] == 2100 and metrics["units"]["glb"] == {"lost": 12}
 
 
-def test_tables(figures: dict) -> None:
-    head, *rows = layer_table(figures).splitlines()
+def test_tables(metrics: dict) -> None:
+    head, *rows = layer_table(metrics).splitlines()
     assert head.split() == ["layer", "cycles", "roofline", "use", "DRAM", "bytes", "GLB", "bytes"]
     assert [row.split() for row in rows] == [
         ["a", "1,250", "1,000", "80.0%", "0", "64"],
         ["b", "2,650", "1,800", "0.4%", "16,000", "800"],
         ["network", "4,000", "2,800", "25.2%", "16,800", "1,664"],
     ]
-    assert ratios(figures) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
-    title, head, *rows = unit_table(figures).splitlines()
+    assert ratios(metrics) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
+    title, head, *rows = unit_table(metrics).splitlines()
     assert {len(line) for line in (title, head, *rows)} == {len(head)} and len(head) <= 130
     # Each column ends where its head does, and each unit's title spans its columns.
     assert rows[0].split() == "a 1500 1000 0 0 200 0 0 0 0 0 0 0 0 30 0 0".split()
@@ -126,17 +126,17 @@ def test_tables(figures: dict) -> None:
 
 
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
-def test_unknown_part_refused(text: str) -> None:
+def test_unknown_part_rejected(text: str) -> None:
     run = eyrie("bench", "--parts", text)
-    assert_refused(
+    assert_rejected(
         run, "eyrie bench: unknown part 'nosuch': choose from latency100, batch4, mult48, bus128, cost_model, speed"
     )
     assert not run.stdout
 
 
-def test_command_line_refused() -> None:
+def test_command_line_rejected() -> None:
     run = eyrie("bench", "--budget", "soon")
-    assert_refused(run, "eyrie bench: --budget 'soon': must be a number of minutes, 0 or more")
+    assert_rejected(run, "eyrie bench: --budget 'soon': must be a number of minutes, 0 or more")
 
 
 def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -168,7 +168,7 @@ def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
             "worst_share_of_bound": share,
             "missed": [],
             "drawn": 63,
-            "refused": 3,
+            "rejected": 3,
         }
 
     monkeypatch.setattr(bench, "cost_run", run)
@@ -177,7 +177,7 @@ def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
         out=None, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3, end=time.monotonic() + 60
     )
     section = bench.cost_model(base)
-    assert (section["layers"], section["within"], section["drawn"], section["refused"]) == (360, 357, 378, 18)
+    assert (section["layers"], section["within"], section["drawn"], section["rejected"]) == (360, 357, 378, 18)
     assert section["worst_share_of_bound"] == 1.25 and not section["match"]
     seeds = [run["seed"] for run in section["runs"]]
     assert len(set(seeds)) == 3 and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3

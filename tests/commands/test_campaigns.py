@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eyrie.commands import family, sizes
-from eyrie.measure import bars, campaign, trials
+from eyrie.measure import campaign, thresholds, trials
 from eyrie.runtime import folders
 from tests.commands.commands import eyrie
 from tests.commands.test_zoo import convolution
@@ -118,9 +118,9 @@ def test_sources_that_change_on_the_way(
     assert begun == ["one", "one"]
 
 
-def test_sizes_of_one_machine(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_of_one_accelerator(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The smallest, model only; then its result is taken again: its process would die."""
-    ended = eyrie("sizes", "--machines", "3x4", "--rtl", 0)
+    ended = eyrie("sizes", "--configs", "3x4", "--rtl", 0)
     assert ended.returncode == 0, ended.stderr
     [entry] = summary(build, "sizes")["models"]
     assert entry["status"] == "ok" and entry["reference"] == "tflite-micro" and not entry["on_rtl"]
@@ -128,9 +128,9 @@ def test_sizes_of_one_machine(build: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert entry["cycles"] == entry["predicted_cycles"] > entry["roofline_cycles"] > 0
     assert entry["compile_cpu_s"] > 0 and entry["compile_peak_mib"] > 10
     monkeypatch.setattr(trials, "command", lambda *given: [sys.executable, "-c", DYING])
-    again = eyrie("sizes", "--machines", "3x4", "--rtl", 0, "--budget", 0)
+    again = eyrie("sizes", "--configs", "3x4", "--rtl", 0, "--budget", 0)
     assert again.returncode == 0 and again.stdout.splitlines()[1] == ended.stdout.splitlines()[1]
-    left = eyrie("sizes", "--machines", "3x4,6x4", "--rtl", 0, "--budget", 0)
+    left = eyrie("sizes", "--configs", "3x4,6x4", "--rtl", 0, "--budget", 0)
     assert left.returncode == 0 and "1 left: 6x4; run it again" in left.stdout
     assert summary(build, "sizes")["left"] == ["6x4"]
 
@@ -140,7 +140,9 @@ def test_family_of_one_network(seed: int, build: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         "eyrie.measure.networks.mobilenets.model", lambda network: convolution(np.random.default_rng(seed))
     )
-    monkeypatch.setattr(bars, "FAMILY_BARS", [bars.Bar("most_over_roofline", "<=", 1000, "largest", "make family")])
+    monkeypatch.setattr(
+        thresholds, "FAMILY_BARS", [thresholds.Bar("most_over_roofline", "<=", 1000, "largest", "make family")]
+    )
     ended = eyrie("family", "--networks", "mobilenet_v1_0.25_96")
     found = summary(build, "family")
     [entry] = found["models"]
@@ -148,7 +150,9 @@ def test_family_of_one_network(seed: int, build: Path, monkeypatch: pytest.Monke
     assert entry["status"] == "ok" and entry["on_rtl"] and entry["outputs"] == 3 * 6 * 6 * 8
     assert entry["prediction_error"] == round(entry["predicted_cycles"] / entry["cycles"] - 1, 5)
     assert found["geometric_mean"] is None and found["most_over_roofline"] == entry["cycles_over_roofline"] > 1
-    monkeypatch.setattr(bars, "FAMILY_BARS", [bars.Bar("most_over_roofline", "<=", 1, "largest", "make family")])
+    monkeypatch.setattr(
+        thresholds, "FAMILY_BARS", [thresholds.Bar("most_over_roofline", "<=", 1, "largest", "make family")]
+    )
     missed = eyrie("family", "--networks", "mobilenet_v1_0.25_96", "--budget", 0)
     assert missed.returncode == 1 and "MISSED largest: " in missed.stdout
     assert summary(build, "family")["status"] == "fail"
@@ -159,14 +163,14 @@ def test_family_figures() -> None:
         {"status": "ok", "cycles_over_roofline": ratio, "prediction_error": error}
         for ratio, error in ((2.0, -0.02), (0.5, None), (8.0, 0.01))
     ]
-    assert family.figures(entries, 3) == {
+    assert family.metrics(entries, 3) == {
         "geometric_mean": 2.0,
         "most_over_roofline": 8.0,
         "worst_prediction_error": 0.02,
     }
     wrong = [*entries[:2], entries[2] | {"status": "wrong"}]
-    assert family.figures(wrong, 3)["geometric_mean"] is None and family.figures(wrong, 3)["most_over_roofline"] == 2.0
-    assert set(family.figures([], 3).values()) == {None} and family.figures(entries[:2], 2)["geometric_mean"] == 1
+    assert family.metrics(wrong, 3)["geometric_mean"] is None and family.metrics(wrong, 3)["most_over_roofline"] == 2.0
+    assert set(family.metrics([], 3).values()) == {None} and family.metrics(entries[:2], 2)["geometric_mean"] == 1
 
 
 def entry(predicted: int, measured: int | None = None) -> dict:
@@ -191,8 +195,8 @@ def test_larger_costs_no_cycles(smaller: dict, larger: dict, met: bool) -> None:
 
 
 def test_pairs_have_more_of_one_thing() -> None:
-    from eyrie.model.config import MachineConfig
+    from eyrie.model.config import AcceleratorConfig
 
     for smaller, larger in sizes.PAIRS:
-        one, other = (MachineConfig(**sizes.MACHINES[name]).as_dict() for name in (smaller, larger))
+        one, other = (AcceleratorConfig(**sizes.CONFIGS[name]).as_dict() for name in (smaller, larger))
         assert [name for name in one if other[name] > one[name]] and all(other[name] >= one[name] for name in one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/training/cifar10.py and the command: batches come out as images; what is damaged is refused."""
+"""eyrie/training/cifar10.py and the command: batches come out as images; what is damaged is rejected."""
 
 import hashlib
 import io
@@ -12,7 +12,7 @@ import pytest
 
 from eyrie.commands import cifar10 as command
 from eyrie.training import cifar10
-from tests.commands.commands import assert_refused, eyrie, files
+from tests.commands.commands import assert_rejected, eyrie, files
 
 COUNT = 20  # images of a synthetic batch
 
@@ -100,19 +100,19 @@ def test_damaged_archives(what: str, folder: Path, tmp_path: Path) -> None:
         archive.write_bytes(archive.read_bytes()[:-20_000])
     elif what == "text":
         archive.write_text("<html>not found</html>")
-    assert_refused(eyrie("cifar10", place), f"eyrie cifar10: {archive}: truncated or damaged: delete")
+    assert_rejected(eyrie("cifar10", place), f"eyrie cifar10: {archive}: truncated or damaged: delete")
 
 
 def test_missing_data(tmp_path: Path) -> None:
     run = eyrie("accuracy", "--cifar10", tmp_path)
     neither = "neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there: get it"
-    assert_refused(run, f"eyrie accuracy: {tmp_path}: {neither}")
-    assert_refused(eyrie("cifar10"), "eyrie cifar10: missing argument DIR")
+    assert_rejected(run, f"eyrie accuracy: {tmp_path}: {neither}")
+    assert_rejected(eyrie("cifar10"), "eyrie cifar10: missing argument DIR")
 
 
 def test_a_batch_is_missing(folder: Path) -> None:
     (folder / cifar10.FOLDER / "data_batch_3").unlink()
-    assert_refused(eyrie("cifar10", folder), f"eyrie cifar10: {folder / cifar10.FOLDER}: data_batch_3 is missing")
+    assert_rejected(eyrie("cifar10", folder), f"eyrie cifar10: {folder / cifar10.FOLDER}: data_batch_3 is missing")
 
 
 def test_preprocess() -> None:

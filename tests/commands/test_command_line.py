@@ -94,7 +94,7 @@ def test_caches_are_shown_and_cleared(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [path.name for path in (tmp_path / "build").iterdir()] == ["mine.txt"]
     (tmp_path / "build" / "mine.txt").unlink()
     eyrie("cache", "--clear")
-    assert not (tmp_path / "build").exists() and set(cache.CACHES) >= {"models", "boards", "programs"}
+    assert not (tmp_path / "build").exists() and set(cache.CACHES) >= {"models", "socs", "programs"}
 
 
 def test_a_run_without_waves_keeps_the_waveform(tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_a_golden_run_says_what_it_wrote(tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(separable(np.random.default_rng(1)))
     np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3), np.int8))
     assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
     assert run.stdout.startswith(f"{tmp_path / 'y.npy'}: int8 2 x ")

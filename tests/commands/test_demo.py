@@ -13,7 +13,7 @@ from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.folders import BUILD
 from eyrie.runtime.preprocessing import convention, photo_input
 from eyrie.testing.tflite_builder import Builder
-from tests.commands.commands import assert_refused, eyrie, python
+from tests.commands.commands import assert_rejected, eyrie, python
 from tests.compiler.test_partition import image_classifier
 
 
@@ -27,7 +27,7 @@ def truncated(path: Path) -> None:
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     truncated(tmp_path / "photo.png")
     run = python("-m", "eyrie", "demo", "--image", tmp_path / "photo.png")
-    assert_refused(run, f"eyrie demo: {tmp_path / 'photo.png'}: a damaged picture")
+    assert_rejected(run, f"eyrie demo: {tmp_path / 'photo.png'}: a damaged picture")
     assert not run.stdout
 
 
@@ -56,7 +56,7 @@ def test_any_model(tmp_path: Path) -> None:
     assert host in (BUILD / "demo" / "report1" / "report.html").read_text()
     (tmp_path / "labels.txt").write_text("one\ntwo\n")
     ended = eyrie("demo", *given, "--labels", tmp_path / "labels.txt")
-    assert_refused(ended, f"eyrie demo: {tmp_path / 'labels.txt'}: has 2 lines, the network has 3 classes: ")
+    assert_rejected(ended, f"eyrie demo: {tmp_path / 'labels.txt'}: has 2 lines, the network has 3 classes: ")
 
 
 def test_several_inputs_are_no_picture(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_several_inputs_are_no_picture(tmp_path: Path) -> None:
     net.operator("ADD", [first, second], [output], fusedActivationFunction=0)
     (tmp_path / "net.tflite").write_bytes(net.pack([first, second], [output]))
     ended = eyrie("demo", "--model", tmp_path / "net.tflite")
-    assert_refused(ended, "eyrie demo: inputs are t0, t1: not a single picture; give arrays (eyrie run)")
+    assert_rejected(ended, "eyrie demo: inputs are t0, t1: not a single picture; give arrays (eyrie run)")
 
 
 def test_a_photo_as_input(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on networks with several inputs and outputs, and on networks in parts for machine and host."""
+"""Commands on networks with several inputs and outputs, and on networks in parts for accelerator and host."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from eyrie.compiler.frontend import tflite
 from eyrie.runtime import folders
 from eyrie.testing.references import run_micro
-from tests.commands.commands import Ended, assert_refused, eyrie
+from tests.commands.commands import Ended, assert_rejected, eyrie
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder
 from tests.compiler.test_partition import image_classifier
 
@@ -44,7 +44,7 @@ def run(net: Path, *more: object) -> Ended:
     return eyrie("run", net, "--input", net.parent / "x.npz", "--output", net.parent / "y.npz", *more)
 
 
-@pytest.mark.parametrize("how", [(), ("--golden",)])
+@pytest.mark.parametrize("how", [(), ("--functional",)])
 def test_several_inputs_and_outputs(how: tuple[str, ...], two: Path, build: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     left, right = (rng.integers(-128, 128, (3, 2, 3, 8)).astype(np.int8) for _ in range(2))
@@ -80,7 +80,7 @@ BAD = {
 def test_inputs_that_do_not_fit(what: str, two: Path) -> None:
     write, message = BAD[what]
     write(two.parent / "x.npz")
-    assert_refused(run(two, "--golden"), f"eyrie run: {two.parent / 'x.npz'}: {message}")
+    assert_rejected(run(two, "--functional"), f"eyrie run: {two.parent / 'x.npz'}: {message}")
 
 
 def test_a_profile_of_several_inputs(two: Path, build: Path) -> None:
@@ -104,7 +104,9 @@ def test_a_run_of_a_network_in_parts(parts: Path, build: Path, seed: int) -> Non
     assert summary["class"] == int(expected[0].argmax()) and summary["comparisons"] == 0 and "match" not in summary
     for number in range(2):
         page = build / "run" / f"report{number}" / "report.html"
-        assert f"machine part {number + 1} of 2" in page.read_text() and f"report{number}/report.html" in ended.stdout
+        assert (
+            f"accelerator part {number + 1} of 2" in page.read_text() and f"report{number}/report.html" in ended.stdout
+        )
 
 
 @pytest.mark.parametrize("what", ["folder", "model"])
@@ -117,7 +119,7 @@ def test_a_profile_of_a_network_in_parts(what: str, parts: Path, build: Path) ->
 
 
 def test_dumps_of_a_network_in_parts(parts: Path) -> None:
-    """Of each machine part; with -o the folder is written, too."""
+    """Of each configuration part; with -o the folder is written, too."""
     model, out = parts.with_suffix(".tflite"), parts.parent / "out"
     alone = eyrie("compile", model, "--dump", "groups")
     assert alone.returncode == 0 and [line.split()[0] for line in alone.stdout.splitlines() if line] == [
@@ -132,7 +134,9 @@ def test_dumps_of_a_network_in_parts(parts: Path) -> None:
 
 def test_a_batch_of_a_network_in_parts(parts: Path) -> None:
     model = parts.with_suffix(".tflite")
-    said = f"{model}: --batch is for a network that the machine runs by itself, not in parts with the host (operator"
-    assert_refused(eyrie("compile", model, "-o", parts.parent / "out", "--batch", 2), f"eyrie compile: {said}")
-    assert_refused(eyrie("profile", model, "--batch", 2), f"eyrie profile: {said}")
+    said = (
+        f"{model}: --batch is for a network that the accelerator runs by itself, not in parts with the host (operator"
+    )
+    assert_rejected(eyrie("compile", model, "-o", parts.parent / "out", "--batch", 2), f"eyrie compile: {said}")
+    assert_rejected(eyrie("profile", model, "--batch", 2), f"eyrie profile: {said}")
     assert not (parts.parent / "out").exists()

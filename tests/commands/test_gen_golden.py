@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/commands/golden.py: the files of a test fit together, and unknown tests are refused."""
+"""eyrie/commands/golden.py: the files of a test fit together, and unknown tests are rejected."""
 
 import re
 import subprocess
@@ -77,7 +77,7 @@ def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path
         (["--out", "somewhere"], "--out needs a TEST: name one"),
     ],
 )
-def test_refusals(arguments: list[str], message: str) -> None:
+def test_rejections(arguments: list[str], message: str) -> None:
     run = gen_golden(*arguments)
     assert run.returncode != 0 and run.stderr.startswith(f"eyrie golden: {message}")
     assert run.stderr.count("\n") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/commands/ids.py: tables of the IDs, and refusals in one line."""
+"""eyrie/commands/ids.py: tables of the IDs, and rejections in one line."""
 
 import subprocess
 import sys
@@ -85,6 +85,6 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
         ("--e 4 --rows 5", "rows = 5: must be 3, 6, 9, 12 or 15"),
     ],
 )
-def test_refusals(arguments: str, message: str) -> None:
+def test_rejections(arguments: str, message: str) -> None:
     run = gen_ids(arguments)
     assert run.returncode != 0 and run.stdout == "" and run.stderr == f"eyrie ids: {message}\n"

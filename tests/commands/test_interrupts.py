@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
+from eyrie.runtime.bundled import MODEL, SMALL_CONFIG
 from eyrie.runtime.folders import BUILD, ROOT
-from eyrie.runtime.shipped import MODEL, SMALL_MACHINE
 from eyrie.runtime.simulator.sources import sizes_of
 from eyrie.runtime.simulator.verilate import build_model
 from eyrie.testing.catalogue import find
@@ -91,8 +91,8 @@ def assert_ended(ended: subprocess.CompletedProcess, name: str, code: int, word:
 class TestInterrupts:
     @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
     def test_a_simulation(self, number: signal.Signals, code: int, word: str) -> None:
-        bench, machine = find("net1"), MachineConfig.load(SMALL_MACHINE)
-        build_model(bench.top, sizes_of(bench.top, machine), bench.sources)
+        bench, config = find("net1"), AcceleratorConfig.load(SMALL_CONFIG)
+        build_model(bench.top, sizes_of(bench.top, config), bench.sources)
         before = (BUILD / "net1").stat().st_ino if (BUILD / "net1").exists() else None
         begun: set[Path] = set()
         mark = f"simulation {number}"
@@ -104,7 +104,7 @@ class TestInterrupts:
                 log.stat().st_size for part in begun for log in part.glob("log.txt")
             )
 
-        ended = end(["-m", "eyrie", "sim", "net1", "--seed", "1", "--config", SMALL_MACHINE], simulates, number, mark)
+        ended = end(["-m", "eyrie", "sim", "net1", "--seed", "1", "--config", SMALL_CONFIG], simulates, number, mark)
         assert_ended(ended, "sim", code, word)
         assert begun and not any(part.exists() for part in begun)
         assert before is None or (BUILD / "net1").stat().st_ino == before
@@ -125,7 +125,7 @@ class TestInterrupts:
     def test_a_compilation(self, number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:
         """While it places the maps, long after it has begun to compile."""
         (tmp_path / "out").mkdir()
-        (tmp_path / "out" / "map.json").write_text("before")
+        (tmp_path / "out" / "layout.json").write_text("before")
         steps = tmp_path / "places"
         lines = (
             "import sys; from pathlib import Path; from eyrie.compiler.plan import search; "
@@ -136,11 +136,11 @@ class TestInterrupts:
             "sys.exit(command_line.main(['compile', *sys.argv[1:]]))"
         )
         ended = end(
-            ["-c", lines, MODEL, "-o", tmp_path / "out", "--effort", 10_000_000],
+            ["-c", lines, MODEL, "-o", tmp_path / "out", "--search-iterations", 10_000_000],
             lambda _: steps.exists(),
             number,
             f"compilation {number}",
         )
         assert_ended(ended, "compile", code, word)
-        assert [path.name for path in (tmp_path / "out").iterdir()] == ["map.json"]
-        assert (tmp_path / "out" / "map.json").read_text() == "before"
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["layout.json"]
+        assert (tmp_path / "out" / "layout.json").read_text() == "before"

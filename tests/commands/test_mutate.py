@@ -84,12 +84,12 @@ def test_the_seed_decides_and_blocks_take_turns() -> None:
 
 
 def test_every_file_has_benches_that_exist() -> None:
-    from eyrie.testing.catalogue import benches
+    from eyrie.testing.catalogue import simulation_tests
 
     for path in (ROOT / "rtl").rglob("*.sv"):
         if path.name not in mutate.GENERATED:
             names = mutate.place(str(path.relative_to(ROOT)))[1]
-            assert names and set(names) <= set(benches())
+            assert names and set(names) <= set(simulation_tests())
 
 
 def test_equivalent_changes_are_candidates() -> None:
@@ -138,7 +138,7 @@ def test_the_working_tree_is_never_changed(
     assert _contents(repository) == before
 
 
-def test_a_bench_that_fails_anyway_is_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bench_that_fails_anyway_is_rejected(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutate.Campaign, "run", lambda *_: {"status": "fail", "reason": "it is broken"})
     campaign = mutate.Campaign(repository, seed=1)
     with pytest.raises(mutate.BaselineError, match="fifo0 fails without a change: it is broken"):

@@ -9,11 +9,11 @@ import torch
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_network
-from eyrie.model.machine import Machine
-from eyrie.runtime.shipped import FLOAT_WEIGHTS
+from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.runtime.bundled import FLOAT_WEIGHTS
 from eyrie.training import cifar10, quantization, tflite_reference
 from eyrie.training import float_network as network
-from tests.commands.commands import assert_refused, eyrie, files
+from tests.commands.commands import assert_rejected, eyrie, files
 
 BLOCKS = ((16, 2), (24, 2), (24, 1), (32, 2))
 NAMES = ["conv0", *(f"block{n}/{half}" for n in range(1, 5) for half in ("depthwise", "pointwise")), "fc"]
@@ -53,11 +53,11 @@ def test_tiny_network(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     real = (expected.reshape(len(images), -1).astype(float) - output.zero_point) * output.scale
     logits = network.float_logits(model, images).numpy()
     assert np.abs(real - logits).max() < 0.15 * (logits.max() - logits.min())
-    # And it compiles: the machine computes the same.
+    # And it compiles: the accelerator computes the same.
     image = compile_network(path).image
-    machine = Machine(image.with_input(inputs[0]))
-    machine.run(image.program)
-    np.testing.assert_array_equal(image.output(machine.dram), expected[0])
+    simulator = FunctionalSimulator(image.with_input(inputs[0]))
+    simulator.run(image.program)
+    np.testing.assert_array_equal(image.output(simulator.dram), expected[0])
 
 
 @torch.no_grad()
@@ -90,8 +90,8 @@ def test_best_range_cuts_off_rare_large_values_only() -> None:
         (None, "nowhere/net.tflite", "/nowhere is no folder): name a file in an existing folder"),
     ],
 )
-def test_refusals(float_: str | None, output: str, message: str, tmp_path: Path) -> None:
+def test_rejections(float_: str | None, output: str, message: str, tmp_path: Path) -> None:
     weights = tmp_path / float_ if float_ else FLOAT_WEIGHTS
     run = eyrie("quantize", weights, tmp_path / output, "--cifar10", tmp_path)
-    assert_refused(run, f"eyrie quantize: {tmp_path}")
+    assert_rejected(run, f"eyrie quantize: {tmp_path}")
     assert message in run.stderr and not files(tmp_path)

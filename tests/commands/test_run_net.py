@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/commands/run.py: the model's outputs, progress, and refusals in one line without output."""
+"""eyrie/commands/run.py: the model's outputs, progress, and rejections in one line without output."""
 
 import json
 import shutil
@@ -13,8 +13,8 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.network import compile_network
 from eyrie.runtime import progress
-from eyrie.runtime.board.runs import on_rtl
-from tests.commands.commands import assert_refused, eyrie, files, python
+from eyrie.runtime.soc.runs import on_rtl
+from tests.commands.commands import assert_rejected, eyrie, files, python
 from tests.commands.small_nets import separable
 
 
@@ -38,7 +38,7 @@ def net(compiled: Path, tmp_path: Path) -> Path:
 
 def run(net: Path, *more: object):
     folder = net.parent
-    return eyrie("run", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--golden", *more)
+    return eyrie("run", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--functional", *more)
 
 
 @pytest.mark.parametrize("batch", [1, 2])
@@ -50,7 +50,9 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
     if batch > 1:
         net = tmp_path / "net"
         assert eyrie("compile", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
-    ended = python("-m", "eyrie", "run", net, "--golden", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    ended = python(
+        "-m", "eyrie", "run", net, "--functional", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"
+    )
     assert ended.returncode == 0, ended.stderr
     graph = tflite.load(compiled / "net.tflite")
     outputs = np.load(tmp_path / "y.npy")
@@ -66,9 +68,9 @@ def entry(contents: dict, ends: str) -> dict:
 
 def change_map(change: Callable[[dict], object]) -> Callable[[Path], object]:
     def damage(net: Path) -> None:
-        contents = json.loads((net / "map.json").read_text())
+        contents = json.loads((net / "layout.json").read_text())
         change(contents)
-        (net / "map.json").write_text(json.dumps(contents))
+        (net / "layout.json").write_text(json.dumps(contents))
 
     return damage
 
@@ -77,92 +79,95 @@ def truncate(path: Path, count: int) -> None:
     path.write_bytes(path.read_bytes()[:-count])
 
 
-OUTSIDE = "map.json: buffer "
+OUTSIDE = "layout.json: buffer "
 NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no folder": (shutil.rmtree, "map.json: cannot be read (No such file or directory)"),
+    "no folder": (shutil.rmtree, "layout.json: cannot be read (No such file or directory)"),
     "no image": (lambda net: (net / "image.bin").unlink(), "image.bin: cannot be read (No such file"),
-    "map truncated": (lambda net: truncate(net / "map.json", 50), "map.json: not JSON ("),
+    "map truncated": (lambda net: truncate(net / "layout.json", 50), "layout.json: not JSON ("),
     "map of something else": (
-        lambda net: (net / "map.json").write_text("[1, 2]"),
-        "map.json: an entry is unknown, missing or of the wrong kind",
+        lambda net: (net / "layout.json").write_text("[1, 2]"),
+        "layout.json: an entry is unknown, missing or of the wrong kind",
     ),
-    "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), "map.json: not JSON (no text in"),
-    "no program": (change_map(lambda m: m.pop("program")), "map.json: program is missing"),
-    "no layout": (change_map(lambda m: entry(m, "inputs").pop("layout")), "map.json: layout is missing"),
-    "layout of text": (change_map(lambda m: entry(m, "outputs")["layout"].update(cols="8")), "map.json: "),
+    "map binary": (lambda net: (net / "layout.json").write_bytes(b"\xff\xfe\x80"), "layout.json: not JSON (no text in"),
+    "no program": (change_map(lambda m: m.pop("program")), "layout.json: program is missing"),
+    "no layout": (change_map(lambda m: entry(m, "inputs").pop("layout")), "layout.json: layout is missing"),
+    "layout of text": (change_map(lambda m: entry(m, "outputs")["layout"].update(cols="8")), "layout.json: "),
     "another shape": (
         change_map(lambda m: entry(m, "inputs").update(shape=[9, 8, 3])),
-        "map.json: shape and layout differ",
+        "layout.json: shape and layout differ",
     ),
     "planes that are no truth": (
         change_map(lambda m: entry(m, "inputs")["layout"].update(planar=1)),
-        "map.json: shape and layout differ",
+        "layout.json: shape and layout differ",
     ),
     "packed that is no truth": (
         change_map(lambda m: entry(m, "inputs")["layout"].update(packed=1)),
-        "map.json: shape and layout differ",
+        "layout.json: shape and layout differ",
     ),
     "more channels than half a word": (
         change_map(lambda m: entry(m, "outputs")["layout"].update(packed=True)),
-        "map.json: shape and layout differ",
+        "layout.json: shape and layout differ",
     ),
     "more channels than words": (
         change_map(lambda m: entry(m, "outputs").update(shape=[1, 1, 17])),
-        "map.json: shape and layout differ",
+        "layout.json: shape and layout differ",
     ),
     "no rows": (
         change_map(lambda m: entry(m, "inputs")["layout"].update(rows=0)),
-        "map.json: rows must be an integer of at least 1, is 0",
+        "layout.json: rows must be an integer of at least 1, is 0",
     ),
-    "no outputs": (change_map(lambda m: m.update(outputs={})), "map.json: no inputs or no outputs"),
-    "no images": (change_map(lambda m: m.update(images=0)), "map.json: images must be an integer of at least 1, is 0"),
+    "no outputs": (change_map(lambda m: m.update(outputs={})), "layout.json: no inputs or no outputs"),
+    "no images": (
+        change_map(lambda m: m.update(images=0)),
+        "layout.json: images must be an integer of at least 1, is 0",
+    ),
     "program before the memory": (
         change_map(lambda m: m["program"].update(address=-8)),
-        "map.json: address must be an integer of at least 0, is -8",
+        "layout.json: address must be an integer of at least 0, is -8",
     ),
     "program beyond the memory": (
         change_map(lambda m: m["program"].update(bytes=1 << 30)),
-        "map.json: something lies beyond the memory",
+        "layout.json: something lies beyond the memory",
     ),
     "output where the input lies": (
         change_map(lambda m: entry(m, "outputs").update(address=entry(m, "inputs")["address"])),
-        "map.json: the program, an input or an output has no area of its own",
+        "layout.json: the program, an input or an output has no area of its own",
     ),
     "output a word further": (
         change_map(lambda m: entry(m, "outputs").update(address=entry(m, "outputs")["address"] + 8)),
-        "map.json: the program, an input or an output has no area of its own",
+        "layout.json: the program, an input or an output has no area of its own",
     ),
-    "no steps": (change_map(lambda m: m.update(steps=[])), "map.json: no steps"),
+    "no steps": (change_map(lambda m: m.update(steps=[])), "layout.json: no steps"),
     "step without passes": (
         change_map(lambda m: m["steps"][0].update(passes=[])),
-        "map.json: a step without a name or without passes",
+        "layout.json: a step without a name or without passes",
     ),
     "step of half a pass": (
         change_map(lambda m: m["steps"][0].update(passes=[0.5])),
-        "map.json: a step without a name or without passes",
+        "layout.json: a step without a name or without passes",
     ),
     "step of less than nothing": (
         change_map(lambda m: m["steps"][0].update(macs=-1)),
-        "map.json: macs must be an integer of at least 0, is -1",
+        "layout.json: macs must be an integer of at least 0, is -1",
     ),
-    "impossible machine": (change_map(lambda m: m["machine"].update(rows=4)), "map.json: rows = 4"),
+    "impossible accelerator": (change_map(lambda m: m["config"].update(rows=4)), "layout.json: rows = 4"),
     "input beyond": (
         change_map(lambda m: entry(m, "inputs").update(address=1 << 30)),
-        "map.json: something lies beyond the memory",
+        "layout.json: something lies beyond the memory",
     ),
-    "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: buffers is missing"),
+    "no buffers": (change_map(lambda m: m.pop("buffers")), "layout.json: buffers is missing"),
     "buffer beyond the GLB": (change_map(lambda m: m["buffers"][0].update(address=65_536)), OUTSIDE),
     "buffer beyond the passes": (change_map(lambda m: m["buffers"][0].update(last=10_000)), OUTSIDE),
     "buffer without a name": (
         change_map(lambda m: m["buffers"][0].update(name="")),
-        "map.json: a buffer without a name",
+        "layout.json: a buffer without a name",
     ),
     "buffer at a text": (
         change_map(lambda m: m["buffers"][0].update(address="0")),
-        "map.json: a buffer's place is no integer",
+        "layout.json: a buffer's place is no integer",
     ),
     "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin: has "),
-    "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin: has 0 bytes, map.json "),
+    "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin: has 0 bytes, layout.json "),
 }
 
 
@@ -172,7 +177,7 @@ def test_no_compiled_network(what: str, net: Path) -> None:
     damage(net)
     before = files(net.parent)
     ended = run(net)
-    assert_refused(ended, f"eyrie run: {net}/{message}")
+    assert_rejected(ended, f"eyrie run: {net}/{message}")
     assert ended.stderr.endswith(": give a folder that eyrie compile wrote\n")
     assert files(net.parent) == before
 
@@ -183,33 +188,35 @@ def seal(net: Path) -> None:
 
 
 def test_a_map_that_was_changed(net: Path) -> None:
-    """Nothing but the seal speaks against another machine, whose results are others."""
-    change_map(lambda m: m["machine"].update(cols=16))(net)
-    assert_refused(run(net), f"eyrie run: {net}: map.json and image.bin are not as they were written together: ")
+    """Nothing but the seal speaks against another configuration, whose results are others."""
+    change_map(lambda m: m["config"].update(cols=16))(net)
+    assert_rejected(run(net), f"eyrie run: {net}: layout.json and image.bin are not as they were written together: ")
     assert not (net.parent / "y.npy").exists()
 
 
-def test_machine_stops(net: Path) -> None:
-    place = json.loads((net / "map.json").read_text())["program"]["address"]
+def test_accelerator_stops(net: Path) -> None:
+    place = json.loads((net / "layout.json").read_text())["program"]["address"]
     dram = bytearray((net / "image.bin").read_bytes())
     dram[place] = 15
     (net / "image.bin").write_bytes(dram)
-    assert_refused(run(net), f"eyrie run: {net}: map.json and image.bin are not as they ")
+    assert_rejected(run(net), f"eyrie run: {net}: layout.json and image.bin are not as they ")
     seal(net)
-    assert_refused(run(net), f"eyrie run: {net}: ILLEGAL_COMMAND at command 0x{place:08x}: ")
+    assert_rejected(run(net), f"eyrie run: {net}: ILLEGAL_COMMAND at command 0x{place:08x}: ")
     assert not (net.parent / "y.npy").exists()
 
 
 @pytest.mark.parametrize("seed_", ["-1", "x"])
-def test_seeds_refused(seed_: str, net: Path) -> None:
-    assert_refused(run(net, "--seed", seed_), "eyrie run: ")
+def test_seeds_rejected(seed_: str, net: Path) -> None:
+    assert_rejected(run(net, "--seed", seed_), "eyrie run: ")
 
 
 def test_networks_that_the_bench_cannot_run(net: Path, tmp_path: Path) -> None:
     values = np.zeros((1, 8, 8, 3), np.int8)
     change_map(lambda m: m["steps"][0].update(passes=list(range(9000))))(net)
     seal(net)
-    with pytest.raises(ValueError, match="^the network takes 90[0-9]+ passes, the board keeps account of 8192$"):
+    with pytest.raises(
+        ValueError, match="^the network takes 90[0-9]+ passes, the simulated SoC keeps account of 8192$"
+    ):
         on_rtl(net, values)
 
 
@@ -230,7 +237,7 @@ def test_the_rtl_says_how_far_it_is(net: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(progress.Task, "at", lambda self, *how_far: seen.append(how_far))
     values = np.zeros((2, 8, 8, 3), np.int8)
     on_rtl(net, values)
-    steps = json.loads((net / "map.json").read_text())["steps"]
+    steps = json.loads((net / "layout.json").read_text())["steps"]
     names = [step["name"] for step in steps for _ in step["passes"]]
     told = [place for place in seen if len(place) == 3]  # a build of the model says less
     possible = [(0, 2 * len(names), "run 1 of 2, ")] + [

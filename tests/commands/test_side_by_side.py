@@ -11,9 +11,9 @@ import pytest
 from PIL import Image as Picture
 
 from eyrie.compiler.frontend import tflite
+from eyrie.runtime.bundled import MODEL, PHOTO
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.programs import PROGRAMS, compiled
-from eyrie.runtime.shipped import MODEL, PHOTO
 from eyrie.runtime.simulator.verilate import MODELS
 from eyrie.testing.samples import scaled
 from eyrie.training.cifar10 import CLASSES, preprocess

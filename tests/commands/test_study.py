@@ -12,7 +12,7 @@ from eyrie.commands import study
 from eyrie.measure.studies import fusion, library
 from eyrie.measure.studies.section import NOT_HAD, Row, compared
 from eyrie.runtime import folders
-from tests.commands.commands import assert_refused, eyrie
+from tests.commands.commands import assert_rejected, eyrie
 
 LONG = {"library"}  # compiles layers for minutes
 SLOW = {"buffers": pytest.mark.regress}
@@ -58,7 +58,7 @@ def test_summary_and_page_of_some_texts(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_text_that_is_not_there() -> None:
     ended = eyrie("study", "--texts", "tilling")
-    assert_refused(ended, "eyrie study: unknown text 'tilling'; did you mean 'tiling'?")
+    assert_rejected(ended, "eyrie study: unknown text 'tilling'; did you mean 'tiling'?")
 
 
 def test_a_number_that_differs_wants_a_reason() -> None:

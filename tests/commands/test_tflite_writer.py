@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/training/tflite_writer.py: what it writes comes back through the importer, and wrong shapes are refused."""
+"""eyrie/training/tflite_writer.py: what it writes comes back through the importer, and wrong shapes are rejected."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests.commands.small_nets import VALID, Quant, TfliteBuilder, bias, scales,
 
 def test_round_trip(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
-    net = TfliteBuilder("all operators of the machine")
+    net = TfliteBuilder("all operators of the accelerator")
     first, last = Quant(0.5, 7), Quant(0.25, -3)
     x = net.input("image", (1, 9, 7, 3), first)
     layers = [
@@ -76,7 +76,7 @@ def test_litert_computes_what_the_golden_model_does(stride: int, seed: int, tmp_
     np.testing.assert_array_equal(graph.run_images(images), expected)
 
 
-def test_wrong_shapes_are_refused_by_name(seed: int) -> None:
+def test_wrong_shapes_are_rejected_by_name(seed: int) -> None:
     rng = np.random.default_rng(seed)
     net = TfliteBuilder()
     x, out = net.input("image", (1, 8, 8, 3), Quant(1, 0)), Quant(1, 0)

@@ -50,7 +50,7 @@ def convolution(rng: np.random.Generator, dtype: str = "int8") -> bytes:
 
 @pytest.fixture
 def models(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder; what a zoo leaves lies beside it, and planted errors happen."""
+    """A folder; what a zoo leaves lies beside it, and mutations happen."""
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
     usual = trials.command
 
@@ -72,8 +72,8 @@ def summary(models: Path) -> dict:
     return json.loads((models.parent / "build" / "zoo" / "summary.json").read_text())
 
 
-def test_right_and_refused(seed: int, models: Path) -> None:
-    """On the RTL and as C, in a folder inside the folder too; what is refused is no failure."""
+def test_right_and_rejected(seed: int, models: Path) -> None:
+    """On the RTL and as C, in a folder inside the folder too; what is rejected is no failure."""
     (models / "inside").mkdir()
     save(models, seed, "inside/ok")
     (models / "real.TFLITE").write_bytes(convolution(np.random.default_rng(seed), "float32"))
@@ -87,12 +87,12 @@ def test_right_and_refused(seed: int, models: Path) -> None:
     assert (ok["macs"], ok["multipliers"], ok["host_share"]) == (6 * 6 * 8 * 36, 192, 0)
     assert ok["cycles"] > ok["roofline_cycles"] > 0 and ok["dram_bytes"] > ok["compulsory_dram_bytes"] > 0
     assert ok["compile_s"] > 0 and ok["c_arena_bytes"] == 0  # its maps are the caller's
-    assert real["status"] == text["status"] == "refused" and real["cycles"] is None
+    assert real["status"] == text["status"] == "rejected" and real["cycles"] is None
     assert real["reason"] == "operator #0 CONV_2D: its input 0 is float32, not int8: quantise the model to int8"
     assert text["reason"] == "not a TensorFlow Lite or ONNX file: give an int8 .tflite or .onnx model"
     head, *rows, last = ended.stdout.splitlines()
-    assert [row.split()[1] for row in rows] == ["ok", "refused", "refused"] and "cycles" in head
-    assert last == "3 models: 1 ok, 2 refused"
+    assert [row.split()[1] for row in rows] == ["ok", "rejected", "rejected"] and "cycles" in head
+    assert last == "3 models: 1 ok, 2 rejected"
 
 
 def test_goes_on_whatever_happens(seed: int, models: Path) -> None:
@@ -107,7 +107,7 @@ def test_goes_on_whatever_happens(seed: int, models: Path) -> None:
     assert ok["status"] == "ok" and not ok["on_rtl"] and ok["cycles"] > 0
     assert unchecked["status"] == "unchecked" and unchecked["reason"].startswith("no reference runs it: ")
     assert wrong["status"] == "wrong" and wrong["differences"] == 6 * 6 * 8
-    assert "on the command-level model" in wrong["reason"]
+    assert "on the functional simulator" in wrong["reason"]
     log = models.parent / "build" / "zoo" / "0-faulty" / "log.txt"
     assert "Traceback" in log.read_text()
 
@@ -118,7 +118,7 @@ def test_a_process_that_does_not_end(seed: int, models: Path, tmp_path: Path) ->
     assert (entry["status"], entry["reason"]) == ("failed", "ended after 0.01 minutes")
 
 
-@pytest.mark.parametrize("status", ["ok", "refused", "wrong", "failed", "unchecked"])
+@pytest.mark.parametrize("status", ["ok", "rejected", "wrong", "failed", "unchecked"])
 def test_exit_code(status: str) -> None:
     entries = [trials.Entry("a", "ok").as_dict(), trials.Entry("b", status).as_dict()]
-    assert (trials.summarised("zoo", entries, 0.0)["status"] == "pass") == (status in ("ok", "refused"))
+    assert (trials.summarised("zoo", entries, 0.0)["status"] == "pass") == (status in ("ok", "rejected"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scoreboard itself: every kind of planted error is found and located."""
+"""The scoreboard itself: every kind of mutation is found and located."""
 
 import numpy as np
 import pytest
@@ -8,25 +8,25 @@ from tb.common.scoreboard import Scoreboard
 
 
 def filled(expected: list[int], observed: list[int]) -> Scoreboard:
-    board = Scoreboard("board")
-    board.expect_all(expected, "pass 3")
+    scoreboard = Scoreboard("layers")
+    scoreboard.expect_all(expected, "pass 3")
     for item in observed:
-        board.observe(item)
-    return board
+        scoreboard.observe(item)
+    return scoreboard
 
 
 def test_equal_sequences_pass() -> None:
-    board = filled([1, 2, 3], [1, 2, 3])
-    board.finish()
-    assert (board.comparisons, board.mismatches, board.done) == (3, 0, True)
+    scoreboard = filled([1, 2, 3], [1, 2, 3])
+    scoreboard.finish()
+    assert (scoreboard.comparisons, scoreboard.mismatches, scoreboard.done) == (3, 0, True)
 
 
 def test_first_difference_is_reported_with_context() -> None:
-    board = filled([1, 2, 3, 4], [1, 2, 9, 8])
-    message = r"board: pass 3 \(comparison 3\): expected 3, got 9; before it: 1, 2"
+    scoreboard = filled([1, 2, 3, 4], [1, 2, 9, 8])
+    message = r"layers: pass 3 \(comparison 3\): expected 3, got 9; before it: 1, 2"
     with pytest.raises(AssertionError, match=message):
-        board.finish()
-    assert board.mismatches == 2
+        scoreboard.finish()
+    assert scoreboard.mismatches == 2
 
 
 @pytest.mark.parametrize(
@@ -44,20 +44,20 @@ def test_planted_errors_are_found(expected, observed, message) -> None:
 
 
 def test_arrays_count_every_element() -> None:
-    board = Scoreboard("sums")
+    scoreboard = Scoreboard("sums")
     expected = np.arange(12).reshape(3, 4)
     got = expected.copy()
-    board.compare(expected, got)
+    scoreboard.compare(expected, got)
     got[1, 2], got[2, 0] = -1, -2
-    board.compare(expected, got, "tile 1")
-    assert (board.comparisons, board.mismatches) == (24, 2)
+    scoreboard.compare(expected, got, "tile 1")
+    assert (scoreboard.comparisons, scoreboard.mismatches) == (24, 2)
     message = r"tile 1 \[1, 2\], 2 of 12 differ .*: expected 6, got -1"
     with pytest.raises(AssertionError, match=message):
-        board.finish()
+        scoreboard.finish()
 
 
 def test_arrays_of_different_shape_differ() -> None:
-    board = Scoreboard("sums")
-    board.compare(np.zeros((2, 3)), np.zeros((3, 2)))
+    scoreboard = Scoreboard("sums")
+    scoreboard.compare(np.zeros((2, 3)), np.zeros((3, 2)))
     with pytest.raises(AssertionError, match=r"expected shape \(2, 3\), got shape \(3, 2\)"):
-        board.finish()
+        scoreboard.finish()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command list on a machine whose units take as long as somebody wants: straight from the RTL's conditions,
+"""A command list on an accelerator whose units take as long as somebody wants: straight from the RTL's conditions,
 with no notion of what is ordered.
 
 Each step, one unit that can go on does so: a piece of a transfer or of a stream, a turn of the array or of
@@ -14,7 +14,7 @@ import numpy as np
 
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer
 from eyrie.model import streams
-from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
 
@@ -70,9 +70,9 @@ def _turns(descriptor: Descriptor) -> int:
     return loops["outer"] * loops["tiles"] * loops["inner"] * groups
 
 
-def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> list[Piece]:
+def _pieces(descriptor: Descriptor, stream: Stream, config: AcceleratorConfig) -> list[Piece]:
     program, loops = descriptor.stream(stream), descriptor.loops
-    lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
+    lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}.get(stream, 1)
     at = streams.positions(program, lanes)
     there = streams.written(descriptor, at) if stream == Stream.OFMAP else streams.fetched(program, at, lanes)
     words = at.address[:, None] + np.arange(there.shape[1])
@@ -105,7 +105,7 @@ def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> l
 class Program:
     """A command list, taken apart once for many runs; `glb` and `dram`: words."""
 
-    def __init__(self, commands: list[Command], machine: MachineConfig) -> None:
+    def __init__(self, commands: list[Command], config: AcceleratorConfig) -> None:
         self.moves: list[Move] = []
         self.passes: list[Work] = []
         shadow, known = Descriptor(), {}
@@ -127,12 +127,12 @@ class Program:
                 key = tuple(shadow.words)
                 if key not in known:
                     known[key] = {
-                        stream: _pieces(shadow, stream, machine)
+                        stream: _pieces(shadow, stream, config)
                         for stream in Stream
                         if shadow.stream(stream).options["enable"]
                     }
                 self.passes.append(Work(number, command, _turns(shadow), known[key]))
-        self.glb = machine.glb_words
+        self.glb = config.glb_words
         self.dram = 1 + max((int(w.max(initial=0)) for move in self.moves for w in move.dram), default=0)
         self.seen: dict[tuple, np.ndarray] = {}  # by the serial run
 

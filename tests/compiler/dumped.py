@@ -16,7 +16,7 @@ from eyrie.compiler.pipeline import NAMES
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, separable, weights
 
 FOLDER = Path(__file__).parent / "dumps"
-EFFORT = 8
+SEARCH_ITERATIONS = 8
 
 
 def branches() -> bytes:
@@ -44,7 +44,7 @@ def dumped(network: str) -> str:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "net.tflite"
         path.write_bytes(model)
-        stages = compile_network(path, effort=EFFORT)
+        stages = compile_network(path, search_iterations=SEARCH_ITERATIONS)
         return "".join(f"==== {name}\n{stages.dump(name)}\n" for name in names)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of assembly: they become what the same network compiles to, and what they may not do is refused."""
+"""Sources of assembly: they become what the same network compiles to, and what they may not do is rejected."""
 
 import re
 from collections.abc import Callable
@@ -20,21 +20,21 @@ from eyrie.compiler.ir.program import Config, assemble, disassemble
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
 from eyrie.model import encoding as enc
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.word import Word
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.networks import named_on_model
-from eyrie.runtime.shipped import MODEL
 from tb.net.programs import draw_networks
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
 
-EFFORT = 4
+SEARCH_ITERATIONS = 4
 BY_HAND = examples()[1]
 
 
 def outputs(assembled: Assembled, rng: np.random.Generator) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Drawn inputs, and what the command-level model makes of them."""
+    """Random inputs, and what the functional simulator makes of them."""
     image = assembled.image
     inputs = {
         name: rng.integers(-128, 128, (2, *place["shape"])).astype(np.int8)
@@ -70,7 +70,7 @@ def test_fields_of_every_word_come_back(seed: int) -> None:
         assert slot.count > 1 or "0x" not in slot.text(fields)
 
 
-def test_drawn_networks_round_trip(seed: int) -> None:
+def test_random_networks_round_trip(seed: int) -> None:
     for drawn in islice(draw_networks(seed, 80_000), 8):
         text = to_text(drawn.commands)
         words = assemble(from_text(text))
@@ -85,7 +85,9 @@ def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
     for name in ("first:0/conv", "second:0/conv"):
         x = net.conv(name, x, weights(rng, 24, 3, 3, x.shape[-1]), scales(rng, 24), bias(rng, 24), Quant(0.05, 3))
     (tmp_path / "net.tflite").write_bytes(net.build([x]))
-    stages = compile_network(tmp_path / "net.tflite", MachineConfig(glb_bank_words=256), effort=EFFORT)
+    stages = compile_network(
+        tmp_path / "net.tflite", AcceleratorConfig(glb_bank_words=256), search_iterations=SEARCH_ITERATIONS
+    )
     assert any(name.startswith("spill.first:0/conv") for name in stages.image.map["areas"])
     save(stages, performance(stages), tmp_path / "net")
     (tmp_path / "net.s").write_text(disassembled(tmp_path / "net"))
@@ -120,7 +122,7 @@ def test_barriers_change_no_value(cut: str, seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     both = ten_layers(rng, tmp_path)
     (tmp_path / "net.s").write_text(re.sub(rf"^{cut}", r"barrier\n\g<0>", TEN_LAYERS, flags=re.MULTILINE))
-    assembled = assemble_file(both.source, effort=EFFORT)
+    assembled = assemble_file(both.source, search_iterations=SEARCH_ITERATIONS)
     assert assembled.stages is None
     [inputs], [found] = outputs(assembled, rng)
     assert np.array_equal(found, tflite.load(both.model).run_images(inputs))
@@ -169,15 +171,15 @@ def test_commands_between_layers(seed: int, tmp_path: Path) -> None:
     assert {step["way"] for step in assembled.image.map["steps"]} > {"by hand"}
 
 
-def test_a_machine_of_ones_own(tmp_path: Path) -> None:
-    text = "machine glb_bank_words=512 bus_words=2\n" + BY_HAND
-    machine = assemble_file(write(tmp_path, text)).image.machine
-    assert (machine.glb_bank_words, machine.bus_words) == (512, 2)
+def test_a_accelerator_of_ones_own(tmp_path: Path) -> None:
+    text = "accelerator glb_bank_words=512 bus_words=2\n" + BY_HAND
+    config = assemble_file(write(tmp_path, text)).image.config
+    assert (config.glb_bank_words, config.bus_words) == (512, 2)
 
 
-def test_the_shipped_network_disassembles(tmp_path: Path) -> None:
+def test_the_bundled_network_disassembles(tmp_path: Path) -> None:
     """A source that is its program makes the same folder; what is changed in it is what the program does."""
-    stages = compile_network(MODEL, effort=EFFORT)
+    stages = compile_network(MODEL, search_iterations=SEARCH_ITERATIONS)
     stages.image.save(tmp_path / "net", stages.text)
     source = tmp_path / "net.s"
     source.write_text(disassembled(tmp_path / "net"))

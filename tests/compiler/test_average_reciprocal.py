@@ -20,6 +20,6 @@ def test_every_reachable_sum_divides_exactly() -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, MAX_AVERAGE_COUNT + 1])
-def test_other_counts_are_refused(count: int) -> None:
+def test_other_counts_are_rejected(count: int) -> None:
     with pytest.raises(ValueError, match=f"over 1 to 1024 pixels, got {count}"):
         average_reciprocal(count)

@@ -21,14 +21,14 @@ from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import in_pieces
 from eyrie.compiler.plan.segments import SegmentPlanner, segments_of_images
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.machine import Machine
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.functional_simulator import FunctionalSimulator
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_segments import BUSY, cost_of, estimates, sums
 
 SMALL = replace(DEFAULT, glb_bank_words=256, word_buffer_words=64)  # the smallest GLB and word buffer
 IMAGES = 4
-EFFORT = 200
+SEARCH_ITERATIONS = 200
 
 
 def late_blocks(rng: np.random.Generator) -> bytes:
@@ -67,21 +67,21 @@ def model(seed: int, tmp_path: Path) -> Path:
     return path
 
 
-def run(stages: Stages, values: np.ndarray) -> tuple[np.ndarray, Machine]:
-    """Outputs of one run of the command-level model, and the machine behind it."""
+def run(stages: Stages, values: np.ndarray) -> tuple[np.ndarray, FunctionalSimulator]:
+    """Outputs of one run of the functional simulator, and the accelerator behind it."""
     [filled] = stages.image.runs(stages.image.named(values))
-    machine = Machine(stages.image.with_inputs(filled), stages.machine)
-    machine.run(stages.image.program)
-    [outputs] = stages.image.results([stages.image.outputs(machine.dram)], len(values)).values()
-    return outputs, machine
+    simulator = FunctionalSimulator(stages.image.with_inputs(filled), stages.config)
+    simulator.run(stages.image.program)
+    [outputs] = stages.image.results([stages.image.outputs(simulator.dram)], len(values)).values()
+    return outputs, simulator
 
 
 def images(seed: int, count: int = IMAGES) -> np.ndarray:
     return np.random.default_rng([seed, 1]).integers(-128, 128, (count, 8, 8, 32)).astype(np.int8)
 
 
-def shipped_plan(groups: list[Group]) -> Network:
-    """As the shipped network's later blocks are done: the first depthwise half image by image; then in halves,
+def bundled_plan(groups: list[Group]) -> Network:
+    """As the bundled network's later blocks are done: the first depthwise half image by image; then in halves,
     the second one's depthwise half in place, its pointwise half in slices."""
     (first, second), (third, fourth) = halves(groups[0]), halves(groups[1])
     together = [replace(group, images=IMAGES) for group in (second, third, fourth, *groups[2:])]
@@ -102,8 +102,8 @@ def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: py
     values, texts = images(seed, 2 * IMAGES), set()
     for forced in (False, True):
         if forced:
-            monkeypatch.setattr(BatchPlanner, "cheapest", lambda *_: shipped_plan(stages.groups))
-        stages = compile_network(model, SMALL, effort=EFFORT, images=2 * IMAGES)
+            monkeypatch.setattr(BatchPlanner, "cheapest", lambda *_: bundled_plan(stages.groups))
+        stages = compile_network(model, SMALL, search_iterations=SEARCH_ITERATIONS, images=2 * IMAGES)
         assert any(group.images for group in stages.schedule.plan.groups)
         texts.add(stages.text)
         output, _ = run(stages, values)
@@ -117,9 +117,9 @@ def test_weights_come_once(model: Path, seed: int) -> None:
     """DRAM bytes of a batch: those of the images one by one, less the weights that they share."""
     bytes_ = {}
     for count in (1, IMAGES):
-        stages = compile_network(model, DEFAULT, effort=EFFORT, images=count)
-        _, machine = run(stages, images(seed, count))
-        bytes_[count] = machine.counters["DRAM_READ_BYTES"] + machine.counters["DRAM_WRITE_BYTES"]
+        stages = compile_network(model, DEFAULT, search_iterations=SEARCH_ITERATIONS, images=count)
+        _, config = run(stages, images(seed, count))
+        bytes_[count] = config.counters["DRAM_READ_BYTES"] + config.counters["DRAM_WRITE_BYTES"]
     shared = sum(g.weight_bytes for g in stages.schedule.plan.groups if g.images)
     assert shared > 0
     assert bytes_[IMAGES] < IMAGES * bytes_[1] - (IMAGES - 1) * shared * 0.9
@@ -128,36 +128,36 @@ def test_weights_come_once(model: Path, seed: int) -> None:
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the port, as `sums` has it."""
-    monkeypatch.setattr(batch, "port_busy", lambda groups, machine: BUSY)
+    monkeypatch.setattr(batch, "port_busy", lambda groups, config: BUSY)
 
 
-def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
+def alone(groups: list[Group], config: AcceleratorConfig) -> tuple[float, float]:
     """Cost of the best plan for one image, each block in the pieces that cost less."""
-    return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates(machine)))), estimates(machine)).cheapest()[0]
+    return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates(config)))), estimates(config)).cheapest()[0]
 
 
-def spent(segments: list[Segment], machine: MachineConfig) -> float:
+def spent(segments: list[Segment], config: AcceleratorConfig) -> float:
     """Cycles as planned, with what neighbours wait for that each image goes through alone."""
     runs = groupby(segments, lambda segment: (segment.groups[0].images, segment.groups[0].image))
     return sum(
-        sums(list(run), machine, "cycles")[0]
+        sums(list(run), config, "cycles")[0]
         if not images
-        else sum(Bounds(segment, machine).cost("cycles", BUSY)[0] for segment in run)
+        else sum(Bounds(segment, config).cost("cycles", BUSY)[0] for segment in run)
         for (images, _), run in runs
     )
 
 
 def test_no_worse_than_one_by_one(model: Path, busy: None) -> None:
     groups = form_groups(tflite.load(model))
-    for machine in (SMALL, DEFAULT):
-        one = alone(groups, machine)
-        _, segments = BatchPlanner(groups, machine, "cycles", IMAGES).cheapest(frozenset())
-        assert spent(segments, machine) <= IMAGES * one[0]
+    for config in (SMALL, DEFAULT):
+        one = alone(groups, config)
+        _, segments = BatchPlanner(groups, config, "cycles", IMAGES).cheapest(frozenset())
+        assert spent(segments, config) <= IMAGES * one[0]
 
 
-def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
+def cheapest(groups: list[Group], config: AcceleratorConfig, count: int) -> float:
     """Cycles of the best plan for `count` images, by going through all there are."""
-    best = count * alone(groups, machine)[0]
+    best = count * alone(groups, config)[0]
 
     def together(rest: list[Group], images: int, from_dram: bool) -> float:
         """Of all that is left, several images at once; blocks are tried whole and in halves."""
@@ -170,7 +170,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
         for chain in choices:
             group = replace(chain[0], images=images)
             for segment in segments_of_images(group, from_dram, last=len(chain) == 1):
-                cost = cost_of(Bounds(segment, machine), "cycles")
+                cost = cost_of(Bounds(segment, config), "cycles")
                 if cost is not None:
                     found = min(found, cost[0] + together(chain[1:], images, segment.to_dram))
         return found
@@ -180,17 +180,17 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
             first, second = halves(groups[cut]) if isinstance(groups[cut], Separable) else (None, None)
             for head, rest in ((groups[:cut], groups[cut:]), ([*groups[:cut], first], [second, *groups[cut + 1 :]])):
                 if rest[0] is not None:
-                    one = alone(head, machine)[0] if head else 0
+                    one = alone(head, config)[0] if head else 0
                     best = min(best, count * one + count // images * together(rest, images, True))
     return best
 
 
-@pytest.mark.parametrize("machine", [SMALL, DEFAULT])
+@pytest.mark.parametrize("config", [SMALL, DEFAULT])
 @pytest.mark.parametrize("count", [2, 4, 6])
-def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path, busy: None) -> None:
+def test_plan_is_the_cheapest(count: int, config: AcceleratorConfig, model: Path, busy: None) -> None:
     groups = form_groups(tflite.load(model))
-    _, segments = BatchPlanner(groups, machine, "cycles", count).cheapest(frozenset())
-    assert spent(segments, machine) == pytest.approx(cheapest(groups, machine, count))
+    _, segments = BatchPlanner(groups, config, "cycles", count).cheapest(frozenset())
+    assert spent(segments, config) == pytest.approx(cheapest(groups, config, count))
 
 
 def test_one_image_is_no_batch(model: Path, busy: None) -> None:
@@ -212,7 +212,7 @@ def test_halves_keep_the_numbers(model: Path) -> None:
 
 def test_last_run_is_filled(model: Path, seed: int) -> None:
     """Seven images in runs of four: the last one's copies fill the second run and are dropped."""
-    stages = compile_network(model, DEFAULT, effort=20, images=IMAGES)
+    stages = compile_network(model, DEFAULT, search_iterations=20, images=IMAGES)
     values = images(seed, 7)
     runs = [of for run in stages.image.runs(stages.image.named(values)) for of in run.values()]
     assert [len(r) for r in runs] == [4, 4] and np.array_equal(runs[1][3], values[6])
@@ -223,10 +223,10 @@ def test_last_run_is_filled(model: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "machine",
-    [replace(DEFAULT, multipliers=1), MachineConfig(rows=3, cols=4), replace(DEFAULT, bus_words=2, filter_lanes=2)],
+    "config",
+    [replace(DEFAULT, multipliers=1), AcceleratorConfig(rows=3, cols=4), replace(DEFAULT, bus_words=2, filter_lanes=2)],
 )
-def test_other_machines(machine: MachineConfig, model: Path, seed: int) -> None:
-    stages = compile_network(model, machine, effort=EFFORT, images=3)
+def test_other_configurations(config: AcceleratorConfig, model: Path, seed: int) -> None:
+    stages = compile_network(model, config, search_iterations=SEARCH_ITERATIONS, images=3)
     values = images(seed, 3)
     assert np.array_equal(run(stages, values)[0], stages.graph.run_images(values))

@@ -24,12 +24,12 @@ from eyrie.compiler.passes.order_nodes import most_waiting, order_nodes
 from eyrie.compiler.passes.remove_idle import remove_idle
 from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import DEFAULT
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.quantization import Quantization
 from eyrie.testing.samples import scaled
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
-from tests.compiler.test_networks import MACHINES
+from tests.compiler.test_networks import CONFIGS
 
 COUNT = scaled(60)
 SEEN = ("held", "fetched", "rides", "by itself", "waits", "several inputs", "several outputs", "read on", "striped")
@@ -54,16 +54,16 @@ def seen(stages: Stages) -> set[str]:
     return {name for name, there in what.items() if there}
 
 
-def test_machine_computes_the_golden_outputs(seed: int, tmp_path: Path) -> None:
+def test_accelerator_computes_the_golden_outputs(seed: int, tmp_path: Path) -> None:
     path, found = tmp_path / "net.tflite", Counter()
     number = -1
     while (number := number + 1) < COUNT or not found.keys() >= set(SEEN):
         assert number < 10 * COUNT, f"never seen: {set(SEEN) - found.keys()}"
         rng = np.random.default_rng([seed, number])
         path.write_bytes(draw_network(rng, side=int(rng.choice([6, 20, 40]))))
-        machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.5 else DEFAULT
+        config = CONFIGS[rng.integers(len(CONFIGS))] if rng.random() < 0.5 else DEFAULT
         try:
-            stages = compile_network(path, machine, effort=8, images=int(rng.choice([1, 1, 1, 2])))
+            stages = compile_network(path, config, search_iterations=8, images=int(rng.choice([1, 1, 1, 2])))
         except DoesNotFit as error:
             assert str(error).startswith("group "), error
             continue
@@ -74,9 +74,9 @@ def test_machine_computes_the_golden_outputs(seed: int, tmp_path: Path) -> None:
 def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     image = stages.image
     inputs = draw_inputs(image, rng)
-    machine = Machine(image.with_inputs(inputs), stages.machine)
-    machine.run(image.program)
-    outputs, golden = image.outputs(machine.dram), expected_outputs(stages.graph, inputs)
+    simulator = FunctionalSimulator(image.with_inputs(inputs), stages.config)
+    simulator.run(image.program)
+    outputs, golden = image.outputs(simulator.dram), expected_outputs(stages.graph, inputs)
     assert list(outputs) == list(golden)
     for name, values in golden.items():
         assert np.array_equal(outputs[name], values), f"{about}, {name}:\n{stages.dump('groups')}"
@@ -134,7 +134,7 @@ def residual(rng: np.random.Generator) -> bytes:
 def test_waits_for_a_residual(seed: int, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
     path.write_bytes(residual(rng))
-    stages = compile_network(path, effort=8)
+    stages = compile_network(path, search_iterations=8)
     assert len(stages.groups) == 2 and "waits" in seen(stages)
     check(stages, rng, "residual")
     commands = stages.schedule.commands
@@ -149,12 +149,12 @@ def test_waits_for_a_residual(seed: int, tmp_path: Path) -> None:
     assert Kind.RESIDUAL in {race.second.kind for race in find_races(early, DEFAULT)}
 
 
-def test_compiler_refuses_a_residual_without_a_wait(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiler_rejects_a_residual_without_a_wait(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(residual(np.random.default_rng(seed)))
     monkeypatch.setattr(Timeline, "fresh", lambda self, region: None)
     with pytest.raises(ScheduleError, match=r"\(pass, ofmap\) and command [0-9]+ \(pass, residual\)"):
-        compile_network(path, effort=8)
+        compile_network(path, search_iterations=8)
 
 
 # ---- Ends ----
@@ -165,7 +165,7 @@ def test_inputs_by_name(seed: int, tmp_path: Path) -> None:
     parts = [net.input(name, (1, 2, 2, 8), INPUT) for name in ("left", "right", "unread")]
     made = net.add("sum", *parts[:2], Quant(0.1, 0)), net.binary("MUL", "product", *parts[:2], INPUT)
     path.write_bytes(net.build(list(made)))
-    stages = compile_network(path, effort=8)
+    stages = compile_network(path, search_iterations=8)
     image: Image = stages.image
     assert (list(image.map["inputs"]), list(image.map["outputs"])) == (["left", "right"], ["sum", "product"])
     check(stages, rng, "two inputs")

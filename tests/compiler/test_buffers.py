@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines described by their buffers: descriptions come back from their text, damaged ones are refused with line and
+"""Machines described by their buffers: descriptions come back from their text, damaged ones are rejected with line and
 column; networks on drawn buffers give the golden model's outputs; a program that is wrong is caught.
 """
 
@@ -24,25 +24,25 @@ from eyrie.compiler.command_line import what_is_wrong
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
-from eyrie.compiler.ir.failure import DoesNotFit, Inconsistent
+from eyrie.compiler.ir.failure import DoesNotFit, InternalError
 from eyrie.compiler.network import compile_greedily
 from eyrie.measure.networks.mobilenets import Layers
 from eyrie.model.config import DEFAULT
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.shipped import MODEL
-from eyrie.testing.machines import draw_machines, model_refusal
+from eyrie.testing.configurations import model_rejection, random_configs
 from eyrie.testing.samples import scaled
 from tb.common.random_graphs import draw_graph
-from tests.commands.commands import assert_refused, eyrie
+from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_text import drawn
 
 NETWORKS = scaled(25)
-MACHINES = sorted((ROOT / "data" / "machines").glob("*.buffers"))
+CONFIGS = sorted((ROOT / "data" / "configurations").glob("*.buffers"))
 OPERANDS = (Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT)
 PLACE = re.compile(r"[^:\n]+:\d+:\d+: [^\n]+")
 
 
-def drawn_tree(rng: np.random.Generator) -> BufferTree:
+def random_tree(rng: np.random.Generator) -> BufferTree:
     """One to three levels; operands of a level share buffers or have their own, some stop short of the last level."""
     memories: list[Memory] = []
     parts = [(OPERANDS, "")]
@@ -86,10 +86,10 @@ def drawn_tree(rng: np.random.Generator) -> BufferTree:
 
 
 @pytest.mark.parametrize("number", range(NETWORKS))
-def test_drawn_networks_on_drawn_buffers(number: int, seed: int, counts: Counter) -> None:
+def test_random_networks_on_drawn_buffers(number: int, seed: int, counts: Counter) -> None:
     rng = np.random.default_rng([seed, number])
     graph = draw_graph(rng)
-    imported, tree = tflite.from_bytes(graph.model), drawn_tree(rng)
+    imported, tree = tflite.from_bytes(graph.model), random_tree(rng)
     for doubled in (False, True):
         found = compiled(imported, tree, doubled)
         golden = imported.run(*graph.values)
@@ -101,19 +101,19 @@ def test_drawn_networks_on_drawn_buffers(number: int, seed: int, counts: Counter
 
 @pytest.fixture(scope="module")
 def counts() -> Counter:
-    """Of operators that the machines have done, by kind."""
+    """Of operators that the configurations have done, by kind."""
     found: Counter = Counter()
     yield found
     if NETWORKS >= 25 and found:
         assert set(found) == {*Work, "levels"} and found["levels"] == 3, found
 
 
-def test_one_network_on_all_kinds_of_machines(seed: int) -> None:
+def test_one_network_on_all_kinds_of_configurations(seed: int) -> None:
     """That the array's program and the C give the golden model's outputs is tests/runtime's to show."""
     graph = load(MODEL)
     image = np.random.default_rng(seed).integers(-128, 128, graph.input.shape).astype(np.int8)
     golden = graph.run(image)[graph.output.name]
-    for tree in (array_tree(DEFAULT), *map(description.load, MACHINES)):
+    for tree in (array_tree(DEFAULT), *map(description.load, CONFIGS)):
         plain, doubled = compiled(graph, tree), compiled(graph, tree, True)
         for found in (plain, doubled):
             assert sum(step.program is not None for step in found.steps) >= len(found.steps) - 1
@@ -122,20 +122,20 @@ def test_one_network_on_all_kinds_of_machines(seed: int) -> None:
 
 
 def test_descriptions_come_back(seed: int, tmp_path: Path) -> None:
-    sizes = [each for each in draw_machines(seed, 8) if model_refusal(each) is None]
+    sizes = [each for each in random_configs(seed, 8) if model_rejection(each) is None]
     rng = np.random.default_rng(seed)
-    trees = [array_tree(replace(DEFAULT, **each)) for each in sizes] + [drawn_tree(rng) for _ in range(8)]
-    for tree in (*trees, *map(description.load, MACHINES)):
+    trees = [array_tree(replace(DEFAULT, **each)) for each in sizes] + [random_tree(rng) for _ in range(8)]
+    for tree in (*trees, *map(description.load, CONFIGS)):
         path = tmp_path / "machine.buffers"
         path.write_text(description.text_of(tree))
         assert description.load(path) == tree
-    assert len(MACHINES) == 2 and len(trees) > 8
+    assert len(CONFIGS) == 2 and len(trees) > 8
 
 
 def test_damaged_descriptions(seed: int, tmp_path: Path) -> None:
-    """Are refused with their place, or describe another machine."""
+    """Are rejected with their place, or describe another configuration."""
     rng, path, counts = random.Random(seed), tmp_path / "machine.buffers", Counter()
-    text = MACHINES[0].read_text()
+    text = CONFIGS[0].read_text()
     for _ in range(200):
         at = rng.randrange(text.index("=") - 8, len(text))
         path.write_text(text[:at] + rng.choice(["", "(", ",", "x", "'", "0", "-"]) + text[at + rng.randrange(4) :])
@@ -143,11 +143,11 @@ def test_damaged_descriptions(seed: int, tmp_path: Path) -> None:
             description.load(path)
         except ValueError as error:
             said = what_is_wrong(error)
-            assert said.startswith(str(path)) and (PLACE.fullmatch(said) or "machine is missing" in said), said
-            counts["refused"] += 1
+            assert said.startswith(str(path)) and (PLACE.fullmatch(said) or "accelerator is missing" in said), said
+            counts["rejected"] += 1
         else:
             counts["taken"] += 1
-    assert counts["refused"] and counts["taken"], counts  # of 400 seeds, each took 6 to 28
+    assert counts["rejected"] and counts["taken"], counts  # of 400 seeds, each took 6 to 28
 
 
 def test_where_a_description_is_wrong(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
     holds = ", ".join(f"Role.{name}" for name in all_)
     for lines, said in (
         (
-            ["machine = BufferTree(name='m', memories=(), units=())"],
+            ["accelerator = BufferTree(name='m', memories=(), units=())"],
             "2:11: no BufferTree is like that: no buffer holds input: let one have Role.INPUT",
         ),
         (
@@ -166,14 +166,14 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
         (
             [
                 f"a = Memory(name='a', bytes=9, source='b', holds=({holds}))",
-                "machine = BufferTree(name='m', memories=(a,), units=())",
+                "accelerator = BufferTree(name='m', memories=(a,), units=())",
             ],
             "3:11: no BufferTree is like that: source of a: unknown buffer 'b': choose from a",
         ),
         (
             [
                 f"a = Memory(name='a', bytes=9, source='a', holds=({holds}))",
-                "machine = BufferTree(name='m', memories=(a,), units=())",
+                "accelerator = BufferTree(name='m', memories=(a,), units=())",
             ],
             "3:11: no BufferTree is like that: buffer a is a source of itself: let one come from DRAM, source=''",
         ),
@@ -181,7 +181,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
             [
                 f"a = Memory(name='a', bytes=9, holds=({holds}))",
                 "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
-                "machine = BufferTree(name='m', memories=(a, b), units=())",
+                "accelerator = BufferTree(name='m', memories=(a, b), units=())",
             ],
             "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
             "hold it lie behind each other",
@@ -195,7 +195,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
             [
                 f"a = Memory(name='a', bytes=9, holds=({holds}))",
                 "u = Unit(works=(Work.POOL,))",
-                "machine = BufferTree(name='m', memories=(a,), units=(u, u))",
+                "accelerator = BufferTree(name='m', memories=(a,), units=(u, u))",
             ],
             "4:11: no BufferTree is like that: two units do pool: leave it to one",
         ),
@@ -208,8 +208,8 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """Of the pointwise half of block 4 on the machine with three levels: sums come back from the buffer around."""
-    step = next(step for step in compiled(load(MODEL), description.load(MACHINES[0])).steps if step.node.where == "#10")
+    """Of the pointwise half of block 4 on the accelerator with three levels: sums come back from the buffer around."""
+    step = next(step for step in compiled(load(MODEL), description.load(CONFIGS[0])).steps if step.node.where == "#10")
     assert step.program.tree.levels == 3 and step.timing.moved["accumulators"]
     return step.program
 
@@ -232,7 +232,7 @@ def test_missing_instructions_are_caught(program: Program, seed: int) -> None:
     for kind in (Load, Store, Compute):
         places = [n for n, each in enumerate(program.instructions) if isinstance(each, kind)]
         for number in rng.sample(places, 6):
-            with pytest.raises(Inconsistent, match="^operator #10 CONV_2D on systolic: [^\n]+$") as caught:
+            with pytest.raises(InternalError, match="^operator #10 CONV_2D on systolic: [^\n]+$") as caught:
                 execute(mutated(program, number), values(program))
             said[str(caught.value).split(":")[1]] += 1
     assert said
@@ -249,19 +249,19 @@ def test_wrong_places_are_caught(program: Program) -> None:
         (replace(load.place, memory="queue"), "buffer queue does not hold|goes no other way than through weights$"),
         (replace(load.place, role=Role.FILTERS), "buffer scratchpad does not hold filters$"),
     ):
-        with pytest.raises(Inconsistent, match=said):
+        with pytest.raises(InternalError, match=said):
             execute(mutated(program, number, replace(load, place=place)), values(program))
 
 
 def test_a_tile_larger_than_its_buffer_is_caught() -> None:
-    """The same program on a machine with a smaller buffer."""
+    """The same program on an accelerator with a smaller buffer."""
     graph, tree = load(MODEL), array_tree(DEFAULT)
     program = compiled(graph, tree).steps[0].program
     for memory in tree.memories:
         needed = Partitioner(program.nest, tree, False).needed(memory, program.partition.tiles)
         small = replace(memory, bytes=needed - 1)
         memories = tuple(small if each is memory else each for each in tree.memories)
-        with pytest.raises(Inconsistent, match=f"leave buffer {memory.name} of {small.bytes}$"):
+        with pytest.raises(InternalError, match=f"leave buffer {memory.name} of {small.bytes}$"):
             execute(replace(program, tree=replace(tree, memories=memories)), values(program))
 
 
@@ -284,7 +284,7 @@ def test_overlapping_places_are_caught(program: Program) -> None:
         else each
         for each in program.instructions
     ]
-    with pytest.raises(Inconsistent, match="before all of it is there, or when something else has taken its bytes$"):
+    with pytest.raises(InternalError, match="before all of it is there, or when something else has taken its bytes$"):
         execute(replace(program, instructions=changed), values(program))
 
 
@@ -319,17 +319,19 @@ def test_commands(seed: int, tmp_path: Path) -> None:
     that eyrie compile takes."""
     model = tmp_path / "net.tflite"
     model.write_bytes(drawn([seed, 5]))
-    ended = eyrie("buffers", model, "--machine", MACHINES[1], "--double-buffering", "--run")
+    ended = eyrie("buffers", model, "--hierarchy", CONFIGS[1], "--double-buffering", "--run")
     assert ended.returncode == 0 and ended.stdout.splitlines()[-1] == "match"
     assert eyrie("buffers", model, "-o", tmp_path / "array.buffers", "--quiet").returncode == 0
     assert description.load(tmp_path / "array.buffers") == array_tree(DEFAULT)
-    assert eyrie("ir", model, "segments", "--greedy", "--effort", 4, "-o", tmp_path / "net.ir").returncode == 0
+    assert (
+        eyrie("ir", model, "segments", "--greedy", "--search-iterations", 4, "-o", tmp_path / "net.ir").returncode == 0
+    )
     assert eyrie("compile", tmp_path / "net.ir", "-o", tmp_path / "net", "--quiet").returncode == 0
     program = (tmp_path / "net" / "program.txt").read_text().splitlines()
-    assert program == compile_greedily(model, effort=4).text.splitlines()
+    assert program == compile_greedily(model, search_iterations=4).text.splitlines()
     (tmp_path / "bad.buffers").write_text("# Eyrie buffers\nmachine = Memory(name='a')")
-    assert_refused(
-        eyrie("buffers", model, "--machine", tmp_path / "bad.buffers"),
+    assert_rejected(
+        eyrie("buffers", model, "--hierarchy", tmp_path / "bad.buffers"),
         f"eyrie buffers: {tmp_path / 'bad.buffers'}:2:11: Memory lacks bytes, holds: give bytes=value",
     )
 
@@ -339,7 +341,7 @@ def test_exhaustion_is_no_worse_than_greed(seed: int) -> None:
     rng, compared = np.random.default_rng(seed), 0
     while compared < 20:
         node = tflite.from_bytes(drawn([seed, compared])).nodes[0]
-        tree = drawn_tree(rng)
+        tree = random_tree(rng)
         tree = replace(tree, units=tuple(Unit(works=unit.works) for unit in tree.units))
         partitioner = Partitioner(nest_of(node), tree, bool(rng.integers(2)))
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as C: what the header says, where tensors lie, names, and what is refused. What it computes is tested in
+"""Networks as C: what the header says, where tensors lie, names, and what is rejected. What it computes is tested in
 tests/runtime/test_portable_c.py."""
 
 import ast
@@ -170,31 +170,31 @@ def test_remarks_end_no_comment() -> None:
     assert remark("a*/b ??/ c\\ \u00e9") == "a_/b __/ c_ _"
 
 
-# ---- What is refused ----
+# ---- What is rejected ----
 
 
-def refused(message: str) -> AbstractContextManager:
+def rejected(message: str) -> AbstractContextManager:
     return pytest.raises(Unsupported, match=f"^{re.escape(message)}$")
 
 
-def test_unknown_operators_are_refused() -> None:
-    with refused("operator #0 CONV_2D: its input 0 is float32, not int8: quantise the model to int8"):
+def test_unknown_operators_are_rejected() -> None:
+    with rejected("operator #0 CONV_2D: its input 0 is float32, not int8: quantise the model to int8"):
         net = Builder()
         x, y = (net.tensor((1, 6, 6, 1), "float32") for _ in range(2))
         net.operator("CONV_2D", (x, net.tensor((1, 1, 1, 1), "float32", data=[[[[1]]]])), (y,), padding=0, **STEPS)
         sources_of(tflite.from_bytes(net.pack((x,), (y,))), "net")
 
 
-def test_a_long_softmax_is_refused() -> None:
-    with refused("operator #0 SOFTMAX: is over 5,000 values: have at most 4,095"):
+def test_a_long_softmax_is_rejected() -> None:
+    with rejected("operator #0 SOFTMAX: is over 5,000 values: have at most 4,095"):
         net = Builder()
         x, y = net.tensor((1, 5000), "int8", 0.1), net.tensor((1, 5000), "int8", 1 / 256, -128)
         net.operator("SOFTMAX", (x,), (y,), beta=1.0)
         sources_of(tflite.from_bytes(net.pack((x,), (y,))), "net")
 
 
-def test_sums_that_leave_int32_are_refused() -> None:
-    with refused(
+def test_sums_that_leave_int32_are_rejected() -> None:
+    with rejected(
         "operator #0 FULLY_CONNECTED: sums of output 1 can leave int32: quantise the model again, with a smaller bias"
     ):
         net = Builder()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Case files: what is refused and why, word for word; random ones on the pass model."""
+"""Case files: what is rejected and why, word for word; random ones on the pass model."""
 
 import numpy as np
 import pytest
 
-from eyrie.compiler.cases.case import LayerPass
-from eyrie.compiler.cases.file import BadCase, load, parts
+from eyrie.compiler.single_layer.file import BadCase, load, parts
+from eyrie.compiler.single_layer.layer_run import LayerPass
 from eyrie.model.config import DEFAULT
 from eyrie.model.passes import run_pass
 from tests.commands import case_files
@@ -30,8 +30,8 @@ def sums_of(passes: list[LayerPass], shape: tuple[int, int, int]) -> np.ndarray:
     [
         (False, {"filter": None}, "no filter; add it"),
         (False, {"stride": None}, "no stride; add it"),
-        (True, {"dw_min": None}, "no dw_min: pw_filter is there, so the case is fused; add it"),
-        (False, {"filters": 1}, "unknown array of a case 'filters'; did you mean 'filter'?"),
+        (True, {"dw_min": None}, "no dw_min: pw_filter is there, so the layer is fused; add it"),
+        (False, {"filters": 1}, "unknown array of a layer 'filters'; did you mean 'filter'?"),
         (False, {"ifmap": np.zeros((5, 6, 7))}, "ifmap is float64 5 x 6 x 7, must be int8; convert it"),
         (
             False,
@@ -83,7 +83,7 @@ def sums_of(passes: list[LayerPass], shape: tuple[int, int, int]) -> np.ndarray:
         (False, {"e": 4, "p": 4, "q": 5, "r": 1, "t": 1}, "q = 5: must be 1 to 4"),
     ],
 )
-def test_refused_when_loaded(fused: bool, change: dict, message: str, tmp_path) -> None:
+def test_rejected_when_loaded(fused: bool, change: dict, message: str, tmp_path) -> None:
     values = good(np.random.default_rng(1), fused)
     if "ifmap" in change:
         del values["ipsum"]

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.pipeline import NAMES
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.shipped import MODEL
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
-from tests.commands.commands import assert_refused, eyrie, files, python
+from tests.commands.commands import assert_rejected, eyrie, files, python
 from tests.commands.small_nets import deep, separable
-from tests.compiler.refusals import with_room
+from tests.compiler.rejections import with_room
 
 
 def compile_(*arguments: object):
@@ -29,7 +29,7 @@ def compile_(*arguments: object):
 
 
 def told(stderr: str) -> str:
-    """Without the progress of slow machines."""
+    """Without the progress of slow configurations."""
     return "".join(line for line in stderr.splitlines(True) if not line.startswith("compiling "))
 
 
@@ -46,7 +46,7 @@ def test_compiles_and_dumps(small: bytes, tmp_path: Path) -> None:
     assert files(out) == FILES
     rows = list(csv.DictReader((out / "layers.csv").open()))
     summary = json.loads((out / "summary.json").read_text())
-    steps = json.loads((out / "map.json").read_text())["steps"]
+    steps = json.loads((out / "layout.json").read_text())["steps"]
     names = [step["name"] for step in steps]
     assert [row["name"] for row in rows] == [layer["name"] for layer in summary["layers"]] == names
     assert [line.split()[0] for line in run.stdout.splitlines()[: len(names) + 1]] == ["layer", *names]
@@ -127,19 +127,19 @@ def test_imports_what_it_needs(lines: str, slow: str) -> None:
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "eyrie", "compile", tmp_path / "none.tflite", "-o", tmp_path / "out")
-    assert_refused(
+    assert_rejected(
         run, f"eyrie compile: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): give an int8"
     )
     assert not files(tmp_path)
 
 
 PYTHON = re.compile(r"\w+Error\b|<class|object at|\(\d+, |\[\d+, |numpy|NoneType")  # what people do not write
-FILES = {"image.bin", "map.json", "program.txt", "network.h", "layers.csv", "summary.json"}
+FILES = {"image.bin", "layout.json", "program.txt", "network.h", "layers.csv", "summary.json"}
 BROKEN = "damaged TensorFlow Lite file: something in it lies beyond its end"
 
 
 def with_tanh() -> bytes:
-    """Has an operator that neither machine nor host runs."""
+    """Has an operator that neither accelerator nor host runs."""
     net = Builder()
     source, output = (net.tensor((1, 8, 8, 8), scale=0.1) for _ in range(2))
     net.operator("ADD", [source, source], [output], fusedActivationFunction=4)
@@ -157,18 +157,18 @@ MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 
 @pytest.mark.parametrize("what", MODELS)
-def test_models_refused(what: str, small: bytes, tmp_path: Path) -> None:
+def test_models_rejected(what: str, small: bytes, tmp_path: Path) -> None:
     damage, message = MODELS[what]
     model = tmp_path / "net.tflite"
     model.write_bytes(damage(small))
-    assert_refused(compile_(model, "-o", tmp_path / "out"), f"eyrie compile: {model}: {message}")
+    assert_rejected(compile_(model, "-o", tmp_path / "out"), f"eyrie compile: {model}: {message}")
     assert files(tmp_path) == {"net.tflite"}
 
 
-def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: int, tmp_path: Path) -> None:
+def test_damaged_models_compile_or_are_rejected_in_one_line(small: bytes, seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     model = tmp_path / "net.tflite"
-    refused = 0
+    rejected = 0
     for _ in range(scaled(150)):
         damaged = bytearray(small)
         for place in rng.integers(8, len(small), rng.integers(1, 6)):
@@ -176,10 +176,10 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
         model.write_bytes(damaged)
         run = compile_(model, "-o", tmp_path / "out")
         if run.returncode:
-            assert_refused(run, "eyrie compile: ")
+            assert_rejected(run, "eyrie compile: ")
             assert not PYTHON.search(run.stderr), run.stderr
-            refused += 1
-    assert refused > scaled(150) // 15
+            rejected += 1
+    assert rejected > scaled(150) // 15
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
         ({"rows": 3, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
     ],
 )
-def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
+def test_configurations_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
     """With what the message asks for, and a little more for places, it compiles."""
     model = tmp_path / "deep.tflite"
     model.write_bytes(deep())
@@ -197,11 +197,11 @@ def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path)
     config.write_text(json.dumps(sizes))
     run = compile_(model, "-o", tmp_path / "out", "--config", config)
     remedy = "use a larger GLB or a smaller layer"
-    assert_refused(run, f"eyrie compile: {model}: operator #0: {message}: {remedy}")
+    assert_rejected(run, f"eyrie compile: {model}: operator #0: {message}: {remedy}")
     assert files(tmp_path) == {"config.json", "deep.tflite"}
     demand = int(re.search(r"at least (\d+) bytes", message)[1])
-    config.write_text(json.dumps(with_room(MachineConfig(**sizes), demand * 101 // 100).as_dict()))
-    assert compile_(model, "-o", tmp_path / "out", "--config", config, "--effort", 8).returncode == 0
+    config.write_text(json.dumps(with_room(AcceleratorConfig(**sizes), demand * 101 // 100).as_dict()))
+    assert compile_(model, "-o", tmp_path / "out", "--config", config, "--search-iterations", 8).returncode == 0
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
@@ -210,7 +210,7 @@ def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> N
     (tmp_path / "file").write_text("in the way")
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / place)
     reason = f"cannot be written ({tmp_path / 'file'} is no folder): name a place"
-    assert_refused(run, f"eyrie compile: {tmp_path / place}: {reason}")
+    assert_rejected(run, f"eyrie compile: {tmp_path / place}: {reason}")
     assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
 
 
@@ -219,7 +219,7 @@ def test_output_without_permission(small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "locked").mkdir(mode=0o555)
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "locked" / "out")
-    assert_refused(run, f"eyrie compile: {tmp_path / 'locked' / 'out'}: cannot be written (no permission in ")
+    assert_rejected(run, f"eyrie compile: {tmp_path / 'locked' / 'out'}: cannot be written (no permission in ")
 
 
 def test_said_before_compiling(small: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,14 +229,14 @@ def test_said_before_compiling(small: bytes, tmp_path: Path, monkeypatch: pytest
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(command, "compile_network", lambda *_, **__: pytest.fail("compiles"))
-    assert_refused(compile_(tmp_path / "net.tflite", "-o", tmp_path / "file"), "eyrie compile: ")
+    assert_rejected(compile_(tmp_path / "net.tflite", "-o", tmp_path / "file"), "eyrie compile: ")
 
 
 def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     out = tmp_path / "out"
     (out / "program.txt").mkdir(parents=True)
-    (out / "map.json").write_text("before")
+    (out / "layout.json").write_text("before")
     run = compile_(tmp_path / "net.tflite", "-o", out)
-    assert_refused(run, f"eyrie compile: {out / 'program.txt'}: cannot be written (a folder)")
-    assert files(out) == {"map.json", "program.txt"} and (out / "map.json").read_text() == "before"
+    assert_rejected(run, f"eyrie compile: {out / 'program.txt'}: cannot be written (a folder)")
+    assert files(out) == {"layout.json", "program.txt"} and (out / "layout.json").read_text() == "before"

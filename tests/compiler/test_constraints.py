@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine asks of a network: each constraint's message, and all obstacles of a network at once."""
+"""What the accelerator asks of a network: each constraint's message, and all obstacles of a network at once."""
 
 import itertools
 from collections.abc import Callable
@@ -102,7 +102,7 @@ def far_window(name: str, seed: int = 0) -> bytes:
 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
-    "operator": (softmax(), "operator #0 SOFTMAX: the machine has no such operator"),
+    "operator": (softmax(), "operator #0 SOFTMAX: the accelerator has no such operator"),
     "batch": (
         conv(batch=2),
         "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 axes, not 2 x 8 x 8 x 8",
@@ -130,18 +130,18 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     ),
     "window of a convolution": (
         far_window("CONV_2D"),
-        "operator #1 CONV_2D: the machine's fields count the steps of a "
+        "operator #1 CONV_2D: the accelerator's fields count the steps of a "
         "window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000",
     ),
     "window of a pool": (
         far_window("MAX_POOL_2D"),
-        "operator #1 MAX_POOL_2D: the machine's fields count the steps of "
+        "operator #1 MAX_POOL_2D: the accelerator's fields count the steps of "
         "a window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000",
     ),
     "mean": (
         mean_of_a_channel(),
         "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
-        "the machine's fields, not pixels that become channels",
+        "the accelerator's fields, not pixels that become channels",
     ),
 }
 
@@ -158,7 +158,7 @@ def test_broken(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["RELU", "ADD", "AVERAGE_POOL_2D", "CONV_2D"])
 def test_what_is_made_of_constants_is_the_hosts(name: str, seed: int, tmp_path: Path) -> None:
-    assert sides_of(of_constants(name), seed, tmp_path) == [Side.HOST, Side.MACHINE]
+    assert sides_of(of_constants(name), seed, tmp_path) == [Side.HOST, Side.ACCELERATOR]
 
 
 @pytest.mark.parametrize("name", ["CONV_2D", "MAX_POOL_2D"])
@@ -170,7 +170,7 @@ def sides_of(model: bytes, seed: int, folder: Path) -> list[Side]:
     """Of a model's parts, which give what the reference gives."""
     path = folder / "net.tflite"
     path.write_bytes(model)
-    compiled = compile_parts(path, effort=8)
+    compiled = compile_parts(path, search_iterations=8)
     compiled.save(folder / "net")
     session = Session.load(folder / "net")
     values = np.random.default_rng(seed).integers(-128, 128, (2, *session.graph.inputs[0].shape), np.int8)
@@ -192,8 +192,8 @@ def test_all_obstacles_at_once() -> None:
     with pytest.raises(Obstacles) as caught:
         check(tflite.from_bytes(net.pack([x], [others[2]])))
     assert str(caught.value) == (
-        "operators #0, #2 SOFTMAX: the machine has no such operator; operator #1 "
-        "RESIZE_BILINEAR: the machine has no such operator"
+        "operators #0, #2 SOFTMAX: the accelerator has no such operator; operator #1 "
+        "RESIZE_BILINEAR: the accelerator has no such operator"
     )
     assert [obstacle.where for obstacle in caught.value.obstacles] == ["#0", "#1", "#2"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model without the RTL: its bytes are the command-level model's, its energy that of the
+"""The cost model without the RTL: its bytes are the functional simulator's, its energy that of the
 published prices.
 
 tb/net/cost_tests.py holds its cycles, and the GLB bytes of every client, to the RTL.
@@ -20,9 +20,9 @@ from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Transfer
 from eyrie.compiler.network import compile_network
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Stream
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.demo_net import demo_network
 from eyrie.testing.samples import scaled
 from tb.net.random_layers import Layer, compile_layer
@@ -32,23 +32,23 @@ NETWORKS = scaled(20)
 MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
 
 
-def compiled(seed: int, number: int, path: Path, machine: MachineConfig = DEFAULT) -> Image | None:
-    """A random network's image; None if the compiler refuses it."""
+def compiled(seed: int, number: int, path: Path, config: AcceleratorConfig = DEFAULT) -> Image | None:
+    """A random network's image; None if the compiler rejects it."""
     model, _ = network(np.random.default_rng([seed, number]))
     path.write_bytes(model)
     try:
-        return compile_network(path, machine, effort=8).image
+        return compile_network(path, config, search_iterations=8).image
     except ValueError:
         return None
 
 
-@pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(bus_words=2, filter_lanes=2)], ids=["1", "2"])
-def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, machine: MachineConfig) -> None:
-    images = [compiled(seed, number, tmp_path / "net.tflite", machine) for number in range(NETWORKS)]
+@pytest.mark.parametrize("config", [DEFAULT, AcceleratorConfig(bus_words=2, filter_lanes=2)], ids=["1", "2"])
+def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, config: AcceleratorConfig) -> None:
+    images = [compiled(seed, number, tmp_path / "net.tflite", config) for number in range(NETWORKS)]
     images = [image for image in images if image]
     assert len(images) > NETWORKS // 2
     for image in images:
-        run = Machine(image.dram.copy(), machine)
+        run = FunctionalSimulator(image.dram.copy(), config)
         run.run(image.program)
         cost = predict(image)
         for name in MOVED:
@@ -90,26 +90,26 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Banks, "grant", granted)
     monkeypatch.setattr(Banks, "write", written)
     monkeypatch.setattr(Banks, "sweep", swept)
-    predict(demo_network(MachineConfig(bus_words=bus_words, glb_bank_words=512))[1])
+    predict(demo_network(AcceleratorConfig(bus_words=bus_words, glb_bank_words=512))[1])
     assert words[True] > 100_000 and words[False] > 1000 and all(streams.values())
     assert late[False] < words[False] / 50 and late[True] < words[True] / 500
 
 
 @pytest.mark.parametrize(
-    ("machine", "layer"),
+    ("config", "layer"),
     [
         (DEFAULT, Layer("pointwise", 2, 2, 512, 512)),
-        (MachineConfig(rows=3, cols=4), Layer("pointwise", 2, 2, 512, 512)),
+        (AcceleratorConfig(rows=3, cols=4), Layer("pointwise", 2, 2, 512, 512)),
         (DEFAULT, Layer("convolution", 16, 16, 128, 64, 3, 1)),
     ],
     ids=["two sets", "one set", "row-stationary"],
 )
-def test_filters_in_chunks(machine: MachineConfig, layer: Layer, seed: int, tmp_path: Path) -> None:
+def test_filters_in_chunks(config: AcceleratorConfig, layer: Layer, seed: int, tmp_path: Path) -> None:
     """Each chunk waits for its load: there are as many as the pass takes, and the port has the time to bring them."""
-    image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", machine).image
+    image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", config).image
     assert any(isinstance(c, Transfer) and c.wait_chunks for c in commands_of(image))
     cost, constants = predict(image), sum(step["weight_bytes"] for step in image.map["steps"])
-    assert cost.cycles > max(constants // 8, cost.counters["MACS"] // machine.total_multipliers)
+    assert cost.cycles > max(constants // 8, cost.counters["MACS"] // config.total_multipliers)
 
 
 def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_pes_at_rest_go_on_with_the_first_that_works() -> None:
     first = PassTimes(offered=10, begun=11, worked=110, done=120, sets=2, columns=2)
     second = PassTimes(offered=60, begun=111, worked=210, done=230, sets=2, columns=4)
     steps = [{"name": "a", "passes": [0]}, {"name": "b", "passes": [1]}]
-    layers = layer_costs(steps, [first, second], MachineConfig(rows=9, cols=4))
+    layers = layer_costs(steps, [first, second], AcceleratorConfig(rows=9, cols=4))
     left = round((2 * 2 * 110 + 2 * 2 * 60 + 4 * 60) / 12)  # by two columns of two sets, the others, the third set
     assert [layer.cycles for layer in layers] == [left, 229 - left]
 

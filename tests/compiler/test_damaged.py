@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged files: refused in one line, or a graph that is verified, passes or is refused by name, and runs."""
+"""Damaged files: rejected in one line, or a graph that is verified, passes or is rejected by name, and runs."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,8 +9,8 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.frontend.file import ImportFailure
-from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.frontend.file import ModelImportError
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.passes.constraints import check
@@ -33,19 +33,19 @@ def go_on(data: bytes, rng: np.random.Generator) -> str:
     """Everything in front of the plan, and the golden model; what became of it."""
     try:
         graph = tflite.from_bytes(data)
-    except ImportFailure as error:
+    except ModelImportError as error:
         assert str(error) and "\n" not in str(error)
-        return "refused"
+        return "rejected"
     assert str(graph)
     passed = simplified(graph).verified()
     try:
         form_groups(check(passed))
-    except (Failure, OverflowError) as error:
+    except (CompileError, OverflowError) as error:
         assert "\n" not in str(error)
     try:
         for part in partition(passed).parts:
             part.graph.verified()
-    except Failure as error:
+    except CompileError as error:
         assert any(isinstance(node.operator, Unknown) for node in passed.nodes), error
         return "unknown"
     return run(passed, rng)
@@ -152,7 +152,7 @@ def structure(data: bytes, rng: np.random.Generator, most: int = 3) -> bytes:
 
 
 def drawn(number: int, rng: np.random.Generator) -> bytes:
-    """A network of the machine, one operator of any kind, or a graph."""
+    """A network of the accelerator, one operator of any kind, or a graph."""
     if number % 3 == 0:
         return separable(rng)
     return draw(one_of(rng, list(OPERATORS)), rng).model if number % 3 == 1 else draw_graph(rng).model
@@ -172,9 +172,9 @@ def outcomes(seed: int, damage: Callable[[bytes, np.random.Generator], bytes]) -
 
 def test_bytes(seed: int) -> None:
     seen = outcomes(seed, bytes_anywhere)
-    assert seen["refused"] > 0 and seen["ran"] > DAMAGED // 10, seen
+    assert seen["rejected"] > 0 and seen["ran"] > DAMAGED // 10, seen
 
 
 def test_structure(seed: int) -> None:
     seen = outcomes(seed, structure)
-    assert seen["refused"] > DAMAGED // 10 and seen["ran"] > 0, seen
+    assert seen["rejected"] > DAMAGED // 10 and seen["ran"] > 0, seen

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.cases.case import GlbOverflow, Ifmap
-from eyrie.compiler.cases.convolution import convolution_case
-from eyrie.compiler.cases.separable import Tiling, pointwise_blocks
 from eyrie.compiler.ir.layer import Window
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.compiler.single_layer.convolution import convolution_case
+from eyrie.compiler.single_layer.layer_run import GlbOverflow, Ifmap
+from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.passes import run_pass
 from eyrie.testing import layers
@@ -31,16 +31,16 @@ MAPPINGS = [
     dict(e=3, p=2, q=1, r=2, t=2),
     dict(e=2, p=1, q=4, r=1, t=6),
 ]
-SIZES = {"6x8": DEFAULT, "6x4": replace(DEFAULT, cols=4), "12x14": MachineConfig(rows=12, cols=14)}
+SIZES = {"6x8": DEFAULT, "6x4": replace(DEFAULT, cols=4), "12x14": AcceleratorConfig(rows=12, cols=14)}
 
 
-def check(layer: layers.Layer, machine: MachineConfig, about: str) -> None:
+def check(layer: layers.Layer, config: AcceleratorConfig, about: str) -> None:
     """Runs a layer's passes on the model; compares sums and ofmap."""
     gathered = None if layer.sums is None else np.zeros_like(layer.sums)
     for case, filters, rows in layer.parts:
-        glb = np.zeros(machine.glb_words, np.uint64)
+        glb = np.zeros(config.glb_words, np.uint64)
         glb[: len(case.glb)] = case.glb
-        trace = run_pass(machine, case.descriptor, glb)
+        trace = run_pass(config, case.descriptor, glb)
         if gathered is not None:
             gathered[filters, rows] = case.gather(trace.sums)
         if layer.ofmap is None:
@@ -97,15 +97,15 @@ def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
     ],
 )
 def test_separable_layers(kind: str, size: str, seed: int) -> None:
-    rng, machine = np.random.default_rng(seed), SIZES[size]
+    rng, config = np.random.default_rng(seed), SIZES[size]
     for _ in range(12):
         stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
         rows, cols, channels, filters = (int(v) for v in rng.integers((3, 3, 1, 1), (18, 18, 50, 110)))
         kernel = int(rng.integers(1, 4))
         pads = tuple(int(v) for v in rng.integers(0, kernel, 4)) if kind != "pointwise" else (0, 0, 0, 0)
         window = Window((kernel, kernel), (stride, stride), pads)
-        layer = layers.separable(rng, kind, (channels, filters, rows, cols), window, machine)
-        check(layer, machine, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}")
+        layer = layers.separable(rng, kind, (channels, filters, rows, cols), window, config)
+        check(layer, config, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}")
 
 
 @pytest.mark.parametrize("kind", ["fused", "pointwise"])

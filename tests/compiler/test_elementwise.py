@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise passes as the compiler builds them: what it refuses, and when a map may be written over another."""
+"""Elementwise passes as the compiler builds them: what it rejects, and when a map may be written over another."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from eyrie.compiler.target.descriptors.streams import linear_stream
 from eyrie.model.config import DEFAULT
 from eyrie.model.descriptor import Level
 from eyrie.model.encoding import Axis, Operation, Stream
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.quantization import Quantization
 from eyrie.testing.tflite_builder import Builder
 
@@ -31,9 +31,9 @@ ONE_BY_ONE = WordOperation(Operation.MAXIMUM, {"window": 1}, {}, {**AS_IS, **INT
 
 
 def test_operations_need_their_streams() -> None:
-    with pytest.raises(ValueError, match="^a residual without use, or none: the machine does not run such a pass$"):
+    with pytest.raises(ValueError, match="^a residual without use, or none: the accelerator does not run such a pass$"):
         elementwise_descriptor(DEFAULT, WordOperation(Operation.ADD, {}, {}, INT8), WORDS, ALL)
-    with pytest.raises(ValueError, match="^a sum over no window: the machine does not run such a pass$"):
+    with pytest.raises(ValueError, match="^a sum over no window: the accelerator does not run such a pass$"):
         elementwise_descriptor(DEFAULT, WordOperation(Operation.SUM, {}, {}, INT8), WORDS, ALL)
 
 
@@ -105,11 +105,13 @@ def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, i
     net.operator("RESIZE_NEAREST_NEIGHBOR", [x, net.tensor((2,), "int32", data=np.int32(made[1:3]))], [y])
     path = tmp_path / "net.tflite"
     path.write_bytes(net.pack([x], [y]))
-    stages = compile_network(path, effort=8)
+    stages = compile_network(path, search_iterations=8)
     [segment] = stages.plan.segments
     assert segment.way in (Way.STRIPES, Way.CHANNELS) and segment.rows % factors[0] == 0
     assert segment.rows < made[1] or segment.slices > 1
     values = np.random.default_rng(seed).integers(-128, 128, shape[1:]).astype(np.int8)
-    machine = Machine(stages.image.with_input(values), DEFAULT)
-    machine.run(stages.image.program)
-    np.testing.assert_array_equal(stages.image.output(machine.dram), values.repeat(factors[0], 0).repeat(factors[1], 1))
+    simulator = FunctionalSimulator(stages.image.with_input(values), DEFAULT)
+    simulator.run(stages.image.program)
+    np.testing.assert_array_equal(
+        stages.image.output(simulator.dram), values.repeat(factors[0], 0).repeat(factors[1], 1)
+    )

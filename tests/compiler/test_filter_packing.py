@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
 from eyrie.model.encoding import TABLE_WORDS
@@ -82,7 +82,7 @@ def test_zero_points_of_channels() -> None:
 
 @pytest.mark.parametrize("zero_point", [-1, 256, 40_000])
 def test_zero_point_that_is_no_uint8(zero_point: int) -> None:
-    with pytest.raises(ImportFailure) as caught:
+    with pytest.raises(ModelImportError) as caught:
         tflite.from_bytes(convolution(zero_point))
     assert str(caught.value).startswith(
         f"operator #0 CONV_2D: uint8 filters with zero point {zero_point}, must be 0 to 255: "

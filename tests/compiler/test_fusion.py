@@ -28,7 +28,7 @@ from eyrie.compiler.study.fusion import (
     published_transfer,
 )
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedWay, Halo, Stripe, fused_group, partition
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.bundled import MODEL
 
 KIB = 1024
 Stored = dict[int, np.ndarray]  # rows of a map by number
@@ -263,7 +263,7 @@ def test_groups_that_cannot_run_are_left_out() -> None:
         best_plan(chain, Objective(lambda group: None))
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     one = layer("a", (8, 8, 4), 8, 3, 1, (1, 1, 1, 1), 100)
     other = layer("b", (8, 8, 4), 8, 3, 1, (1, 1, 1, 1))
     with pytest.raises(ValueError, match="^layer b does not take what a makes$"):
@@ -276,7 +276,7 @@ def test_refusals() -> None:
         ChainLayer("d", 8, 8, 1, 8, 8, 1, 3, 1, (0, 0, 0, 0), 0, 0)
 
 
-# ---- The shipped network ----
+# ---- The bundled network ----
 
 
 @pytest.fixture(scope="module")

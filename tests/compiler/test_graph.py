@@ -17,7 +17,7 @@ from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 from eyrie.model.operators.reference import Reference
-from eyrie.testing.references import RUN, Refused
+from eyrie.testing.references import RUN, Rejected
 from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
@@ -48,11 +48,11 @@ def test_one_operator(name: str) -> None:
     while compared < GRAPHS:
         drawn = draw(name, np.random.default_rng([SEED, 1, list(OPERATORS).index(name), index]))
         index += 1
-        assert index < 5 * GRAPHS + 20, f"{name}: too many graphs are refused, last {drawn.text}"
+        assert index < 5 * GRAPHS + 20, f"{name}: too many graphs are rejected, last {drawn.text}"
         followed = Reference.MICRO if Reference.MICRO in drawn.references else Reference.LITERT
         try:
             theirs = RUN[followed](drawn.model, *drawn.inputs)
-        except Refused:
+        except Rejected:
             continue
         graph = tflite.from_bytes(drawn.model)
         assert not any(isinstance(node.operator, Unknown) for node in graph.nodes), f"{graph}"

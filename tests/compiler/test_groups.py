@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph passes: padding and averages are joined, or refused by name; nothing of a network is lost."""
+"""Graph passes: padding and averages are joined, or rejected by name; nothing of a network is lost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.fold_pads import fold_pads
 from eyrie.compiler.passes.form_groups import form_groups
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 
 OUT = Quant(0.05, -128)
@@ -70,19 +70,19 @@ RIGHT: dict[str, Callable[[Net], Net]] = {
 def test_golden_output(what: str, seed: int, tmp_path: Path) -> None:
     """Of so many images that not all values are clamped to the same."""
     shape = (1, 1, 1, 8) if what == "average of one pixel" else (1, 6, 8, 8)
-    stages = compile_network(RIGHT[what](Net(seed, shape)).write(tmp_path), effort=8)
+    stages = compile_network(RIGHT[what](Net(seed, shape)).write(tmp_path), search_iterations=8)
     values = np.random.default_rng([seed, 1]).integers(-128, 128, (8, *shape[1:]), np.int8)
     golden = stages.graph.run_images(values)
     for image, expected in zip(values, golden, strict=True):
-        machine = Machine(stages.image.with_input(image), stages.machine)
-        machine.run(stages.image.program)
-        np.testing.assert_array_equal(stages.image.output(machine.dram), expected)
+        simulator = FunctionalSimulator(stages.image.with_input(image), stages.config)
+        simulator.run(stages.image.program)
+        np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
     assert len(np.unique(golden)) > 1
 
 
 def test_average_after_average_keeps_the_first(seed: int, tmp_path: Path) -> None:
     path = Net(seed, (1, 4, 4, 8)).conv("c", 1).pool("p", 4).pool("q", 1).write(tmp_path)
-    stages = compile_network(path, effort=8)
+    stages = compile_network(path, search_iterations=8)
     [group] = stages.groups
     assert (group.averaged, group.output.name) == (16, stages.folded.output.name)
 

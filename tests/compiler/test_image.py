@@ -8,12 +8,12 @@ import pytest
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.bundled import MODEL
 
 
 @pytest.fixture(scope="module", params=[1, 4])
 def stages(request: pytest.FixtureRequest) -> Stages:
-    return compile_network(MODEL, effort=1, images=request.param)
+    return compile_network(MODEL, search_iterations=1, images=request.param)
 
 
 def test_buffers_share_no_byte(stages: Stages) -> None:

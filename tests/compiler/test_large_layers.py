@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of the largest sizes compile and are right on the command-level model; beyond what the machine can say or hold
-they are refused by name. tb/net/large_tests.py runs them on the RTL."""
+"""Layers of the largest sizes compile and are right on the functional simulator; beyond what the accelerator can say or
+hold they are rejected by name. tb/net/large_tests.py runs them on the RTL."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.plan import Way
-from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WIDE, MachineConfig
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WIDE, AcceleratorConfig
 from eyrie.model.encoding import STREAM_RANGE
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from tb.net.large_layers import LARGEST_MAP, LAYERS
 from tb.net.random_layers import Layer, compile_layer
-from tests.compiler.refusals import TOO_LARGE, with_room
+from tests.compiler.rejections import TOO_LARGE, with_room
 
 AGAIN = [  # filters, or input and output, are larger than the GLB: each stripe has them anew
     Layer("convolution", 32, 32, 512, 8, 3, 1),
@@ -27,16 +27,16 @@ IN_TURN = [  # depthwise words are larger than the GLB
 SMALL_MAP = Layer("separable", 2, 2, 1024, 4096, 3, 1)
 
 
-@pytest.mark.parametrize("machine", [DEFAULT, WIDE], ids=["1", "2"])
+@pytest.mark.parametrize("config", [DEFAULT, WIDE], ids=["1", "2"])
 @pytest.mark.parametrize("layer", [*LAYERS, LARGEST_MAP, SMALL_MAP, *AGAIN, *IN_TURN], ids=str)
-def test_large_layers(seed: int, tmp_path: Path, layer: Layer, machine: MachineConfig) -> None:
+def test_large_layers(seed: int, tmp_path: Path, layer: Layer, config: AcceleratorConfig) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "layer.tflite"
-    draw = compile_layer(layer, rng, path, machine)
+    draw = compile_layer(layer, rng, path, config)
     assert draw.image is not None, draw.reason
     assert layer not in AGAIN or draw.image.map["steps"][-1]["way"] == Way.REFETCH.value
     graph, image = tflite.load(path), draw.image
     values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
-    run = Machine(image.with_input(values), machine)
+    run = FunctionalSimulator(image.with_input(values), config)
     run.run(image.program)
     assert (image.output(run.dram) == graph.run_images(values[None])[0]).all()
 
@@ -47,7 +47,7 @@ ROWS, COLUMNS = STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols")
 @pytest.mark.parametrize(
     "layer", [Layer("pointwise", 1, COLUMNS + 1, 8, 8), Layer("pointwise", ROWS + 1, 1, 8, 8)], ids=str
 )
-def test_beyond_the_fields_refused_by_name(tmp_path: Path, layer: Layer) -> None:
+def test_beyond_the_fields_rejected_by_name(tmp_path: Path, layer: Layer) -> None:
     draw = compile_layer(layer, np.random.default_rng(1), tmp_path / "layer.tflite")
     assert draw.image is None and f"at most {ROWS} x {COLUMNS} x " in draw.reason, draw.reason
 
@@ -61,7 +61,7 @@ def test_beyond_the_fields_refused_by_name(tmp_path: Path, layer: Layer) -> None
     ],
     ids=str,
 )
-def test_what_must_be_there_whole_is_refused_by_name(tmp_path: Path, layer: Layer, least: int) -> None:
+def test_what_must_be_there_whole_is_rejected_by_name(tmp_path: Path, layer: Layer, least: int) -> None:
     """With more than what must be there, which has room for a stripe and its constants, it compiles."""
     rng = np.random.default_rng(1)
     draw = compile_layer(layer, rng, tmp_path / "layer.tflite")

@@ -15,7 +15,7 @@ from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.model import encoding as enc
 from eyrie.model.config import DEFAULT
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.word import WORD_BITS
 
 GROUPS = 512  # channel groups of a pass: 4,096 channels, each group's filters a chunk
@@ -94,10 +94,10 @@ def test_the_model_runs_them(listed: tuple[list[Command], np.ndarray]) -> None:
     commands, data = listed
     program = assemble(commands)
     dram = np.concatenate([data, program.view(np.uint8)])
-    machine = Machine(dram)
-    machine.run(len(data))
-    assert machine.counters["PASSES"] == PASSES
-    assert machine.counters["TRANSFERS"] == sum(isinstance(c, Transfer) for c in commands)
+    simulator = FunctionalSimulator(dram)
+    simulator.run(len(data))
+    assert simulator.counters["PASSES"] == PASSES
+    assert simulator.counters["TRANSFERS"] == sum(isinstance(c, Transfer) for c in commands)
     output = dram[: len(data)].view(np.uint64)[-PASSES * STORES :].reshape(PASSES, STORES)
     assert len(np.unique(output[0])) > 2 and (output == output[0]).all()
 

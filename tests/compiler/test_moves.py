@@ -19,11 +19,11 @@ from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.simplify import simplified
 from eyrie.measure.networks.wavenet import Wavenet
 from eyrie.measure.networks.wavenet import model as wavenet
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Operation
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.session import Session, drawn_inputs, on_command_level
+from eyrie.runtime.session import Session, on_functional_simulator, random_inputs
 from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
@@ -32,7 +32,7 @@ from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import chance, draw_quantization, whole
 
 GRAPHS = scaled(60)
-EFFORT = 4
+SEARCH_ITERATIONS = 4
 MOVES = ("RESHAPE", "TRANSPOSE", "PAD", "SLICE", "SPLIT")
 
 
@@ -74,7 +74,7 @@ def test_wavenet_keeps_one_pair_of_124(seed: int, tmp_path: Path) -> None:
     path.write_bytes(model)
     before = stored_by_moves(model)
     assert (len(before), sum(before)) == (124, 1_248_226)
-    stages = compile_network(path, effort=EFFORT)
+    stages = compile_network(path, search_iterations=SEARCH_ITERATIONS)
     left = [group for group in stages.groups if only_moves(group)]
     assert [int(np.prod(group.output.shape)) for group in left] == [512]
     weights = sum(node.operator.filters.size for node in stages.graph.nodes if node.operator.name == "CONV_2D")
@@ -83,9 +83,9 @@ def test_wavenet_keeps_one_pair_of_124(seed: int, tmp_path: Path) -> None:
 
     image, (source,) = stages.image, stages.graph.inputs
     values = np.random.default_rng([seed, 2]).integers(-128, 128, source.shape).astype(np.int8)
-    machine = Machine(image.with_inputs({source.name: values}), DEFAULT)
-    machine.run(image.program)
-    golden, made = stages.graph.run(values), image.outputs(machine.dram)
+    simulator = FunctionalSimulator(image.with_inputs({source.name: values}), DEFAULT)
+    simulator.run(image.program)
+    golden, made = stages.graph.run(values), image.outputs(simulator.dram)
     for tensor in stages.graph.outputs:
         np.testing.assert_array_equal(made[tensor.name].reshape(tensor.shape), golden[tensor.name])
         assert len(np.unique(golden[tensor.name])) > 16
@@ -266,18 +266,18 @@ def test_what_becomes_of_moves(what: str, seed: int, tmp_path: Path) -> None:
     found = simplified(graph)
     assert [node.operator.name for node in found.nodes if node.operator.name != "RESHAPE"] == left, str(found)
     same_values(graph, found, [seed, 1])
-    compiled = compile_parts(path, effort=EFFORT)
+    compiled = compile_parts(path, search_iterations=SEARCH_ITERATIONS)
     assert not compiled.partition.host_share
     runs(compiled, path, tmp_path, seed)
 
 
 def runs(compiled, path: Path, folder: Path, seed: int) -> None:
-    """The command-level model gives what the golden model of the imported network gives."""
+    """The functional simulator gives what the golden model of the imported network gives."""
     compiled.save(folder / "program")
     session, graph = Session.load(folder / "program"), tflite.load(path)
-    inputs = drawn_inputs(graph, 1, seed)
+    inputs = random_inputs(graph, 1, seed)
     golden = graph.run(*(value[0] for value in inputs))
-    for tensor, made in zip(graph.outputs, session.run(inputs, on_command_level).outputs, strict=True):
+    for tensor, made in zip(graph.outputs, session.run(inputs, on_functional_simulator).outputs, strict=True):
         np.testing.assert_array_equal(made[0], golden[tensor.name])
 
 
@@ -288,7 +288,10 @@ def test_moves_stay_where_the_layer_would_not_fit(seed: int, tmp_path: Path) -> 
     made = net.transpose(net.conv(rows, 8, 1, 2), 0, 2, 1, 3)
     path.write_bytes(net.model(net.reshape(made, 1, 1, 504, 8)))
     assert [node.operator.name for node in simplified(tflite.load(path)).nodes] == ["CONV_2D"]
-    small, large = (compile_parts(path, MachineConfig(glb_bank_words=words), effort=EFFORT) for words in (256, 1024))
+    small, large = (
+        compile_parts(path, AcceleratorConfig(glb_bank_words=words), search_iterations=SEARCH_ITERATIONS)
+        for words in (256, 1024)
+    )
     assert (small.composed, large.composed) == (False, True)
     runs(small, path, tmp_path, seed)
 
@@ -327,7 +330,7 @@ def drawn(rng: np.random.Generator) -> bytes | None:
     return net.builder.pack([value.index for value, _ in net.inputs], outputs) if outputs else None
 
 
-def test_drawn_graphs_keep_their_values(seed: int) -> None:
+def test_random_graphs_keep_their_values(seed: int) -> None:
     seen: Counter = Counter()
     for number in range(10 * GRAPHS):
         model = drawn(np.random.default_rng([seed, number]))
@@ -339,7 +342,7 @@ def test_drawn_graphs_keep_their_values(seed: int) -> None:
     assert seen[True] > seen[False] / 10, seen
 
 
-def test_drawn_graphs_on_the_machine(seed: int, tmp_path: Path) -> None:
+def test_random_graphs_on_the_accelerator(seed: int, tmp_path: Path) -> None:
     """Those that are changed: they run, and the host has no more to do than with moves as they are."""
     path, number, done = tmp_path / "net.tflite", 0, 0
     while done < GRAPHS // 4:
@@ -348,7 +351,7 @@ def test_drawn_graphs_on_the_machine(seed: int, tmp_path: Path) -> None:
         if not model:
             continue
         path.write_bytes(model)
-        compiled = compile_parts(path, effort=EFFORT)
+        compiled = compile_parts(path, search_iterations=SEARCH_ITERATIONS)
         if compiled.composed and any(node.operator.name == "MOVE" for node in compiled.graph.nodes):
             runs(compiled, path, tmp_path, seed)
             done += 1

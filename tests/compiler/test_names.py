@@ -33,14 +33,14 @@ def joined(seed: int, names: dict[int, str]) -> bytes:
 def test_names_of_the_compilers_maps(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(joined(seed, {}))
-    stages = compile_network(path, effort=4)
+    stages = compile_network(path, search_iterations=4)
     own = {group.output.name for group in stages.groups} - {f"t{index}" for index in range(5)}
     assert len(own) >= 3
     values = np.random.default_rng(seed).integers(-128, 128, SHAPE, np.int8)
     expected = RUN[Reference.MICRO](path.read_bytes(), values)
     for name in sorted(own):
         path.write_bytes(joined(seed, {1: name}))
-        stages = compile_network(path, effort=4)
+        stages = compile_network(path, search_iterations=4)
         [taken] = stages.image.map["inputs"]
         outputs = named_on_model(stages.image, {taken: values})
         for output, answer in zip(outputs.values(), expected, strict=True):

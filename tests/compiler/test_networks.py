@@ -16,20 +16,20 @@ from eyrie.compiler.ir.layer import Average, Map, Pointwise
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.target.mapping import holds_at_once, mappings
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.streams import inside, positions, written
-from eyrie.testing.machines import draw_machines
+from eyrie.testing.configurations import random_configs
 from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
-from tests.compiler.refusals import with_room
+from tests.compiler.rejections import with_room
 
 SAME = "SAME"
 NETWORKS = scaled(60)
-MACHINES = (
-    MachineConfig(rows=3, cols=4),
+CONFIGS = (
+    AcceleratorConfig(rows=3, cols=4),
     replace(DEFAULT, multipliers=1),
     replace(DEFAULT, bus_words=2, filter_lanes=2),
     replace(DEFAULT, glb_bank_words=256),
@@ -86,7 +86,7 @@ def late_network(rng: np.random.Generator) -> tuple[bytes, tuple[int, int, int]]
 
 def read_too_late(descriptor: Descriptor) -> int:
     """GLB words that a pass reads as ifmap behind the turn (of outer block, tile and inner block) in which it
-    writes them. The model reads all before it writes; the machine does not."""
+    writes them. The model reads all before it writes; the accelerator does not."""
     ifmap, ofmap = descriptor.stream(Stream.IFMAP), descriptor.stream(Stream.OFMAP)
     if not ofmap.options["enable"]:
         return 0
@@ -118,10 +118,10 @@ def draw_images(rng: np.random.Generator) -> int:
     return int(rng.choice([1, 1, 1, 2, 3, 4, 6]))
 
 
-def compiled(path: Path, machine: MachineConfig = DEFAULT, images: int = 1) -> Stages | None:
-    """None if the network does not fit, or is one that the machine does not run."""
+def compiled(path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -> Stages | None:
+    """None if the network does not fit, or is one that the accelerator does not run."""
     try:
-        return compile_network(path, machine, effort=8, images=images)
+        return compile_network(path, config, search_iterations=8, images=images)
     except DoesNotFit as error:
         assert str(error).startswith("group "), error
     except ValueError as error:
@@ -135,17 +135,17 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
     [run] = image.runs(image.named(values))
     late: list[int] = []
-    machine = Machine(
-        image.with_inputs(run), stages.machine, observe=lambda trace: late.append(read_too_late(trace.descriptor))
+    simulator = FunctionalSimulator(
+        image.with_inputs(run), stages.config, observe=lambda trace: late.append(read_too_late(trace.descriptor))
     )
-    machine.run(image.program)
-    [output] = image.results([image.outputs(machine.dram)], len(values)).values()
+    simulator.run(image.program)
+    [output] = image.results([image.outputs(simulator.dram)], len(values)).values()
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
     assert np.array_equal(output, stages.graph.run_images(values)), about
     assert not any(late), about
 
 
-def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
+def test_accelerator_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
     path, ran = tmp_path / "net.tflite", 0
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, number])
@@ -157,20 +157,20 @@ def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
 
 
 def test_batches_of_late_layers(seed: int, tmp_path: Path) -> None:
-    """On machines of any kind; a batch compiles wherever one image does."""
+    """On configurations of any kind; a batch compiles wherever one image does."""
     path, ways = tmp_path / "net.tflite", set()
     number = -1
     while (number := number + 1) < NETWORKS or len(ways) < 2:  # of WHOLE, IN_PLACE, SLICES
         assert number < 5 * NETWORKS, f"batches are done in one way only: {ways}"
         rng = np.random.default_rng([seed, 1, number])
         path.write_bytes(late_network(rng)[0])
-        machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.5 else DEFAULT
-        stages = compiled(path, machine, int(rng.choice([2, 4, 5, 8, 12])))
+        config = CONFIGS[rng.integers(len(CONFIGS))] if rng.random() < 0.5 else DEFAULT
+        stages = compiled(path, config, int(rng.choice([2, 4, 5, 8, 12])))
         if stages is None:
-            assert compiled(path, machine) is None, f"network {number}"
+            assert compiled(path, config) is None, f"network {number}"
             continue
         ways |= {s.way for s in stages.schedule.plan.segments for group in s.groups if group.images}
-        check(stages, rng, f"network {number} on {machine}")
+        check(stages, rng, f"network {number} on {config}")
 
 
 def single(kind: str, rng: np.random.Generator) -> bytes:
@@ -210,7 +210,7 @@ def test_failures_say_demand_and_bound(seed: int, tmp_path: Path) -> None:
     assert failure.demand > 3 * 1000 * 8
     assert all(str(part) in str(failure) for part in (failure.layer, failure.demand, failure.bound))
     assert failure.remedy and str(failure).endswith(f": {failure.remedy}")
-    check(compile_network(path, with_room(small, failure.demand), effort=8), rng, "with a larger GLB")
+    check(compile_network(path, with_room(small, failure.demand), search_iterations=8), rng, "with a larger GLB")
 
 
 def test_words_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> None:
@@ -221,13 +221,13 @@ def test_words_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> N
     x = net.depthwise("d", x, weights(rng, 1, 3, 3, 256), scales(rng, 256), bias(rng, 256), out)
     x = net.conv("c", x, weights(rng, 512, 1, 1, 256), scales(rng, 512), bias(rng, 512), out)
     path.write_bytes(net.build([net.average_pool("pool", x, 3, 3)]))
-    for machine, kinds in (
+    for config, kinds in (
         (DEFAULT, ["pointwise", "separable"]),
         (replace(DEFAULT, word_buffer_words=64), ["pointwise", "depthwise", "pointwise"]),
     ):
-        stages = compile_network(path, machine, effort=8)
+        stages = compile_network(path, config, search_iterations=8)
         assert [group.kind for group in stages.groups] == kinds
-        check(stages, rng, str(machine))
+        check(stages, rng, str(config))
 
 
 @pytest.mark.parametrize("side", range(1, 9))
@@ -237,7 +237,7 @@ def test_averages_in_flight(side: int, seed: int, tmp_path: Path) -> None:
     rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("average")
     x = layer(rng, net, "a", net.input("image", (1, side, side, 8), INPUT), "pointwise", 8)
     path.write_bytes(net.build([net.average_pool("pool", x, side, side)]))
-    stages = compile_network(path, effort=8)
+    stages = compile_network(path, search_iterations=8)
     assert holds_at_once(DEFAULT, (side, side)) == (side <= 7)
     [group] = [group for group in stages.groups if group.kind in ("pointwise", "fc")]
     assert (group.averaged == side * side) == (1 < side <= 7)
@@ -245,12 +245,12 @@ def test_averages_in_flight(side: int, seed: int, tmp_path: Path) -> None:
     check(stages, rng, f"side {side}")
 
 
-def test_averages_in_flight_of_any_machine(seed: int) -> None:
+def test_averages_in_flight_of_any_accelerator(seed: int) -> None:
     """What is said about a map of any shape is what the mappings of an averaging group say."""
     held = 0
-    for sizes in draw_machines(seed, 16):
+    for sizes in random_configs(seed, 16):
         try:
-            machine = MachineConfig(**sizes)
+            config = AcceleratorConfig(**sizes)
         except ValueError:  # one of four is none
             continue
         for shape in product(range(1, 10), repeat=2):
@@ -262,8 +262,8 @@ def test_averages_in_flight_of_any_machine(seed: int) -> None:
                 filters=np.zeros((8, 8), np.int8),
                 table=None,
             )
-            assert holds_at_once(machine, shape) == bool(mappings(machine, group, shape[0])), (machine, shape)
-            held += holds_at_once(machine, shape)
+            assert holds_at_once(config, shape) == bool(mappings(config, group, shape[0])), (config, shape)
+            held += holds_at_once(config, shape)
     assert held
 
 
@@ -294,5 +294,5 @@ def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
                     if buffer.birth <= plan.spans[behind.first][0] <= buffer.death and buffer.name != stored.name
                 }
                 overlaps = stored.death > plan.spans[n][1]
-                assert not overlaps or sum(beside.values()) + stored.words <= stages.machine.glb_words
+                assert not overlaps or sum(beside.values()) + stored.words <= stages.config.glb_words
                 overlapped[overlaps] += 1

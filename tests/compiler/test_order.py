@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list schedule: the port takes what is needed first, and the list is one in which the machine can run.
+"""The list schedule: the port takes what is needed first, and the list is one in which the accelerator can run.
 
 The other opinion steps through cycles, and for few transfers tries all orders.
 """

@@ -12,7 +12,7 @@ from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.target.descriptors.streams import columns_level
 from eyrie.compiler.target.mapping import mappings
 from eyrie.compiler.target.suit import suited
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.testing.layers import int8
 from tests.compiler.windows import convolution_chain
@@ -61,9 +61,9 @@ def wide(group: Convolution) -> Convolution:
     return replace(group, filters=group.filters.astype(np.int16) + 100)
 
 
-def packed(groups: list[Group], machine: MachineConfig = DEFAULT) -> list[bool]:
+def packed(groups: list[Group], config: AcceleratorConfig = DEFAULT) -> list[bool]:
     """Of each group, whether it reads a packed map."""
-    return [group.source.packed for group in with_packed_inputs(suited(groups, machine), machine)]
+    return [group.source.packed for group in with_packed_inputs(suited(groups, config), config)]
 
 
 @pytest.mark.parametrize(
@@ -91,25 +91,25 @@ def test_depthwise_work_on_one_channel_is_a_convolution() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "machine"),
+    ("group", "config"),
     [
         (convolution(5), DEFAULT),
         (convolution(kernel=(5, 5)), DEFAULT),
         (convolution(stride=(3, 3)), DEFAULT),
         (convolution(stride=(1, 2)), DEFAULT),
         (convolution(dilation=(2, 2)), DEFAULT),
-        (convolution(), MachineConfig(rows=3)),
+        (convolution(), AcceleratorConfig(rows=3)),
         (convolution(filters=512), SMALL),
     ],
 )
-def test_inputs_of_others_are_not(group: Convolution, machine: MachineConfig) -> None:
+def test_inputs_of_others_are_not(group: Convolution, config: AcceleratorConfig) -> None:
     """Of convolutions by taps, and of one whose filters fill the GLB."""
-    assert packed([group], machine) == [False]
+    assert packed([group], config) == [False]
 
 
 @pytest.mark.parametrize("rows", [6, 9, 12, 15])
-def test_machines_of_several_sets(rows: int) -> None:
-    assert packed([convolution()], MachineConfig(rows=rows)) == [True]
+def test_configurations_of_several_sets(rows: int) -> None:
+    assert packed([convolution()], AcceleratorConfig(rows=rows)) == [True]
 
 
 def test_all_readers_count() -> None:

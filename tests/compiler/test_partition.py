@@ -29,8 +29,8 @@ def run(parts: Partition, graph: Graph, inputs: list[np.ndarray]) -> list[np.nda
     return [values[tensor.name] for tensor in graph.outputs]
 
 
-def drawn_sides(graph: Graph, rng: np.random.Generator):
-    """A machine that runs any operators."""
+def random_sides(graph: Graph, rng: np.random.Generator):
+    """An accelerator that runs any operators."""
     names = {node.operator.name for node in graph.nodes}
     runs = {name for name in sorted(names) if rng.random() < 0.6}
     return lambda node, _: [] if node.operator.name in runs else ["not this one"]
@@ -41,7 +41,7 @@ def changes(graph: Graph, reasons) -> list[tuple[Side, int]]:
     makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
 
     def ways(node: Node) -> list[list[Side]]:
-        own = [] if is_view(node) else [Side.HOST if reasons(node, graph) else Side.MACHINE]
+        own = [] if is_view(node) else [Side.HOST if reasons(node, graph) else Side.ACCELERATOR]
         before = [way for tensor in node.activations if tensor.name in makers for way in ways(makers[tensor.name])]
         return [way + own for way in before or [[]]]
 
@@ -55,14 +55,16 @@ def test_random_networks(seed: int) -> None:
         rng = np.random.default_rng([seed, number])
         drawn = draw_graph(rng, longest=9)
         graph = simplified(tflite.from_bytes(drawn.model))
-        reasons = drawn_sides(graph, rng)
+        reasons = random_sides(graph, rng)
         parts = partition(graph, reasons)
         about = f"seed {seed}, network {number}\n{graph}\n{parts}"
         nodes = [node for part in parts.parts for node in part.graph.verified().nodes]
         assert len(nodes) == len(graph.nodes) and set(nodes) == set(graph.nodes), about
         for part in parts.parts:
             sides = {
-                Side.HOST if reasons(node, graph) else Side.MACHINE for node in part.graph.nodes if not is_view(node)
+                Side.HOST if reasons(node, graph) else Side.ACCELERATOR
+                for node in part.graph.nodes
+                if not is_view(node)
             }
             assert sides <= {part.side}, about
         assert all(a.side != b.side for a, b in zip(parts.parts, parts.parts[1:])), about
@@ -104,14 +106,14 @@ def test_a_network_that_goes_back_and_forth() -> None:
         str(parts)
         == """\
 host    #0               1 operators            16 operations  QUANTIZE
-machine #1               1 operators            32 operations  CONV_2D
+accelerator #1               1 operators            32 operations  CONV_2D
 host    #2               1 operators             8 operations  RESIZE_BILINEAR
-machine #4               1 operators             6 operations  FULLY_CONNECTED
+accelerator #4               1 operators             6 operations  FULLY_CONNECTED
 host    #5 to #6         2 operators             6 operations  DEQUANTIZE, SOFTMAX
 host    30 operations, 44.118 % of all
         operator #0 QUANTIZE: tensors are int8, not float32
-        operator #2 RESIZE_BILINEAR: the machine has no such operator
-        operator #5 SOFTMAX: the machine has no such operator
+        operator #2 RESIZE_BILINEAR: the accelerator has no such operator
+        operator #5 SOFTMAX: the accelerator has no such operator
         operator #6 DEQUANTIZE: tensors are int8, not float32"""
     )
     assert parts.host_share == pytest.approx(30 / 68)

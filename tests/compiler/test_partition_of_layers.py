@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chains and branches of layers whose maps and filters are larger than the GLB, on small machines of all numbers of
-sets: executed command by command they give what the golden model gives, and what is refused fits with what the refusal
-asks for."""
+"""Chains and branches of layers whose maps and filters are larger than the GLB, on small configurations of all numbers
+of sets: executed command by command they give what the golden model gives, and what is rejected fits with what the
+rejection asks for."""
 
 from collections import Counter
 from math import prod
@@ -15,22 +15,22 @@ from eyrie.compiler.ir.layer import Separable
 from eyrie.compiler.ir.plan import Way
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
-from eyrie.model.config import MAX_GLB_WORDS, MachineConfig
+from eyrie.model.config import MAX_GLB_WORDS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.passes import PassTrace
 from eyrie.testing.samples import scale, scaled
 from eyrie.training.tflite_writer import Tensor
 from tb.net.random_branches import draw_inputs, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
-from tests.compiler.refusals import TOO_LARGE, with_room
+from tests.compiler.rejections import TOO_LARGE, with_room
 from tests.compiler.test_performance import check_bytes
 
 COUNT = scaled(40, least=6)
-EFFORT = 8
+SEARCH_ITERATIONS = 8
 MOST_MACS = 4_000_000  # of a layer
-MOST_REFUSED = 0.03
-FEW = 4  # of a few dozen may be refused where that is the share of many
+MOST_REJECTED = 0.03
+FEW = 4  # of a few dozen may be rejected where that is the share of many
 KINDS = ("convolution", "pointwise", "depthwise", "separable", "separable")
 FILTERS = (8, 16, 24, 32, 64, 96, 128, 256, 512)
 SEEN = (
@@ -46,9 +46,9 @@ SEEN = (
 )
 
 
-def draw_machine(rng: np.random.Generator) -> MachineConfig:
+def random_config(rng: np.random.Generator) -> AcceleratorConfig:
     """With a GLB of 16 to 64 KiB."""
-    return MachineConfig(
+    return AcceleratorConfig(
         rows=int(rng.choice([3, 6, 6, 9, 12, 15])),
         cols=int(rng.choice([4, 8, 8, 16])),
         glb_bank_words=int(rng.choice([256, 384, 512, 768, 1024])),
@@ -113,52 +113,56 @@ def seen(stages: Stages) -> set[str]:
         "packed": any(group.source.packed for group in groups),
         "stripes": any(segment.way is Way.STRIPES and len(segment.groups) > 1 for segment in segments),
         "held": any(segment.beside > segment.fetched for segment in segments),
-        "three sets or more": stages.machine.sets > 2,
+        "three sets or more": stages.config.sets > 2,
     }
     return {name for name, there in what.items() if there}
 
 
 def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
-    """The outputs are the golden model's, the bytes of all layers the machine's."""
+    """The outputs are the golden model's, the bytes of all layers the accelerator's."""
     image = stages.image
     inputs = draw_inputs(image, rng)
     traces: list[PassTrace] = []
-    machine = Machine(image.with_inputs(inputs), stages.machine, observe=traces.append)
-    machine.run(image.program)
-    outputs, golden = image.outputs(machine.dram), expected_outputs(stages.graph, inputs)
-    about += f" on {stages.machine}:\n{stages.dump('groups')}\n{stages.dump('segments')}"
+    simulator = FunctionalSimulator(image.with_inputs(inputs), stages.config, observe=traces.append)
+    simulator.run(image.program)
+    outputs, golden = image.outputs(simulator.dram), expected_outputs(stages.graph, inputs)
+    about += f" on {stages.config}:\n{stages.dump('groups')}\n{stages.dump('segments')}"
     assert outputs.keys() == golden.keys()
     for name, values in golden.items():
         assert np.array_equal(outputs[name], values), about
-    check_bytes(stages, machine, traces)
+    check_bytes(stages, simulator, traces)
 
 
-def with_the_remedy(path: Path, machine: MachineConfig, failure: DoesNotFit) -> Stages | None:
-    """Compiled with what a refusal asks for; None where no machine has it."""
+def with_the_remedy(path: Path, config: AcceleratorConfig, failure: DoesNotFit) -> Stages | None:
+    """Compiled with what a rejection asks for; None where no accelerator has it."""
     too_large = TOO_LARGE.fullmatch(str(failure))
     if too_large:
-        assert failure.demand == int(too_large[2]) > failure.bound == int(too_large[3]) == machine.glb_bytes
+        assert failure.demand == int(too_large[2]) > failure.bound == int(too_large[3]) == config.glb_bytes
     else:
         assert str(failure).endswith("use a larger GLB or more effort"), failure
-    words = failure.demand // 8 * 101 // 100 if too_large else 2 * machine.glb_words
-    return compile_network(path, with_room(machine, 8 * words), effort=EFFORT) if words <= MAX_GLB_WORDS else None
+    words = failure.demand // 8 * 101 // 100 if too_large else 2 * config.glb_words
+    return (
+        compile_network(path, with_room(config, 8 * words), search_iterations=SEARCH_ITERATIONS)
+        if words <= MAX_GLB_WORDS
+        else None
+    )
 
 
-def test_large_layers_fit_small_machines(seed: int, tmp_path: Path) -> None:
-    path, found, refused = tmp_path / "net.tflite", Counter(), []
+def test_large_layers_fit_small_configurations(seed: int, tmp_path: Path) -> None:
+    path, found, rejected = tmp_path / "net.tflite", Counter(), []
     number = -1
     wanted = set(SEEN) if scale() >= 1 else set()  # a few networks hardly hold everything
     while (number := number + 1) < COUNT or not found.keys() >= wanted:
         assert number < 10 * COUNT, f"never seen: {wanted - found.keys()}"
         rng = np.random.default_rng([seed, number])
         path.write_bytes(draw_network(rng))
-        machine, about = draw_machine(rng), f"network {number} of seed {seed}"
+        config, about = random_config(rng), f"network {number} of seed {seed}"
         try:
-            stages = compile_network(path, machine, effort=EFFORT)
+            stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS)
         except DoesNotFit as failure:
-            refused.append(f"{about}: {failure}")
-            stages = with_the_remedy(path, machine, failure)
+            rejected.append(f"{about}: {failure}")
+            stages = with_the_remedy(path, config, failure)
         if stages:
             check(stages, rng, about)
             found.update(seen(stages))
-    assert len(refused) <= max(FEW, MOST_REFUSED * number), "\n".join(refused)
+    assert len(rejected) <= max(FEW, MOST_REJECTED * number), "\n".join(rejected)

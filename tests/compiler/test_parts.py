@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a network for machine and host: what is said of those that do not fit."""
+"""Parts of a network for accelerator and host: what is said of those that do not fit."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from eyrie.compiler.passes.partition import Side
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.session import Session
 from eyrie.testing.tflite_builder import STEPS, Builder
-from tests.compiler.refusals import with_room
+from tests.compiler.rejections import with_room
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
 
@@ -48,7 +48,7 @@ def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Pat
     """With what it needs and a little more, for places, all of the network fits; each part is planned once."""
     path, stages = written(tmp_path / "net.tflite", seed, apart), []
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: operator") as caught:
-        compile_parts(path, SMALL, effort=8, on_stage=stages.append)
+        compile_parts(path, SMALL, search_iterations=8, on_stage=stages.append)
     failure = caught.value.__cause__
     assert isinstance(failure, DoesNotFit) and stages.count("segments") == 1 + apart
     where = "operator #2: group conv0" if apart else "operators #0 to #1: group conv1"
@@ -57,8 +57,8 @@ def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Pat
         "larger GLB or a smaller layer"
     )
     with pytest.raises(ValueError, match="bytes of GLB"):
-        compile_parts(path, with_room(DEFAULT, failure.demand - 64), effort=8)
-    compile_parts(path, with_room(DEFAULT, failure.demand * 101 // 100), effort=200)
+        compile_parts(path, with_room(DEFAULT, failure.demand - 64), search_iterations=8)
+    compile_parts(path, with_room(DEFAULT, failure.demand * 101 // 100), search_iterations=200)
 
 
 def averaged(path: Path, rng: np.random.Generator) -> Path:
@@ -80,8 +80,8 @@ def averaged(path: Path, rng: np.random.Generator) -> Path:
 def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     path = averaged(tmp_path / "net.tflite", rng)
-    compiled = compile_parts(path, SMALL, effort=8)
-    assert [each.part.side for each in compiled.parts] == [Side.MACHINE, Side.HOST, Side.MACHINE]
+    compiled = compile_parts(path, SMALL, search_iterations=8)
+    assert [each.part.side for each in compiled.parts] == [Side.ACCELERATOR, Side.HOST, Side.ACCELERATOR]
     assert [node.operator.name for node in compiled.partition.host_nodes] == ["AVERAGE_POOL_2D"]
     reason = str(compiled.partition).splitlines()[-1].strip()
     said = (
@@ -98,30 +98,30 @@ def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None
     session = Session.load(tmp_path / "net")
     values = [rng.integers(-128, 128, (2, 1, 32, 32, 32), np.int8)]
     np.testing.assert_array_equal(session.run(values).outputs[0], session.golden(values)[0])
-    assert not compile_parts(path, effort=8).partition.host_nodes
+    assert not compile_parts(path, search_iterations=8).partition.host_nodes
 
 
 def test_the_command_takes_the_same_road(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """Networks that do not fit as a whole: the same parts, the same refusal; each whole is planned once."""
+    """Networks that do not fit as a whole: the same parts, the same rejection; each whole is planned once."""
     (tmp_path / "small.json").write_text(json.dumps(SMALL.as_dict()))
     path, parser = averaged(tmp_path / "net.tflite", np.random.default_rng(seed)), argparse.ArgumentParser()
     stages: list[list[str]] = [[], []]
     command.add_arguments(parser)
 
     def compile_(model: Path) -> None:
-        words = [model, "-o", tmp_path / "command", "--config", tmp_path / "small.json", "--effort", 8]
+        words = [model, "-o", tmp_path / "command", "--config", tmp_path / "small.json", "--search-iterations", 8]
         command.run(parser.parse_args([*map(str, words)], argparse.Namespace(quiet=False)), stages[0].append)
 
     compile_(path)
     assert "average" in capsys.readouterr().out.lower()
-    compile_parts(path, SMALL, effort=8, on_stage=stages[1].append).save(tmp_path / "parts")
+    compile_parts(path, SMALL, search_iterations=8, on_stage=stages[1].append).save(tmp_path / "parts")
     made = [
         sorted((each.relative_to(folder), each.read_bytes()) for each in folder.rglob("*") if each.is_file())
         for folder in (tmp_path / "command", tmp_path / "parts")
     ]
     assert made[0] == made[1] and stages[0].count("segments") == stages[1].count("segments") > 1
-    path, said = written(tmp_path / "refused.tflite", seed, apart=False), []
-    for compiled in (compile_, lambda model: compile_parts(model, SMALL, effort=8)):
+    path, said = written(tmp_path / "rejected.tflite", seed, apart=False), []
+    for compiled in (compile_, lambda model: compile_parts(model, SMALL, search_iterations=8)):
         with pytest.raises(ValueError, match="bytes of GLB") as caught:
             compiled(path)
         said.append(str(caught.value))

@@ -7,25 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.layer import Convolution, Group, Pointwise, Window
 from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.plan.patched_maps import with_patched_inputs
 from eyrie.compiler.target.mapping import mappings
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.machine import Machine
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.layers import int8
 from tests.compiler.windows import Chain, compile_groups, convolution_chain
 
 DRAWN = 24
-MACHINES = (
+CONFIGS = (
     DEFAULT,
     replace(DEFAULT, bus_words=2, filter_lanes=2),
     replace(DEFAULT, glb_bank_words=512),
-    MachineConfig(rows=3),
-    MachineConfig(rows=9, cols=5),
+    AcceleratorConfig(rows=3),
+    AcceleratorConfig(rows=9, cols=5),
     replace(DEFAULT, multipliers=1),
 )
 
@@ -47,12 +47,12 @@ def first_layer(shape: tuple[int, int, int], window: Window, filters: int) -> Co
     return convolution_chain(np.random.default_rng(1), shape, window, filters).groups[0]
 
 
-def laid(groups: list[Group], machine: MachineConfig = DEFAULT, unpacked: tuple[str, ...] = ()) -> list[Group]:
-    return with_patched_inputs(with_packed_inputs(groups, machine, unpacked), machine, unpacked)
+def laid(groups: list[Group], config: AcceleratorConfig = DEFAULT, unpacked: tuple[str, ...] = ()) -> list[Group]:
+    return with_patched_inputs(with_packed_inputs(groups, config, unpacked), config, unpacked)
 
 
-def cycles(group: Group, machine: MachineConfig = DEFAULT) -> int:
-    return mappings(machine, group, group.map_shape[0])[0].cycles
+def cycles(group: Group, config: AcceleratorConfig = DEFAULT) -> int:
+    return mappings(config, group, group.map_shape[0])[0].cycles
 
 
 @pytest.mark.parametrize("name", FIRST_LAYERS)
@@ -137,18 +137,18 @@ def test_patches_of_something_else_are_found() -> None:
     group = replace(group, stored=True)
     plain = replace(group.source, shape=(28, 28, 1), patches=None, packed=False)
     verify_groups([group], [plain], [group.output.name])
-    with pytest.raises(Inconsistent, match="^group conv0: reads t0 "):
+    with pytest.raises(InternalError, match="^group conv0: reads t0 "):
         verify_groups([group], [replace(plain, shape=(27, 28, 1))], [group.output.name])
 
 
-def run(chain: Chain, machine: MachineConfig, rng: np.random.Generator) -> Counter:
+def run(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator) -> Counter:
     """Compiles a chain and runs it command by command; how its input lies."""
-    stages = compile_groups(chain.groups, machine)
+    stages = compile_groups(chain.groups, config)
     image, patches = stages.image, stages.groups[0].source.patches
     values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
-    machine_run = Machine(image.with_input(values), machine)
-    machine_run.run(image.program)
-    np.testing.assert_array_equal(image.output(machine_run.dram), chain.run(values), f"{chain} on {machine}")
+    run = FunctionalSimulator(image.with_input(values), config)
+    run.run(image.program)
+    np.testing.assert_array_equal(image.output(run.dram), chain.run(values), f"{chain} on {config}")
     if patches is None:
         return Counter()
     overlap = any(step < size for step, size in zip(patches.step, patches.kernel))
@@ -165,7 +165,7 @@ def run(chain: Chain, machine: MachineConfig, rng: np.random.Generator) -> Count
     )
 
 
-def test_drawn_first_layers(seed: int) -> None:
+def test_random_first_layers(seed: int) -> None:
     """Kernels, strides, pads and maps of all sizes, odd ones too, of each way that patches lie."""
     rng, done, number = np.random.default_rng(seed), Counter(), 0
     wanted = "packed", "overlap", "apart", "pads", "pointwise", "ring", "dilated"
@@ -178,5 +178,5 @@ def test_drawn_first_layers(seed: int) -> None:
         chain = convolution_chain(
             rng, (rows, cols, int(rng.integers(1, 5))), Window(kernel, stride, pads), int(rng.choice([1, 6, 8, 20, 24]))
         )
-        done += run(chain, MACHINES[rng.integers(len(MACHINES))], rng)
+        done += run(chain, CONFIGS[rng.integers(len(CONFIGS))], rng)
     assert done["patches"] > DRAWN // 2, done

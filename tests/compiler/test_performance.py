@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a compiled network: its bytes are the cost model's and the command-level model's, its text."""
+"""The table of a compiled network: its bytes are the cost model's and the functional simulator's, its text."""
 
 import csv
 import io
@@ -16,13 +16,13 @@ from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import Layer, Performance, performance
 from eyrie.compiler.pipeline import Stages
-from eyrie.model.config import DEFAULT, WIDE, MachineConfig
+from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.encoding import Stream
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.passes import PassTrace
 from eyrie.model.streams import inside, positions, read
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.shipped import MODEL
 from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_networks import compiled, draw_images, late_network, network
@@ -30,13 +30,13 @@ from tests.compiler.test_networks import compiled, draw_images, late_network, ne
 NETWORKS = scaled(16)
 
 
-def drawn(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> list[Stages]:
+def drawn(seed: int, path: Path, config: AcceleratorConfig = DEFAULT) -> list[Stages]:
     """Random networks, for several images at once too."""
     found = []
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, 7, number])
         path.write_bytes((network if rng.random() < 0.5 else late_network)(rng)[0])
-        found.append(compiled(path, machine, images=draw_images(rng)))
+        found.append(compiled(path, config, images=draw_images(rng)))
     found = [stages for stages in found if stages]
     assert len(found) > NETWORKS // 2 and len({stages.images for stages in found}) > 1
     return found
@@ -44,18 +44,18 @@ def drawn(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> list[Stage
 
 def test_layers_sum_to_the_prediction(seed: int, tmp_path: Path) -> None:
     for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
-        figures, cost = performance(stages), predict(stages.image)
-        assert figures.cycles == cost.cycles
-        assert figures.dram_read_bytes == cost.counters["DRAM_READ_BYTES"]
-        assert figures.dram_write_bytes == cost.counters["DRAM_WRITE_BYTES"]
-        assert figures.command_bytes == cost.counters["COMMAND_BYTES"]
-        assert figures.glb_bytes == cost.glb_bytes
-        assert sum(layer.dram_bytes for layer in figures.layers) + figures.command_bytes == figures.dram_bytes
-        assert sum(layer.glb_bytes for layer in figures.layers) == figures.glb_bytes
-        assert [layer.cycles for layer in figures.layers] == [layer.cycles for layer in cost.layers]
-        assert figures.energy_uJ == pytest.approx(cost.energy_uj(stages.machine.clock_hz), abs=0.005)
-        assert figures.milliseconds == pytest.approx(cost.cycles / 200e3)
-        assert figures.images_per_second == pytest.approx(stages.images * 200e6 / cost.cycles, abs=0.001)
+        metrics, cost = performance(stages), predict(stages.image)
+        assert metrics.cycles == cost.cycles
+        assert metrics.dram_read_bytes == cost.counters["DRAM_READ_BYTES"]
+        assert metrics.dram_write_bytes == cost.counters["DRAM_WRITE_BYTES"]
+        assert metrics.command_bytes == cost.counters["COMMAND_BYTES"]
+        assert metrics.glb_bytes == cost.glb_bytes
+        assert sum(layer.dram_bytes for layer in metrics.layers) + metrics.command_bytes == metrics.dram_bytes
+        assert sum(layer.glb_bytes for layer in metrics.layers) == metrics.glb_bytes
+        assert [layer.cycles for layer in metrics.layers] == [layer.cycles for layer in cost.layers]
+        assert metrics.energy_uJ == pytest.approx(cost.energy_uj(stages.config.clock_hz), abs=0.005)
+        assert metrics.milliseconds == pytest.approx(cost.cycles / 200e3)
+        assert metrics.images_per_second == pytest.approx(stages.images * 200e6 / cost.cycles, abs=0.001)
         sums = {name: sum(of[name] for of in by_layer(stages.image)) for name in ("MACS", "GLB_LOAD_BYTES")}
         assert sums == {name: cost.counters[name] for name in sums}
 
@@ -72,9 +72,9 @@ def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
     return 8 * int(np.sum(taken))
 
 
-def check_bytes(stages: Stages, machine: Machine, traces: list[PassTrace]) -> None:
+def check_bytes(stages: Stages, config: FunctionalSimulator, traces: list[PassTrace]) -> None:
     """What is said of each layer is what a run has moved: streams pass by pass."""
-    counters, lanes = by_layer(stages.image), stages.machine.filter_lanes
+    counters, lanes = by_layer(stages.image), stages.config.filter_lanes
     for of, step in zip(counters, stages.image.map["steps"], strict=True):
         passes = [traces[number] for number in step["passes"]]
         assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
@@ -82,26 +82,26 @@ def check_bytes(stages: Stages, machine: Machine, traces: list[PassTrace]) -> No
         assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
         assert of["GLB_TABLE_BYTES"] == sum(fetched(trace, Stream.TABLE, 1) for trace in passes)
     for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
-        assert sum(of[name] for of in counters) == machine.counters[name], name
+        assert sum(of[name] for of in counters) == config.counters[name], name
 
 
-def test_bytes_of_each_layer_are_the_machines(seed: int, tmp_path: Path) -> None:
+def test_bytes_of_each_layer_are_the_configurations(seed: int, tmp_path: Path) -> None:
     """On ports of two words too."""
     for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
         traces: list[PassTrace] = []
-        machine = Machine(stages.image.dram.copy(), stages.machine, observe=traces.append)
-        machine.run(stages.image.program)
-        check_bytes(stages, machine, traces)
+        simulator = FunctionalSimulator(stages.image.dram.copy(), stages.config, observe=traces.append)
+        simulator.run(stages.image.program)
+        check_bytes(stages, simulator, traces)
 
 
 @pytest.fixture(scope="module")
-def shipped() -> dict[int, Stages]:
-    return {images: compile_network(MODEL, effort=60, images=images) for images in (1, 4)}
+def bundled() -> dict[int, Stages]:
+    return {images: compile_network(MODEL, search_iterations=60, images=images) for images in (1, 4)}
 
 
-def test_each_layer_fetches_its_constants_and_maps(shipped: dict[int, Stages]) -> None:
-    """Of the shipped network: constants as the planner counts them, and the input and the output."""
-    stages = shipped[1]
+def test_each_layer_fetches_its_constants_and_maps(bundled: dict[int, Stages]) -> None:
+    """Of the bundled network: constants as the planner counts them, and the input and the output."""
+    stages = bundled[1]
     for step, counters in zip(stages.steps, by_layer(stages.image)):
         constants = 8 * step.constant_words(DEFAULT)
         ifmap = 32 * 32 * 4 if step is stages.steps[0] else 0  # two pixels of three channels take a word
@@ -123,14 +123,14 @@ def test_an_expansion_reads_its_ifmap_once(seed: int, tmp_path: Path) -> None:
     x = net.conv("wide", x, *constants(48, 1, 1, 8, channels=48), out)
     x = net.depthwise("halves", x, *constants(1, 3, 3, 48, channels=48), out, stride=2)
     path.write_bytes(net.build([net.conv("narrow", x, *constants(8, 1, 1, 48, channels=8), out)]))
-    stages = compile_network(path, effort=8)
+    stages = compile_network(path, search_iterations=8)
     assert stages.steps[0].group.kind == "pointwise"
     assert by_layer(stages.image)[0]["GLB_IFMAP_BYTES"] == side * side * 8
 
 
-def test_maps_that_go_through_dram(shipped: dict[int, Stages]) -> None:
+def test_maps_that_go_through_dram(bundled: dict[int, Stages]) -> None:
     """Four images: what one layer stores is what the next one loads, and lies where the table says."""
-    stages = shipped[4]
+    stages = bundled[4]
     rows, spilled = {row.name: row for row in performance(stages).layers}, 0
     for step, counters in zip(stages.steps, by_layer(stages.image)):
         constants, row = 8 * step.constant_words(DEFAULT), rows[step.group.layer]
@@ -144,25 +144,25 @@ def test_maps_that_go_through_dram(shipped: dict[int, Stages]) -> None:
     assert rows["depthwise6"].kind == "depthwise" and rows["block8"].kind == "separable + average"
 
 
-def test_places_of_stripes(shipped: dict[int, Stages]) -> None:
+def test_places_of_stripes(bundled: dict[int, Stages]) -> None:
     """Of the first layers each one's ofmap is the next one's ifmap; where two run stripe by stripe, a ring of rows."""
-    first, second, third = performance(shipped[1]).layers[:3]
+    first, second, third = performance(bundled[1]).layers[:3]
     assert (first.kind, second.kind) == ("conv", "separable")
     assert first.ifmap == "DRAM" and first.ofmap == second.ifmap and second.ofmap == third.ifmap
     assert second.ofmap.startswith("GLB, ring of ") and third.ofmap == "GLB"
 
 
-def test_bounds(shipped: dict[int, Stages]) -> None:
+def test_bounds(bundled: dict[int, Stages]) -> None:
     """Layers of many pixels are bound by multipliers, those of many weights by DRAM."""
-    image = shipped[1].image
-    figures = performance(shipped[1])
-    rows = {row.name: row for row in figures.layers}
+    image = bundled[1].image
+    metrics = performance(bundled[1])
+    rows = {row.name: row for row in metrics.layers}
     assert (rows["conv0"].bound, rows["conv0"].bound_cycles) == ("multipliers", 32 * 32 * 32 * 27 // 192)
     assert (rows["fc9"].bound, rows["fc9"].bound_cycles) == ("DRAM", round((10 * 1024 + 9 * 10) / 8))
-    assert figures.roofline_cycles == roofline_cycles(image)
-    assert sum(row.bound_cycles for row in figures.layers) == pytest.approx(figures.roofline_cycles, abs=5)
-    assert figures.compulsory_dram_bytes == compulsory_bytes(image) <= figures.dram_bytes
-    assert all(row.share == pytest.approx(row.bound_cycles / row.cycles, abs=1e-3) for row in figures.layers)
+    assert metrics.roofline_cycles == roofline_cycles(image)
+    assert sum(row.bound_cycles for row in metrics.layers) == pytest.approx(metrics.roofline_cycles, abs=5)
+    assert metrics.compulsory_dram_bytes == compulsory_bytes(image) <= metrics.dram_bytes
+    assert all(row.share == pytest.approx(row.bound_cycles / row.cycles, abs=1e-3) for row in metrics.layers)
 
 
 FIGURES = Performance(

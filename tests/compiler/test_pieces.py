@@ -14,7 +14,7 @@ from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import in_pieces
 from eyrie.compiler.plan.segments import SegmentPlanner
 from eyrie.compiler.target.suit import average_apart
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from tests.compiler.test_segments import cheapest, estimates
 
 BLOCKS = 12
@@ -38,14 +38,14 @@ def block(side: int, channels: int, filters: int, stride: int = 1) -> Separable:
     )
 
 
-def cost(pieces: tuple[Group, ...], machine: MachineConfig) -> float | None:
+def cost(pieces: tuple[Group, ...], config: AcceleratorConfig) -> float | None:
     """Of the cheapest plan there is of a map from DRAM to DRAM."""
-    found = cheapest(Flow(pieces), machine, "cycles")
+    found = cheapest(Flow(pieces), config, "cycles")
     return found[0] if found else None
 
 
-@pytest.mark.parametrize("machine", [SMALL, DEFAULT], ids=["small", "default"])
-def test_halves_are_chosen_where_they_cost_less(machine: MachineConfig, seed: int) -> None:
+@pytest.mark.parametrize("config", [SMALL, DEFAULT], ids=["small", "default"])
+def test_halves_are_chosen_where_they_cost_less(config: AcceleratorConfig, seed: int) -> None:
     chosen: Counter = Counter()
     number = 0
     while number < BLOCKS or not (chosen[1] and chosen[2]):
@@ -57,13 +57,13 @@ def test_halves_are_chosen_where_they_cost_less(machine: MachineConfig, seed: in
             int(rng.choice([16, 64, 256, 512])),
             int(rng.integers(1, 3)),
         )
-        whole, apart = cost((drawn,), machine), cost(halves(drawn), machine)
-        pieces = in_pieces([drawn], estimates(machine))
+        whole, apart = cost((drawn,), config), cost(halves(drawn), config)
+        pieces = in_pieces([drawn], estimates(config))
         chosen[len(pieces)] += 1
         assert [piece.kind for piece in pieces] in (["separable"], ["depthwise", "pointwise"], ["depthwise", "fc"])
         if whole is None and apart is None:
             with pytest.raises(DoesNotFit):
-                SegmentPlanner(Flow(tuple(pieces)), estimates(machine)).cheapest()
+                SegmentPlanner(Flow(tuple(pieces)), estimates(config)).cheapest()
         elif len(pieces) == 2:
             assert whole is None or apart < 1.01 * whole
         else:

@@ -37,7 +37,7 @@ def model(seed: int, tmp_path: Path) -> Path:
 
 def test_all_stages_run_in_order(model: Path) -> None:
     seen: list[str] = []
-    stages = compile_network(model, effort=8, on_stage=seen.append)
+    stages = compile_network(model, search_iterations=8, on_stage=seen.append)
     assert seen == RUN
     assert all(getattr(stages, name) is not None for name in MADE.values())
     assert len(set(NAMES)) == len(NAMES) and all(stage.about for stage in STAGES)
@@ -61,27 +61,27 @@ def test_all_stages_run_in_order(model: Path) -> None:
 def test_runs_as_far_as_asked(until: str, last: str, model: Path) -> None:
     """And prints then what a whole compilation prints."""
     seen: list[str] = []
-    stages = compile_network(model, effort=8, until=until, on_stage=seen.append)
+    stages = compile_network(model, search_iterations=8, until=until, on_stage=seen.append)
     assert seen == RUN[: RUN.index(last) + 1]
     assert {name for name in MADE if getattr(stages, MADE[name]) is not None} == set(seen)
-    assert stages.dump(until) == compile_network(model, effort=8).dump(until)
+    assert stages.dump(until) == compile_network(model, search_iterations=8).dump(until)
 
 
 def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are no places. The dump of the segments is of those that were placed."""
-    place, refused = search.place, []
+    place, rejected = search.place, []
 
-    def refuse_once(plan, machine, effort):
-        if not refused:
-            refused.append(plan.segments[0])
-            raise search.Refused(plan.segments[0])
-        return place(plan, machine, effort)
+    def reject_once(plan, config, search_iterations):
+        if not rejected:
+            rejected.append(plan.segments[0])
+            raise search.Rejected(plan.segments[0])
+        return place(plan, config, search_iterations)
 
-    first = compile_network(model, DEFAULT, effort=8).dump("segments")
-    monkeypatch.setattr(search, "place", refuse_once)
-    stages = compile_network(model, DEFAULT, effort=8, until="segments")
-    assert stages.planning.refused == {refused[0].key}
-    assert refused[0].key not in {segment.key for segment in stages.plan.segments}
+    first = compile_network(model, DEFAULT, search_iterations=8).dump("segments")
+    monkeypatch.setattr(search, "place", reject_once)
+    stages = compile_network(model, DEFAULT, search_iterations=8, until="segments")
+    assert stages.planning.rejected == {rejected[0].key}
+    assert rejected[0].key not in {segment.key for segment in stages.plan.segments}
     assert stages.dump("segments") != first
 
 
@@ -93,15 +93,15 @@ def test_unknown_stage(model: Path) -> None:
 def test_more_than_addresses_can_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image, "ADDRESS_SPACE", 640)
     with pytest.raises(ValueError, match="^the network takes [0-9]+ bytes of DRAM, addresses go to 640: "):
-        compile_network(model, effort=8)
+        compile_network(model, search_iterations=8)
 
 
 def test_more_memory_never_costs_cycles(model: Path) -> None:
-    """Nor does a program planned for less say that it is for another machine."""
+    """Nor does a program planned for less say that it is for another configuration."""
     cycles = []
     for words in (DEFAULT.glb_bank_words, 2 * DEFAULT.glb_bank_words, 4 * DEFAULT.glb_bank_words):
-        machine = replace(DEFAULT, glb_bank_words=words)
-        image = compile_network(model, machine, effort=8).image
-        assert image.machine == machine
+        config = replace(DEFAULT, glb_bank_words=words)
+        image = compile_network(model, config, search_iterations=8).image
+        assert image.config == config
         cycles.append(predict(image).cycles)
     assert cycles == sorted(cycles, reverse=True)

@@ -47,7 +47,7 @@ def test_no_word_is_taken_twice(seed: int) -> None:
     assert placed > 400
 
 
-def test_full_space_is_refused_and_free_space_found() -> None:
+def test_full_space_is_rejected_and_free_space_found() -> None:
     space = Space(WORDS)
     space.place(whole("group", "low", WORDS - 10, 0, 1))
     with pytest.raises(DoesNotFit, match="^group high: no room for 96 bytes"):

@@ -22,12 +22,12 @@ from eyrie.compiler.plan.pieces import planners
 from eyrie.compiler.plan.planar_maps import gaining_sizes, in_planes
 from eyrie.compiler.plan.segments import SegmentPlanner
 from eyrie.compiler.target.mapping import mappings
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import STREAM_RANGE
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
-from tests.compiler.test_networks import MACHINES
+from tests.compiler.test_networks import CONFIGS
 from tests.compiler.test_pieces import block
 from tests.compiler.test_segments import estimates
 
@@ -150,7 +150,7 @@ def test_planes_where_they_cost_less(seed: int) -> None:
 
 
 def test_rows_where_planes_find_no_places() -> None:
-    """Refused segments leave row by row what they do not leave in planes: with stripes of DRAM."""
+    """Rejected segments leave row by row what they do not leave in planes: with stripes of DRAM."""
     groups = [replace(pointwise(6, 6, 256, 256), name=f"pointwise{n}") for n in range(3)]
     maps = [replace(groups[0].source, name=name, planar=False) for name in "abcd"]
     chain = [
@@ -160,10 +160,10 @@ def test_rows_where_planes_find_no_places() -> None:
     planner = BatchPlanner(chain, DEFAULT, "cycles", 1)
     made, segments = planner.cheapest(frozenset())
     assert any(group.flat for group in made)
-    refused: set[tuple] = set()
+    rejected: set[tuple] = set()
     while any(group.flat for group in made):
-        refused |= {segment.key for segment in segments if segment.groups[0].flat}
-        made, segments = planner.cheapest(frozenset(refused))
+        rejected |= {segment.key for segment in segments if segment.groups[0].flat}
+        made, segments = planner.cheapest(frozenset(rejected))
     assert [group.name for group in made] == [group.name for group in chain] and segments[-1].last == 3
 
 
@@ -180,7 +180,7 @@ RECIPES = (
 )
 
 
-def network(rng: np.random.Generator) -> tuple[bytes, MachineConfig]:
+def network(rng: np.random.Generator) -> tuple[bytes, AcceleratorConfig]:
     """Blocks on a map that columns do not divide well, some with their source added, and an average at times."""
     (rows, cols), narrow, wide, share, words = RECIPES[rng.integers(len(RECIPES))]
     net = TfliteBuilder("planes")
@@ -201,8 +201,8 @@ def network(rng: np.random.Generator) -> tuple[bytes, MachineConfig]:
             x = net.add(f"sum{n}", x, block, Quant(0.1, 3))
     if rows == cols and rng.random() < 0.3:
         x = net.average_pool("pool", x, rows, cols)
-    machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.2 else replace(DEFAULT, glb_bank_words=words)
-    return net.build([x]), machine
+    config = CONFIGS[rng.integers(len(CONFIGS))] if rng.random() < 0.2 else replace(DEFAULT, glb_bank_words=words)
+    return net.build([x]), config
 
 
 def seen(stages: Stages) -> set[str]:
@@ -227,7 +227,7 @@ def seen(stages: Stages) -> set[str]:
     return found | ({"in place"} if in_place else set())
 
 
-def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
+def test_accelerator_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
     """From a GLB with anything in it: what lies between the rows counts for nothing."""
     path, found, number = tmp_path / "net.tflite", Counter(), -1
     while (number := number + 1) < COUNT or not found.keys() >= set(SEEN):
@@ -239,10 +239,10 @@ def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
 
 
 def drawn(path: Path, rng: np.random.Generator) -> Stages | None:
-    model, machine = network(rng)
+    model, config = network(rng)
     path.write_bytes(model)
     try:
-        return compile_network(path, machine, effort=8, images=int(rng.choice([1, 1, 1, 2])))
+        return compile_network(path, config, search_iterations=8, images=int(rng.choice([1, 1, 1, 2])))
     except DoesNotFit as error:
         assert str(error).startswith("group "), error
         return None
@@ -252,9 +252,9 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     image = stages.image
     values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
     [run] = image.runs(image.named(values))
-    machine = Machine(image.with_inputs(run), stages.machine)
-    machine.glb[:] = rng.integers(0, 1 << 64, machine.glb.size, np.uint64)
-    machine.run(image.program)
-    [output] = image.results([image.outputs(machine.dram)], len(values)).values()
+    simulator = FunctionalSimulator(image.with_inputs(run), stages.config)
+    simulator.glb[:] = rng.integers(0, 1 << 64, simulator.glb.size, np.uint64)
+    simulator.run(image.program)
+    [output] = image.results([image.outputs(simulator.dram)], len(values)).values()
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}\n{stages.dump('map')}"
     assert np.array_equal(output, stages.graph.run_images(values)), about

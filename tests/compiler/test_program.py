@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The assembler: text, commands and binary say the same; what is none of them is refused."""
+"""The assembler: text, commands and binary say the same; what is none of them is rejected."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from eyrie.compiler.assembly.lexer import AssemblyError
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, encoded
 from eyrie.compiler.network import compile_network
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.bundled import MODEL
 
 
 def random_command(rng: np.random.Generator) -> Command:
@@ -42,7 +42,7 @@ def test_text_commands_and_binary_round_trip(seed: int) -> None:
     assert len(text.splitlines()) == sum(len(c.words) if isinstance(c, Config) else 1 for c in commands)
 
 
-def test_shipped_network(tmp_path) -> None:
+def test_bundled_network(tmp_path) -> None:
     stages = compile_network(MODEL)
     stages.image.save(tmp_path, stages.text)
     text, image = (tmp_path / "program.txt").read_text(), Image.load(tmp_path)
@@ -171,14 +171,14 @@ def test_unknown_opcode(opcode: int) -> None:
     "command", [Config(1, (2, 3)), Transfer(True, 8, 1, 1), Transfer(False, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0))]
 )
 def test_list_that_ends_early(command: Command) -> None:
-    refuse_early_ends(assemble([Run(0, 0), command]))
+    reject_early_ends(assemble([Run(0, 0), command]))
 
 
 def test_list_that_ends_within_chunks() -> None:
-    refuse_early_ends(assemble([Run(0, 0), chunk(0), chunk(1)]))
+    reject_early_ends(assemble([Run(0, 0), chunk(0), chunk(1)]))
 
 
-def refuse_early_ends(words: np.ndarray) -> None:
+def reject_early_ends(words: np.ndarray) -> None:
     with pytest.raises(ValueError, match="^the list has no END$"):
         disassemble(words)
     for length in range(2, len(words)):
@@ -192,15 +192,15 @@ def refuse_early_ends(words: np.ndarray) -> None:
 )
 def test_bits_without_meaning(command: Command, at: int) -> None:
     words = assemble([command, End()])
-    refuse_bit(words, at, 63)
+    reject_bit(words, at, 63)
 
 
 @pytest.mark.parametrize(("at", "bit"), [(0, 4), (0, 5), (2, 48), (2, 63)])
 def test_bits_without_meaning_in_chunks(at: int, bit: int) -> None:
-    refuse_bit(assemble([chunk(0), chunk(1), End()]), at, bit)
+    reject_bit(assemble([chunk(0), chunk(1), End()]), at, bit)
 
 
-def refuse_bit(words: np.ndarray, at: int, bit: int) -> None:
+def reject_bit(words: np.ndarray, at: int, bit: int) -> None:
     words[at] |= np.uint64(1 << bit)
     with pytest.raises(ValueError, match="^word 0: .*: a bit without meaning is set in the command$"):
         disassemble(words)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
@@ -384,10 +384,10 @@ def test_codes_are_pooled_and_moved(seed: int) -> None:
     net.check(net.apply(F.linear, "linear", back, net.weight(20, 96)))
 
 
-# ---- What is refused ----
+# ---- What is rejected ----
 
 
-def refused(net: Net, output: str) -> str:
+def rejected(net: Net, output: str) -> str:
     graph = net.graph(output)
     (node,) = (node for node in graph.nodes if isinstance(node.operator, Unknown))
     return f"{node.where} {node.operator.name}: {node.operator.reason}"
@@ -397,7 +397,7 @@ def test_an_operator_that_is_not_known(seed: int) -> None:
     net = Net(seed)
     made = net.apply(lambda x: x, "unknown", net.input(1, 6, 8, 8), reason="no such operator is known")
     net.quantised(made, 0.1)
-    assert refused(net, net.operations[-2].outputs[0]) == "#2 Unknown: no such operator is known"
+    assert rejected(net, net.operations[-2].outputs[0]) == "#2 Unknown: no such operator is known"
 
 
 def test_float_between_layers(seed: int) -> None:
@@ -405,19 +405,19 @@ def test_float_between_layers(seed: int) -> None:
     made = net.apply(F.conv2d, "conv", net.input(1, 6, 8, 8), net.weight(8, 6, 3, 3))
     made = net.apply(F.conv2d, "conv", made, net.weight(8, 8, 3, 3))
     net.quantised(made, 0.1)
-    assert "#5 Conv: its input conv3_0 is not quantised: quantise" in refused(net, net.operations[-2].outputs[0])
+    assert "#5 Conv: its input conv3_0 is not quantised: quantise" in rejected(net, net.operations[-2].outputs[0])
 
 
 def test_float_weights(seed: int) -> None:
     net = Net(seed)
     made = net.apply(F.conv2d, "conv", net.input(1, 6, 8, 8), net.constant(net.rng.normal(0, 1, (8, 6, 3, 3))))
     net.quantised(made, 0.1)
-    assert "#2 Conv: its weights are no quantised constant" in refused(net, net.operations[-2].outputs[0])
+    assert "#2 Conv: its weights are no quantised constant" in rejected(net, net.operations[-2].outputs[0])
 
 
 def test_a_shape_that_the_framework_does_not_have(seed: int) -> None:
     net = Net(seed)
     made = net.apply(lambda x, w: F.conv2d(x, w, padding=1), "conv", net.input(1, 6, 8, 8), net.weight(8, 6, 3, 3))
     net.quantised(made, 0.1)
-    with pytest.raises(ImportFailure, match="^operator #3 Conv: makes 1 x 8 x 6 x 6, the model says 1 x 8 x 8 x 8"):
+    with pytest.raises(ModelImportError, match="^operator #3 Conv: makes 1 x 8 x 6 x 6, the model says 1 x 8 x 8 x 8"):
         net.graph(net.operations[-2].outputs[0])

@@ -20,14 +20,14 @@ from eyrie.compiler.ir.program import Block, Command, Config, End, Run, Transfer
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Stream
 from eyrie.testing.samples import scaled
 from tb.net.random_branches import draw_network
 from tb.net.random_layers import draw_layer
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, separable, weights
 from tests.compiler.any_timing import Program, Timing, holding, random_choice
-from tests.compiler.test_networks import MACHINES, late_network, network
+from tests.compiler.test_networks import CONFIGS, late_network, network
 
 COUNT = scaled(24, least=6)
 TIMINGS = 40  # of each program
@@ -39,7 +39,7 @@ WAITS = ("wait_transfers", "wait_passes", "wait_chunks")
 class Compiled:
     about: str
     commands: list[Command]
-    machine: MachineConfig
+    config: AcceleratorConfig
 
 
 def draw_model(rng: np.random.Generator) -> bytes:
@@ -58,13 +58,13 @@ def draw_programs(seed: int, path: Path) -> Iterator[Compiled]:
         number += 1
         rng = np.random.default_rng([seed, 2, number])
         path.write_bytes(draw_model(rng))
-        machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.5 else DEFAULT
+        config = CONFIGS[rng.integers(len(CONFIGS))] if rng.random() < 0.5 else DEFAULT
         images = int(rng.choice([1, 1, 1, 2, 4, 5, 8]))
         try:
-            stages = compile_network(path, machine, effort=8, images=images, until="schedule")
+            stages = compile_network(path, config, search_iterations=8, images=images, until="schedule")
         except ValueError:  # of which other tests see to it that they are right
             continue
-        yield Compiled(f"program {number} of seed {seed}, {images} images", stages.schedule.commands, machine)
+        yield Compiled(f"program {number} of seed {seed}, {images} images", stages.schedule.commands, config)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def small(programs: list[Compiled]) -> list[tuple[Compiled, Program]]:
     found = []
     for compiled in programs:
         if sum(not isinstance(command, Config) for command in compiled.commands) <= FEW_COMMANDS:
-            program = Program(compiled.commands, compiled.machine)
+            program = Program(compiled.commands, compiled.config)
             if sum(len(pieces) for work in program.passes for pieces in work.pieces.values()) <= FEW_PIECES:
                 program.serial()
                 found.append((compiled, program))
@@ -92,8 +92,8 @@ def transfers(programs: list[Compiled]) -> Iterator[Transfer]:
 
 def test_no_races(programs: list[Compiled]) -> None:
     for compiled in programs:
-        assert not find_races(compiled.commands, compiled.machine), compiled.about
-    assert len({compiled.machine for compiled in programs}) > 2
+        assert not find_races(compiled.commands, compiled.config), compiled.about
+    assert len({compiled.config for compiled in programs}) > 2
     assert any(t.wait_chunks for t in transfers(programs)) and any(t.wait_passes for t in transfers(programs))
     assert sum(not t.load for t in transfers(programs)) > len(programs)
 
@@ -137,9 +137,9 @@ def test_planted_races(small: list[tuple[Compiled, Program]], seed: int) -> None
     while found < COUNT:
         compiled, unchanged = small[rng.integers(len(small))]
         commands = weakened(compiled.commands, rng)
-        program = Program(commands, compiled.machine)
+        program = Program(commands, compiled.config)
         program.seen = unchanged.seen
-        reported = find_races(commands, compiled.machine)
+        reported = find_races(commands, compiled.config)
         visible = shown(program, reported, rng)
         changed = [str(c) for c, before in zip(commands, compiled.commands) if c != before]
         assert reported or not visible, (compiled.about, changed)
@@ -153,7 +153,7 @@ def test_every_pass_waits_for_a_transfer_less(programs: list[Compiled]) -> None:
         commands = [
             replace(c, wait_transfers=c.wait_transfers - 1) if isinstance(c, Run) else c for c in compiled.commands
         ]
-        assert find_races(commands, compiled.machine), compiled.about
+        assert find_races(commands, compiled.config), compiled.about
 
 
 # ---- Single passes ----
@@ -269,7 +269,7 @@ def test_impossible_lists(commands: list[Command], message: str) -> None:
 
 
 def test_waits_for_more(small: list[tuple[Compiled, Program]], seed: int) -> None:
-    """A list that stops at some wait is refused."""
+    """A list that stops at some wait is rejected."""
     rng, stopped = np.random.default_rng([seed, 5]), 0
     while stopped < COUNT:
         compiled, _ = small[rng.integers(len(small))]
@@ -279,12 +279,12 @@ def test_waits_for_more(small: list[tuple[Compiled, Program]], seed: int) -> Non
         more = getattr(compiled.commands[n], name) + int(rng.integers(1, 8))
         commands = list(compiled.commands)
         commands[n] = replace(commands[n], **{name: more})
-        run = Timing(Program(commands, compiled.machine), random_choice(rng))
+        run = Timing(Program(commands, compiled.config), random_choice(rng))
         run.finish(note={})
         if not run.over:
             stopped += 1
             with pytest.raises(ScheduleError):
-                find_races(commands, compiled.machine)
+                find_races(commands, compiled.config)
 
 
 def chunked(ring: tuple[int, int] | None = None, inner: int = 1) -> list[Command]:
@@ -324,17 +324,17 @@ def test_chunk_that_never_comes() -> None:
 # ---- The compiler ----
 
 
-def test_compiler_refuses_its_own_races(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiler_rejects_its_own_races(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, commands = tmp_path / "net.tflite", Timeline.commands
     path.write_bytes(separable(np.random.default_rng(seed)))
-    compile_network(path, effort=8)
+    compile_network(path, search_iterations=8)
 
     def forgetful(timeline: Timeline) -> list[Command]:
         return [Run(0, c.wait_passes) if isinstance(c, Run) else c for c in commands(timeline)]
 
     monkeypatch.setattr(Timeline, "commands", forgetful)
     with pytest.raises(ScheduleError, match=r"^command 0 \(load\) and command [0-9]+ \(pass, ifmap\): "):
-        compile_network(path, effort=8)
+        compile_network(path, search_iterations=8)
 
 
 @pytest.mark.parametrize(
@@ -358,10 +358,10 @@ def test_rows_that_a_small_kernel_does_not_have(
     add(net.conv, "pointwise", filters, 1, 1, channels, count=filters)
     add(net.depthwise, "last", 1, 3, 3, filters, count=filters)
     path.write_bytes(net.build([x]))
-    machine = replace(DEFAULT, glb_bank_words=256)
-    commands = compile_network(path, machine, effort=8, until="schedule").schedule.commands
+    config = replace(DEFAULT, glb_bank_words=256)
+    commands = compile_network(path, config, search_iterations=8, until="schedule").schedule.commands
     assert sum(isinstance(c, Run) for c in commands) > 4  # stripes
-    assert not find_races(commands, machine)
+    assert not find_races(commands, config)
 
 
 def test_kinds_begin_with_the_streams() -> None:

@@ -4,10 +4,10 @@
 import pytest
 
 from eyrie.compiler.target.scan_ids import IDLE, block_ids, convolution_ids, ln_word
-from eyrie.model.config import DEFAULT, SET_ROWS, MachineConfig
+from eyrie.model.config import DEFAULT, SET_ROWS, AcceleratorConfig
 
 STANDARD = [(8, 1, 2), (8, 2, 1), (4, 2, 2), (4, 1, 4), (16, 1, 1)]  # e, r, t of array0 to array5
-WIDE = MachineConfig(rows=12, cols=14)
+WIDE = AcceleratorConfig(rows=12, cols=14)
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -42,17 +42,17 @@ def test_unused_pes_match_no_tag() -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "joined", "ln"),
+    ("config", "joined", "ln"),
     [
         (DEFAULT, 1, 0b11011),
         (DEFAULT, 2, 0b11111),
         (WIDE, 1, 0b11011011011),
         (WIDE, 2, 0b11111011111),
-        (MachineConfig(rows=3, cols=4), 1, 0b11),
+        (AcceleratorConfig(rows=3, cols=4), 1, 0b11),
     ],
 )
-def test_ln_cuts_between_chains(machine: MachineConfig, joined: int, ln: int) -> None:
-    assert ln_word(machine, joined) == ln
+def test_ln_cuts_between_chains(config: AcceleratorConfig, joined: int, ln: int) -> None:
+    assert ln_word(config, joined) == ln
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -98,7 +98,7 @@ def test_pointwise_blocks_and_further_sets() -> None:
         ((12, 1, 1, 3, 1), "e = 12 is folded over the rows: must be a multiple of 8"),
     ],
 )
-def test_refusals(arguments: tuple[int, ...], message: str) -> None:
+def test_rejections(arguments: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError) as error:
         convolution_ids(DEFAULT, *arguments)
     assert str(error.value) == message

@@ -27,15 +27,15 @@ from eyrie.compiler.plan.segments import (
     next_from_dram,
     possible_segments,
 )
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.machine import Machine
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_groups import Net
 
 NETWORKS = scaled(12, least=3)
-REFUSALS = 20  # of segments of one network at most, one after another
-COMPARED = scaled(REFUSALS, least=6)  # of these plans, with the plan of a new planner
+REJECTIONS = 20  # of segments of one network at most, one after another
+COMPARED = scaled(REJECTIONS, least=6)  # of these plans, with the plan of a new planner
 LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
 BUSY = 0.7  # of the DRAM port, with constants
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -80,56 +80,56 @@ def branched(rng: np.random.Generator, count: int, sides: tuple[int, ...] = (8, 
     return Flow(tuple(groups), frozenset(group.output.name for group in groups if rng.random() < 0.3))
 
 
-def estimates(machine: MachineConfig, objective: str = "cycles") -> Estimates:
-    return Estimates(machine, objective, BUSY)
+def estimates(config: AcceleratorConfig, objective: str = "cycles") -> Estimates:
+    return Estimates(config, objective, BUSY)
 
 
 def cost_of(bounds: Bounds, objective: str) -> tuple[float, float] | None:
     """None for a segment that does not fit."""
     try:
-        return bounds.cost(objective, BUSY) if bounds.peak_words <= bounds.machine.glb_words else None
+        return bounds.cost(objective, BUSY) if bounds.peak_words <= bounds.config.glb_words else None
     except DoesNotFit:
         return None
 
 
 class Measured:
-    """A segment on a machine, as far as its neighbours are concerned, each figure found once."""
+    """A segment on an accelerator, as far as its neighbours are concerned, each figure found once."""
 
-    def __init__(self, segment: Segment, machine: MachineConfig, objective: str) -> None:
-        bounds = Bounds(segment, machine)
+    def __init__(self, segment: Segment, config: AcceleratorConfig, objective: str) -> None:
+        bounds = Bounds(segment, config)
         self.segment, self.cost = segment, cost_of(bounds, objective)
         if self.cost is not None:
             self.head, self.tail, self.free = (
                 bounds.head_words,
                 bounds.tail_cycles,
-                machine.glb_words - bounds.peak_words,
+                config.glb_words - bounds.peak_words,
             )
             self.reads, self.makes = segment.jobs[0].reads[1], segment.jobs[-1].first
 
 
-def waited(before: Measured, here: Measured, machine: MachineConfig, objective: str) -> tuple[float, float]:
+def waited(before: Measured, here: Measured, config: AcceleratorConfig, objective: str) -> tuple[float, float]:
     """What is waited for between two segments: the port, for words of the first job that have no room beside the
     segment before, and the last rows of that, if the first job reads of them."""
     late = here.reads > before.makes
-    cycles = max(0, here.head - before.free) // machine.bus_words + late * before.tail
+    cycles = max(0, here.head - before.free) // config.bus_words + late * before.tail
     return {"cycles": (cycles, 0), "bytes": (0, cycles), "energy": (LEAKAGE_PJ * cycles, cycles)}[objective]
 
 
-def sums(segments: list[Segment], machine: MachineConfig, objective: str) -> tuple[float, float]:
+def sums(segments: list[Segment], config: AcceleratorConfig, objective: str) -> tuple[float, float]:
     """Cost of segments one behind the other."""
-    measured = [Measured(segment, machine, objective) for segment in segments]
-    waits = [waited(*both, machine, objective) for both in pairwise(measured)]
+    measured = [Measured(segment, config, objective) for segment in segments]
+    waits = [waited(*both, config, objective) for both in pairwise(measured)]
     first, second = (sum(each) for each in zip(*waits, *(each.cost for each in measured)))
     return first, second
 
 
-def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float, float] | None:
+def cheapest(flow: Flow, config: AcceleratorConfig, objective: str) -> tuple[float, float] | None:
     """Cost of the best plan, from the last group to the first: behind each segment, all that can come."""
     count = len(flow.groups)
 
     @cache
     def from_here(first: int, from_dram: bool) -> list[Measured]:
-        found = [Measured(segment, machine, objective) for segment in possible_segments(flow, first, from_dram)]
+        found = [Measured(segment, config, objective) for segment in possible_segments(flow, first, from_dram)]
         return [each for each in found if each.cost is not None]
 
     @cache
@@ -141,21 +141,21 @@ def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float,
             behind = rest(here, here.segment.last, next_from_dram(flow, here.segment))
             if behind is None or _needs_slack_too_late(before.segment if before else None, here.segment):
                 continue
-            link = waited(before, here, machine, objective) if before else (0, 0)
+            link = waited(before, here, config, objective) if before else (0, 0)
             found.append((here.cost[0] + link[0] + behind[0], here.cost[1] + link[1] + behind[1]))
         return min(found, default=None)
 
     return rest(None, 0, True)
 
 
-def most_at_a_cut(flow: Flow, machine: MachineConfig, objective: str) -> int:
+def most_at_a_cut(flow: Flow, config: AcceleratorConfig, objective: str) -> int:
     """Segments that end where another begins."""
     ends = Counter(
         (segment.last, next_from_dram(flow, segment))
         for first in range(len(flow.groups))
         for from_dram in (False, True)
         for segment in possible_segments(flow, first, from_dram)
-        if segment.last < len(flow.groups) and cost_of(Bounds(segment, machine), objective) is not None
+        if segment.last < len(flow.groups) and cost_of(Bounds(segment, config), objective) is not None
     )
     return max(ends.values(), default=0)
 
@@ -227,24 +227,25 @@ def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
 
 
 def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
-    """Segments are refused one after another: a planner that knows of earlier plans finds those that a new one does."""
+    """Segments are rejected one after another: a planner that knows of earlier plans finds those that a new one
+    does."""
     replanned = moved = number = 0
     while number < NETWORKS or not moved:
         number += 1
         assert number < 20 * NETWORKS
         rng = np.random.default_rng([seed, 4, number])
-        flow, refused = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
+        flow, rejected = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
         planner = SegmentPlanner(flow, estimates(SMALL))
         with suppress(DoesNotFit):
-            for refusal in range(REFUSALS):
-                cost, segments = planner.cheapest(frozenset(refused))
-                assert not refused & {segment.key for segment in segments}
-                if refusal % (REFUSALS // COMPARED) == 0:
-                    again = SegmentPlanner(planner.flow, estimates(SMALL))._cut(frozenset(refused))
+            for rejection in range(REJECTIONS):
+                cost, segments = planner.cheapest(frozenset(rejected))
+                assert not rejected & {segment.key for segment in segments}
+                if rejection % (REJECTIONS // COMPARED) == 0:
+                    again = SegmentPlanner(planner.flow, estimates(SMALL))._cut(frozenset(rejected))
                     assert (cost, segments) == again
                 assert cost == pytest.approx(sums(segments, SMALL, "cycles"))
-                replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)
-                refused.add(rng.choice(np.array(segments, object)).key)
+                replanned, moved = replanned + bool(rejected), moved + bool(planner.flow.in_dram)
+                rejected.add(rng.choice(np.array(segments, object)).key)
     assert replanned
 
 
@@ -312,7 +313,7 @@ def test_jobs_of_channels_and_filters_find_their_rows(seed: int) -> None:
 
 
 def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
-    """A depthwise and a pointwise layer that find room together in slices only: the command-level model computes what
+    """A depthwise and a pointwise layer that find room together in slices only: the functional simulator computes what
     the golden model does, and the map between them never goes through DRAM."""
     rng, path = np.random.default_rng([seed, 8]), tmp_path / "net.tflite"
     stride, side, channels, filters = HALVES[rng.integers(len(HALVES))]
@@ -325,13 +326,13 @@ def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
     x = net.depthwise("channels", x, *constants(1, 3, 3, channels, count=channels), out, stride=stride)
     x = net.conv("filters", x, *constants(filters, 1, 1, channels, count=filters), out)
     path.write_bytes(net.build([x]))
-    stages = compile_network(path, effort=60)
+    stages = compile_network(path, search_iterations=60)
     assert [segment.way for segment in stages.plan.segments] == [Way.SLICED]
     values = rng.integers(-128, 128, (side, side, channels), np.int8)
-    machine = Machine(stages.image.with_input(values), stages.machine)
-    machine.run(stages.image.program)
+    simulator = FunctionalSimulator(stages.image.with_input(values), stages.config)
+    simulator.run(stages.image.program)
     [expected] = stages.graph.run_images(values[None])
-    np.testing.assert_array_equal(stages.image.output(machine.dram), expected)
+    np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
     made = sum(layer["DRAM_WRITE_BYTES"] for layer in by_layer(stages.image))
     assert made == 8 * stages.plan.groups[-1].output.layout.words
 
@@ -339,7 +340,7 @@ def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
 def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
     """All that the second convolution reads is padding: the first one runs all the same."""
     net = Net(seed).conv("first", 1, padding=VALID).pad("pad", 2, 0, 0, 0).conv("second", 1, padding=VALID, stride=12)
-    groups = tuple(compile_network(net.write(tmp_path), effort=8).groups)
+    groups = tuple(compile_network(net.write(tmp_path), search_iterations=8).groups)
     segment = Segment(groups, 0, 2, Way.STRIPES, 1, True, True)
     assert [(job.group, job.reads) for job in segment.jobs] == [(0, (0, 1)), (1, (0, 0))]
 
@@ -348,12 +349,12 @@ def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
 def test_share_of_the_port(bus_words: int) -> None:
     """Filters of a layer on one pixel are all that there is to do; of the same layer on a map, ever less of it, the
     wider the port the less."""
-    machine, filters = replace(DEFAULT, bus_words=bus_words), np.zeros((512, 512), np.int8)
+    config, filters = replace(DEFAULT, bus_words=bus_words), np.zeros((512, 512), np.int8)
     shares = []
     for side in (1, 16, 32):
         maps = [Map(f"t{n}", (side, side, 512), None) for n in range(2)]
         layer = Pointwise(name="layer", source=maps[0], output=maps[1], filters=filters, table=None)
-        shares.append(port_busy([layer] * 3, machine))
+        shares.append(port_busy([layer] * 3, config))
     assert shares[0] == 1 and shares[1] == pytest.approx(4 * shares[2])
     least = 512 * 512 / 8 / bus_words / (32 * 32 * 512 * 512 / DEFAULT.total_multipliers)
     assert least < shares[2] < 1.05 * least  # tables, too

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs of one operator, compiled for random machines: the command-level model gives what the golden model
-gives.
+"""Random graphs of one operator, compiled for random configurations: the functional simulator gives what the golden
+model gives.
 """
 
 from dataclasses import replace
@@ -10,34 +10,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.machine import Machine
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.quantization import stored_zero_point
 from eyrie.testing.samples import scaled
-from tb.common.single_operators import ON_THE_MACHINE, cases
+from tb.common.single_operators import ON_THE_ACCELERATOR, cases
 
 WIDE_FILTERS = ("CONV_2D uint8", "DEPTHWISE_CONV_2D uint8", "FULLY_CONNECTED uint8")  # less their zero point
 GRAPHS = scaled(5)
-MACHINES = (
+CONFIGS = (
     DEFAULT,
-    MachineConfig(rows=3, cols=5),
-    MachineConfig(rows=9),
+    AcceleratorConfig(rows=3, cols=5),
+    AcceleratorConfig(rows=9),
     replace(DEFAULT, multipliers=1),
     replace(DEFAULT, bus_words=2, filter_lanes=2, glb_bank_words=8192),
 )
 
 
-@pytest.mark.parametrize("operator", ON_THE_MACHINE)
-def test_machine_gives_what_the_golden_model_gives(operator: str, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("operator", ON_THE_ACCELERATOR)
+def test_accelerator_gives_what_the_golden_model_gives(operator: str, seed: int, tmp_path: Path) -> None:
     wide = False
-    for number, machine in enumerate(MACHINES):
-        wanted = len(range(number, GRAPHS, len(MACHINES)))
-        for case in islice(cases(operator, machine, tmp_path, [seed, number]), wanted):
+    for number, config in enumerate(CONFIGS):
+        wanted = len(range(number, GRAPHS, len(CONFIGS)))
+        for case in islice(cases(operator, config, tmp_path, [seed, number]), wanted):
             image = case.stages.image
-            done = Machine(image.with_inputs(case.inputs), machine)
+            done = FunctionalSimulator(image.with_inputs(case.inputs), config)
             done.run(image.program)
             made = image.outputs(done.dram)
             for name, expected in case.expected.items():
-                np.testing.assert_array_equal(made[name], expected, f"{case} on {machine}")
+                np.testing.assert_array_equal(made[name], expected, f"{case} on {config}")
             wide |= any(stored_zero_point(weights) for group in case.stages.groups for weights in group.weights)
     assert wide == (operator in WIDE_FILTERS)

@@ -10,10 +10,10 @@ import pytest
 from eyrie.compiler.ir.plan import Way
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.training.tflite_writer import VALID, Tensor
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
-from tests.compiler.test_partition_of_layers import EFFORT, check
+from tests.compiler.test_partition_of_layers import SEARCH_ITERATIONS, check
 
 OUTPUT = Quant(0.05, -128)
 
@@ -58,8 +58,8 @@ LAYERS = [(whole_map, "table"), (stripes, "table"), (depthwise, "depthwise"), (s
 def test_slices_of_constants_come_in_turn(draw, what: str, seed: int, tmp_path: Path) -> None:
     rng, net, path = np.random.default_rng(seed), TfliteBuilder("large"), tmp_path / "net.tflite"
     path.write_bytes(net.build([draw(rng, net)]))
-    machine = MachineConfig(glb_bank_words=256, bus_words=int(rng.integers(1, 3)))
-    stages = compile_network(path, machine, effort=EFFORT)
+    config = AcceleratorConfig(glb_bank_words=256, bus_words=int(rng.integers(1, 3)))
+    stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS)
     assert any(name.endswith(f".{what}") for name in in_turn(stages)), stages.dump("segments")
     check(stages, rng, f"seed {seed}")
 
@@ -80,7 +80,11 @@ def test_operands_come_in_slices(operator: str, seed: int, tmp_path: Path) -> No
         maps, x = net.conv(name, maps, *constants, OUTPUT), maps
     out = Quant(0.1, int(rng.integers(-128, 128)))
     path.write_bytes(net.build([net.binary(operator, "join", maps, x, out)]))
-    stages = compile_network(path, MachineConfig(glb_bank_words=256, bus_words=int(rng.integers(1, 3))), effort=EFFORT)
+    stages = compile_network(
+        path,
+        AcceleratorConfig(glb_bank_words=256, bus_words=int(rng.integers(1, 3))),
+        search_iterations=SEARCH_ITERATIONS,
+    )
     last = stages.plan.segments[-1]
     assert last.way is Way.REFETCH and last.slices > 1 and last.groups[-1].others, stages.dump("segments")
     check(stages, rng, f"seed {seed}")

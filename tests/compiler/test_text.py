@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Levels as text: compiling on from each gives the program that compiling from the model gives; other segments change
-no output; a text that is damaged, or says what cannot be, is refused in one line that says where."""
+no output; a text that is damaged, or says what cannot be, is rejected in one line that says where."""
 
 import random
 import re
@@ -13,18 +13,18 @@ import pytest
 from eyrie.commands import ir as ir_command
 from eyrie.compiler.command_line import what_is_wrong
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.heading import IMPORT, level_of
-from eyrie.compiler.levels import LEVELS, compiled, load, text_of
+from eyrie.compiler.ir.heading import IMPORT, stage_of
+from eyrie.compiler.ir_text import CHECKPOINTS, compiled, load, text_of
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.text.classes import classes, hints, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written
 from eyrie.measure.networks.mobilenets import Layers
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.messages import about
 from eyrie.runtime.networks import named_on_model
-from tests.commands.commands import assert_refused, eyrie
+from tests.commands.commands import assert_rejected, eyrie
 
 DAMAGED = 40  # texts of each level
 FEW = 4  # arrangements that are tried: what they cost does not matter here
@@ -51,11 +51,11 @@ def model(tmp_path_factory: pytest.TempPathFactory, seed: int) -> Path:
 
 @pytest.fixture(scope="module")
 def work(model: Path) -> Stages:
-    return compile_network(model, effort=FEW)
+    return compile_network(model, search_iterations=FEW)
 
 
 def outputs(work: Stages, graph: Graph, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """What the command-level model makes of drawn inputs, and what the graph's golden model makes."""
+    """What the functional simulator makes of random inputs, and what the graph's golden model makes."""
     rng = np.random.default_rng([seed, 2])
     inputs = [rng.integers(-128, 128, tensor.shape).astype(np.int8) for tensor in graph.inputs]
     places = work.image.map["inputs"]
@@ -71,12 +71,12 @@ def same(made: list[np.ndarray], golden: list[np.ndarray]) -> bool:
     return all(np.array_equal(*pair) for pair in zip(made, golden, strict=True))
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", CHECKPOINTS)
 def test_compiling_goes_on_from_every_level(level: str, work: Stages, tmp_path: Path) -> None:
     path = tmp_path / "net.txt"
     path.write_text(text_of(work, level))
-    assert level_of(path.read_bytes()) == level
-    found = compile_network(path, effort=FEW) if level == IMPORT else compiled(path)
+    assert stage_of(path.read_bytes()) == level
+    found = compile_network(path, search_iterations=FEW) if level == IMPORT else compiled(path)
     assert found.text == work.text
     assert np.array_equal(found.image.dram, work.image.dram) and found.image.map == work.image.map
     assert text_of(found, level) == text_of(work, level)
@@ -84,23 +84,23 @@ def test_compiling_goes_on_from_every_level(level: str, work: Stages, tmp_path: 
 
 def test_commands(model: Path, work: Stages, tmp_path: Path) -> None:
     """eyrie ir writes what eyrie compile goes on from; the text of the first level is a model."""
-    assert tuple(LEVELS) == ir_command.LEVELS
-    for level in LEVELS:
+    assert tuple(CHECKPOINTS) == ir_command.STAGES
+    for level in CHECKPOINTS:
         path = tmp_path / f"{level}.txt"
-        assert eyrie("ir", model, level, "-o", path, "--quiet", "--effort", FEW).returncode == 0
+        assert eyrie("ir", model, level, "-o", path, "--quiet", "--search-iterations", FEW).returncode == 0
         assert path.read_text() == text_of(work, level)
-        effort = ["--effort", FEW] if level == IMPORT else []
-        assert eyrie("compile", path, "-o", tmp_path / level, "--quiet", *effort).returncode == 0
+        search_iterations = ["--search-iterations", FEW] if level == IMPORT else []
+        assert eyrie("compile", path, "-o", tmp_path / level, "--quiet", *search_iterations).returncode == 0
         assert (tmp_path / level / "program.txt").read_text().splitlines() == work.text.splitlines()
-    assert_refused(
-        eyrie("compile", path, "-o", tmp_path / "other", "--effort", FEW),
-        f"eyrie compile: {path}: the text says for which machine, and what else it is asked for: leave out",
+    assert_rejected(
+        eyrie("compile", path, "-o", tmp_path / "other", "--search-iterations", FEW),
+        f"eyrie compile: {path}: the text says for which accelerator, and what else it is asked for: leave out",
     )
     assert str(load(tmp_path / "import.txt")) == str(work.graph)
 
 
 def test_other_stripes_change_no_output(work: Stages, tmp_path: Path, seed: int) -> None:
-    """Segments with any height of stripes are compiled to the same outputs, or refused."""
+    """Segments with any height of stripes are compiled to the same outputs, or rejected."""
     text, rng, counts = text_of(work, "segments"), random.Random(seed), Counter()
     path = tmp_path / "net.txt"
     for _ in range(12):
@@ -114,7 +114,7 @@ def test_other_stripes_change_no_output(work: Stages, tmp_path: Path, seed: int)
             found = compiled(path)
         except ValueError as error:
             assert str(error).startswith(f"{path}: "), error
-            counts["refused"] += 1
+            counts["rejected"] += 1
             continue
         assert same(*outputs(found, work.graph, seed)), path.read_text()
         counts["same"] += 1
@@ -130,7 +130,7 @@ def damaged(text: str, level: str, rng: random.Random) -> str:
             for n, line in enumerate(lines)
             if n
             and line
-            and not line.startswith(("data", "effort"))
+            and not line.startswith(("data", "search_iterations"))
             and (level != "segments" or line.startswith(("segment", "tuple")))
         ]
     )
@@ -147,9 +147,9 @@ def damaged(text: str, level: str, rng: random.Random) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", CHECKPOINTS)
 def test_damaged_texts(level: str, work: Stages, tmp_path: Path, seed: int) -> None:
-    """Refused in one line that begins with the path, or compiled; what is compiled computes what the text's own graph
+    """Rejected in one line that begins with the path, or compiled; what is compiled computes what the text's own graph
     says, and of segments what the network does."""
     rng, text, counts = random.Random(f"{seed} {level}"), text_of(work, level), Counter()
     path = tmp_path / "net.txt"
@@ -157,11 +157,11 @@ def test_damaged_texts(level: str, work: Stages, tmp_path: Path, seed: int) -> N
         path.write_text(damaged(text, level, rng))
         try:
             with about(path):
-                found = compile_network(path, effort=FEW) if level == IMPORT else compiled(path)
+                found = compile_network(path, search_iterations=FEW) if level == IMPORT else compiled(path)
         except ValueError as error:
             said = what_is_wrong(error)
             assert said and "\n" not in said and said.startswith(str(path)), said
-            counts["refused"] += 1
+            counts["rejected"] += 1
             continue
         counts["taken"] += 1
         if level != "groups":
@@ -169,7 +169,7 @@ def test_damaged_texts(level: str, work: Stages, tmp_path: Path, seed: int) -> N
             made, golden = outputs(found, graph, seed)
             assert same(made, golden), path.read_text()
     # Of segments hardly any other is possible; test_other_stripes_change_no_output has those that are.
-    assert counts["refused"] > DAMAGED // 20 and (counts["taken"] or level == "segments"), counts
+    assert counts["rejected"] > DAMAGED // 20 and (counts["taken"] or level == "segments"), counts
 
 
 def test_where_a_text_is_wrong() -> None:
@@ -197,18 +197,18 @@ def test_where_a_text_is_wrong() -> None:
 def test_values_of_all_kinds_come_back(seed: int) -> None:
     rng = np.random.default_rng(seed)
     large = rng.integers(-99, 99, (5, 7)).astype(np.int16)
-    machine = MachineConfig()
+    config = AcceleratorConfig()
     values = {
         "a": [1, -2.5, float("inf"), None, True, "it's\n"],
         "b": {"x": (1,), 2: ()},
         "c": frozenset({"n", "m"}),
         "d": [large, large, np.array([1.5, -0.0], np.float32)],
-        "e": (machine, machine),
+        "e": (config, config),
     }
     found = values_of("net.txt", written(values))
     assert [found[name] for name in "abc"] == [values[name] for name in "abc"]
     assert found["d"][0] is found["d"][1] and np.array_equal(found["d"][0], large)
-    assert found["d"][2].dtype == np.float32 and found["e"] == (machine, machine) and found["e"][0] is found["e"][1]
+    assert found["d"][2].dtype == np.float32 and found["e"] == (config, config) and found["e"][0] is found["e"][1]
     with pytest.raises(NoText, match="^a function has no text$"):
         written({"a": [written]})
 

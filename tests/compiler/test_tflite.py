@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The importer: what it refuses, and how it says so."""
+"""The importer: what it rejects, and how it says so."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.testing.tflite_builder import Builder
 from tb.common.random_operators import draw
@@ -115,11 +115,11 @@ EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_refused(what: str, seed: int, tmp_path: Path) -> None:
+def test_rejected(what: str, seed: int, tmp_path: Path) -> None:
     edit, message = EDITS[what]
     path = tmp_path / "net.tflite"
     path.write_bytes(change(separable(np.random.default_rng(seed)), edit))
-    with pytest.raises(ImportFailure) as caught:
+    with pytest.raises(ModelImportError) as caught:
         tflite.load(path)
     assert str(caught.value).startswith(f"{path}: {message}"), caught.value
     assert "\n" not in str(caught.value)
@@ -198,9 +198,11 @@ def other_options(kind: str) -> Callable[[schema.ModelT], None]:
         ("LEAKY_RELU", "AddOptions", "LeakyReluOptions"),
     ],
 )
-def test_the_options_of_another_operator_are_refused(name: str, kind: str, wanted: str, seed: int) -> None:
+def test_the_options_of_another_operator_are_rejected(name: str, kind: str, wanted: str, seed: int) -> None:
     model = change(draw(name, np.random.default_rng(seed)).model, other_options(kind))
-    with pytest.raises(ImportFailure, match=f"^operator #0 {name}: its options are {kind}, must be {wanted}: convert"):
+    with pytest.raises(
+        ModelImportError, match=f"^operator #0 {name}: its options are {kind}, must be {wanted}: convert"
+    ):
         tflite.from_bytes(model)
 
 
@@ -215,7 +217,7 @@ def test_scales_that_fixed_point_does_not_take(name: str, scale: float) -> None:
         net.operator(name, [x], [y])
         return net.pack([x], [y])
 
-    with pytest.raises(ImportFailure) as caught:
+    with pytest.raises(ModelImportError) as caught:
         tflite.from_bytes(model(9))
     assert str(caught.value) == (
         f"operator #0 {name}: its input has scale 9, its fixed point takes less than 8: "

@@ -69,7 +69,7 @@ def test_accesses_of_a_walk(shape: tuple[int, int, int]) -> None:
         assert accesses(*shape, tile) == count
 
 
-def test_refusals() -> None:
+def test_rejections() -> None:
     with pytest.raises(ValueError, match="^a tile of 2 pixels is smaller than the kernel, 3$"):
         accesses(8, 3, 1, 2)
     with pytest.raises(ValueError, match="^a kernel of 9 does not fit an input of 8 pixels$"):

@@ -13,10 +13,10 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_graph
 from eyrie.compiler.passes.simplify import simplified, turns
 from eyrie.compiler.pipeline import STAGES, Stages, run_stages
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.machine import Machine
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.session import drawn_inputs
+from eyrie.runtime.session import random_inputs
 from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from tb.common.random_graphs import elementwise, movement, weighted
@@ -25,8 +25,8 @@ from tb.common.random_operators.drawing import draw_quantization, whole
 from tests.compiler.test_moves import Drawn
 
 NETWORKS = scaled(40)
-EFFORT = 4
-MACHINES = (DEFAULT, MachineConfig(rows=3), MachineConfig(rows=12), MachineConfig(multipliers=1, cols=5))
+SEARCH_ITERATIONS = 4
+CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), AcceleratorConfig(multipliers=1, cols=5))
 OPERATORS = (
     weighted.conv_2d,
     weighted.conv_2d,
@@ -61,17 +61,18 @@ def column_network(seed: int) -> bytes:
     )
 
 
-def compiled(graph: Graph, machine: MachineConfig, turn: bool) -> Stages:
-    return run_stages(Stages("drawn", machine, "cycles", EFFORT, 1, graph=graph, turn=turn), STAGES[1:])
+def compiled(graph: Graph, config: AcceleratorConfig, turn: bool) -> Stages:
+    return run_stages(Stages("drawn", config, "cycles", SEARCH_ITERATIONS, 1, graph=graph, turn=turn), STAGES[1:])
 
 
-def test_drawn_networks(seed: int) -> None:
-    """The graph with rows, and the machine's program of it where no host is needed, make what the reference makes."""
+def test_random_networks(seed: int) -> None:
+    """The graph with rows, and the accelerator's program of it where no host is needed, make what the reference
+    makes."""
     seen = Counter()
     for n in range(NETWORKS):
-        model, machine = column_network(seed + n), MACHINES[n % len(MACHINES)]
+        model, config = column_network(seed + n), CONFIGS[n % len(CONFIGS)]
         graph = tflite.from_bytes(model)
-        [values] = drawn_inputs(graph, 1, seed)
+        [values] = random_inputs(graph, 1, seed)
         expected = RUN[Reference.MICRO](model, values[0])
         turned = simplified(graph, turn=True).verified()
         made = turned.run(values[0])
@@ -79,18 +80,20 @@ def test_drawn_networks(seed: int) -> None:
             np.testing.assert_array_equal(made[tensor.name], want, err_msg=f"seed {seed + n}")
         seen["turned"] += turns(graph)
         try:
-            image = compiled(graph, machine, turn=True).image
+            image = compiled(graph, config, turn=True).image
         except (DoesNotFit, Unsupported):
-            seen["refused"] += 1
+            seen["rejected"] += 1
             continue
         places = image.map["inputs"]
         [place] = places.values()
-        run = Machine(image.with_inputs({name: values[0].reshape(place["shape"]) for name in places}), machine)
+        run = FunctionalSimulator(
+            image.with_inputs({name: values[0].reshape(place["shape"]) for name in places}), config
+        )
         run.run(image.program)
         outputs = image.outputs(run.dram)
         for tensor, want in zip(graph.outputs, expected, strict=True):
             np.testing.assert_array_equal(outputs[tensor.name].ravel(), want.ravel(), err_msg=f"seed {seed + n}")
-    assert seen["turned"] > NETWORKS // 3 and seen["refused"] < 2 * NETWORKS // 3, seen
+    assert seen["turned"] > NETWORKS // 3 and seen["rejected"] < 2 * NETWORKS // 3, seen
 
 
 def column_convolutions(rows: int) -> Graph:
@@ -100,12 +103,12 @@ def column_convolutions(rows: int) -> Graph:
     return tflite.from_bytes(net.builder.pack([net.input], [net.fully_connected(x, 4)]))
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_what_costs_less_is_taken(machine: MachineConfig) -> None:
+@pytest.mark.parametrize("config", CONFIGS)
+def test_what_costs_less_is_taken(config: AcceleratorConfig) -> None:
     graph = column_convolutions(97)
-    upright, turned = (predict(compiled(graph, machine, turn).image).cycles for turn in (False, True))
+    upright, turned = (predict(compiled(graph, config, turn).image).cycles for turn in (False, True))
     assert turned < 0.85 * upright
-    model = Stages("drawn", machine, "cycles", EFFORT, 1, graph=graph)
+    model = Stages("drawn", config, "cycles", SEARCH_ITERATIONS, 1, graph=graph)
     assert predict(compile_graph(model).image).cycles == turned
 
 

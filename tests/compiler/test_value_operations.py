@@ -16,7 +16,7 @@ from eyrie.compiler.passes.compose_functions import compose_functions
 from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
 
@@ -77,15 +77,15 @@ class Net:
         self.net.operator("MAXIMUM", pair[::-1], [self.last])
 
     def compiled(self, folder: Path) -> Stages:
-        """On the command-level model it gives what the graph gives as the model has it."""
+        """On the functional simulator it gives what the graph gives as the model has it."""
         path = folder / "net.tflite"
         path.write_bytes(self.net.pack([self.source], [self.last]))
-        stages = compile_network(path, effort=8)
+        stages = compile_network(path, search_iterations=8)
         values = self.rng.integers(-128, 128, self.shape[1:], np.int8)
-        machine = Machine(stages.image.with_input(values), DEFAULT)
-        machine.run(stages.image.program)
+        simulator = FunctionalSimulator(stages.image.with_input(values), DEFAULT)
+        simulator.run(stages.image.program)
         [expected] = stages.graph.run_images(values[None])
-        np.testing.assert_array_equal(stages.image.output(machine.dram), expected)
+        np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
         assert len(np.unique(expected)) > 1
         return stages
 

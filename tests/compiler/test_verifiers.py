@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.buffer import LiveRange
-from eyrie.compiler.ir.failure import Inconsistent, Unsupported
+from eyrie.compiler.ir.failure import InternalError, Unsupported
 from eyrie.compiler.ir.layer import Average, Group, Map, Pointwise, Separable
 from eyrie.compiler.ir.plan import Plan, Way
 from eyrie.compiler.ir.verify import verify_groups
@@ -27,7 +27,7 @@ from eyrie.compiler.target.descriptors import separable
 from eyrie.model import encoding
 from eyrie.model.config import DEFAULT
 from eyrie.model.operators.quantization import Quantization
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.bundled import MODEL
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 
@@ -62,14 +62,14 @@ def chain(rng: np.random.Generator) -> bytes:
 def stages(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Stages:
     path = tmp_path_factory.mktemp("stages") / "net.tflite"
     path.write_bytes(network(np.random.default_rng(seed), side=4))
-    return compile_network(path, effort=8)
+    return compile_network(path, search_iterations=8)
 
 
 @pytest.fixture(scope="module")
 def striped(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Stages:
     path = tmp_path_factory.mktemp("striped") / "net.tflite"
     path.write_bytes(chain(np.random.default_rng(seed)))
-    found = compile_network(path, SMALL, effort=8)
+    found = compile_network(path, SMALL, search_iterations=8)
     assert [each.way for each in found.plan.segments] == [Way.STRIPES]
     return found
 
@@ -170,15 +170,15 @@ GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
 def test_groups(what: str, stages: Stages) -> None:
     plant, message = GROUPS[what]
     work = replace(stages, groups=plant(list(stages.groups)))
-    with pytest.raises(Inconsistent, match=f"^{message}$"):
+    with pytest.raises(InternalError, match=f"^{message}$"):
         verified(work, "groups")
 
 
 def test_groups_are_not_verified_by_halves(stages: Stages) -> None:
     """A network without outputs, and one whose input is not there."""
-    with pytest.raises(Inconsistent, match="reads image, which no group before it makes$"):
+    with pytest.raises(InternalError, match="reads image, which no group before it makes$"):
         verify_groups(stages.groups, [], stages.ends.values())
-    with pytest.raises(Inconsistent, match="mean is no output of the network$"):
+    with pytest.raises(InternalError, match="mean is no output of the network$"):
         verify_groups(stages.groups, [stages.groups[0].source], [])
 
 
@@ -194,11 +194,11 @@ def test_pixels_of_words(name: str, made: tuple[int, int, int], tmp_path: Path) 
     net.operator("MAX_POOL_2D", [source], [pool], strideH=4, strideW=2, filterHeight=2, filterWidth=2, padding=1)
     net.operator("TRANSPOSE", [source, net.tensor((4,), "int32", data=np.int32([0, 2, 1, 3]))], [turned])
     (tmp_path / "net.tflite").write_bytes(net.pack([source], [pool, turned]))
-    work = compile_network(tmp_path / "net.tflite", effort=8)
+    work = compile_network(tmp_path / "net.tflite", search_iterations=8)
     n = next(n for n, group in enumerate(work.groups) if group.output.shape == sizes[name][1:])
     wrong = change(n, output=shaped(*made))(list(work.groups))
     count = sizes[name][1] * sizes[name][2]
-    with pytest.raises(Inconsistent, match=f"makes {count} pixels of 8 channels, its output is"):
+    with pytest.raises(InternalError, match=f"makes {count} pixels of 8 channels, its output is"):
         verified(replace(work, groups=wrong), "groups")
 
 
@@ -302,7 +302,7 @@ PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
 @pytest.mark.parametrize("what", PLANS)
 def test_plans(what: str, striped: Stages) -> None:
     plant, message = PLANS[what]
-    with pytest.raises(Inconsistent, match=f"^({message})$"):
+    with pytest.raises(InternalError, match=f"^({message})$"):
         verify_plan(plant(striped.plan))
 
 
@@ -316,17 +316,17 @@ def test_a_plan_that_reads_what_is_not_made(stages: Stages) -> None:
     for reader in (joined, len(stages.plan.groups) - 1):
         own = [each for each in stages.plan.jobs if each.group == reader]
         others = [each for each in stages.plan.jobs if each.group != reader]
-        with pytest.raises(Inconsistent, match=r"^group .*: a job from row 0 on reads what .* has not made before$"):
+        with pytest.raises(InternalError, match=r"^group .*: a job from row 0 on reads what .* has not made before$"):
             verify_plan(replace(stages.plan, jobs=own + others))
 
 
 def test_slices_are_made_once() -> None:
-    plan = compile_network(MODEL, effort=1, images=4, until="places").plan
+    plan = compile_network(MODEL, search_iterations=1, images=4, until="places").plan
     assert Way.SLICES in {each.way for each in plan.segments}
     verify_plan(plan)
     n = next(place for place, each in enumerate(plan.jobs) if each.slice == 1)
     for wrong in (plan.jobs[:n] + plan.jobs[n + 1 :], [*plan.jobs[:n], plan.jobs[n - 1], *plan.jobs[n:]]):
-        with pytest.raises(Inconsistent, match="^group .*slice|^group .* has not made before$"):
+        with pytest.raises(InternalError, match="^group .*slice|^group .* has not made before$"):
             verify_plan(replace(plan, jobs=wrong))
 
 
@@ -370,8 +370,8 @@ PLACES: dict[str, tuple[Callable[[Plan, Placed], tuple[Plan, Placed]], str]] = {
 @pytest.mark.parametrize("what", PLACES)
 def test_places(what: str, stages: Stages) -> None:
     plant, message = PLACES[what]
-    with pytest.raises(Inconsistent, match=f"^{message}$"):
-        verify_places(*plant(stages.plan, stages.placed), stages.machine)
+    with pytest.raises(InternalError, match=f"^{message}$"):
+        verify_places(*plant(stages.plan, stages.placed), stages.config)
 
 
 def test_any_two_buffers_that_meet_are_found(stages: Stages, seed: int) -> None:
@@ -392,24 +392,26 @@ def test_any_two_buffers_that_meet_are_found(stages: Stages, seed: int) -> None:
         inside = one.address + one.words <= DEFAULT.glb_words
         if together and inside:
             found += 1
-            with pytest.raises(Inconsistent, match="take the same words at a time$"):
-                verify_places(stages.plan, replace(stages.placed, buffers=all_), stages.machine)
+            with pytest.raises(InternalError, match="take the same words at a time$"):
+                verify_places(stages.plan, replace(stages.placed, buffers=all_), stages.config)
     assert found > 5
 
 
 # ---- Descriptors ----
 
 
-def test_a_descriptor_that_the_machine_does_not_run(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of the compiler's own is refused before it is in a list."""
+def test_a_descriptor_that_the_accelerator_does_not_run(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the compiler's own is rejected before it is in a list."""
     (tmp_path / "net.tflite").write_bytes(network(np.random.default_rng(seed), side=4))
     legal = separable.legal
 
-    def spoilt(machine, descriptor):
+    def spoilt(config, descriptor):
         fields = encoding.DRAIN.unpack(descriptor.words[encoding.DRAIN_INDEX])
         descriptor.set(encoding.DRAIN_INDEX, encoding.DRAIN, **fields | {"columns": 0})
-        return legal(machine, descriptor)
+        return legal(config, descriptor)
 
     monkeypatch.setattr(separable, "legal", spoilt)
-    with pytest.raises(ValueError, match="columns that there are not: the machine does not run such a pass$"):
-        compile_network(tmp_path / "net.tflite", effort=8)
+    with pytest.raises(ValueError, match="columns that there are not: the accelerator does not run such a pass$"):
+        compile_network(tmp_path / "net.tflite", search_iterations=8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions and depthwise convolutions of any window, on machines of any number of sets: compiled and executed
+"""Convolutions and depthwise convolutions of any window, on configurations of any number of sets: compiled and executed
 command by command they give what the operators compute."""
 
 from collections import Counter
@@ -13,9 +13,9 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.ir.program import Run, Transfer
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
-from eyrie.model.machine import Machine
+from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.passes import PassTrace
 from eyrie.testing.samples import scaled
 from tests.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
@@ -23,11 +23,11 @@ from tests.compiler.windows import Chain, compile_groups, convolution_chain, dra
 CHAINS = scaled(90)
 ZERO_POINTS = "filter_zero_point", "depthwise_zero_point"
 PACKED = 12  # convolutions of each number of channels
-MACHINES = (
-    MachineConfig(rows=3),
-    MachineConfig(rows=9, cols=5),
-    MachineConfig(rows=12),
-    MachineConfig(rows=15, cols=16),
+CONFIGS = (
+    AcceleratorConfig(rows=3),
+    AcceleratorConfig(rows=9, cols=5),
+    AcceleratorConfig(rows=12),
+    AcceleratorConfig(rows=15, cols=16),
     replace(DEFAULT, multipliers=1),
     replace(DEFAULT, bus_words=2, filter_lanes=2),
     replace(DEFAULT, glb_bank_words=256),
@@ -35,10 +35,10 @@ MACHINES = (
 )
 
 
-def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
+def check(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator, about: str) -> Counter:
     """Runs a chain; how it was done: modes of passes, and of those of filters with a zero point, ways, layers that are
     grouped, rings of filters, inner blocks, packed inputs and those in a ring of rows."""
-    stages = compile_groups(chain.groups, machine)
+    stages = compile_groups(chain.groups, config)
     image = stages.image
     values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
     done = Counter(step.way for step in stages.steps) + Counter(group.kind for group in stages.groups)
@@ -48,11 +48,11 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
         mode = ArrayMode(shape["mode"]).name
         done.update([mode, *(f"{mode} {name}" for name in ZERO_POINTS if shape[name])])
 
-    run = Machine(image.with_input(values), machine, observe=observe)
+    run = FunctionalSimulator(image.with_input(values), config, observe=observe)
     run.run(image.program)
     made, expected = image.output(run.dram), chain.run(values)
     assert made.shape == expected.shape and (made == expected).all(), (
-        f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}"
+        f"{about} on {config}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}"
     )
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
     source = stages.plan.read[0].layout
@@ -73,9 +73,9 @@ def test_chains_of_any_window(seed: int) -> None:
         assert number < 10 * CHAINS, done
         rng = np.random.default_rng([seed, number])
         chain = draw_chain(rng)
-        machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.5 else DEFAULT
+        config = CONFIGS[rng.integers(len(CONFIGS))] if rng.random() < 0.5 else DEFAULT
         try:
-            done += check(chain, machine, rng, f"chain {number} of seed {seed}") + Counter(ran=1)
+            done += check(chain, config, rng, f"chain {number} of seed {seed}") + Counter(ran=1)
         except DoesNotFit as error:
             assert "bytes of GLB" in str(error) or "no places" in str(error), f"chain {number}: {error}\n{chain}"
     assert done["ran"] > number // 2, done
@@ -94,8 +94,8 @@ def test_packed_inputs(channels: int, seed: int) -> None:
         chain = convolution_chain(
             rng, (rows, cols, channels), Window(kernel, (stride, stride), pads), int(rng.choice([1, 8, 10, 24]))
         )
-        machine = replace(DEFAULT, glb_bank_words=int(rng.choice([256, 1024])), bus_words=int(rng.integers(1, 3)))
-        done += check(chain, machine, rng, f"packed convolution {number} of seed {seed}")
+        config = replace(DEFAULT, glb_bank_words=int(rng.choice([256, 1024])), bus_words=int(rng.integers(1, 3)))
+        done += check(chain, config, rng, f"packed convolution {number} of seed {seed}")
 
 
 @pytest.mark.parametrize("width", [12, 23, 31, 39])
@@ -110,12 +110,12 @@ def test_two_blocks_of_odd_width(width: int) -> None:
 @pytest.mark.parametrize(("rows", "sets"), [(6, 2), (9, 2), (12, 4), (15, 4)])
 @pytest.mark.parametrize("filters", [8, 64])
 def test_sets_share_filters(rows: int, sets: int, filters: int, seed: int) -> None:
-    """Row-stationary on all machines of two sets or more; what two sets do takes four about half the time."""
+    """Row-stationary on all configurations of two sets or more; what two sets do takes four about half the time."""
     rng = np.random.default_rng([seed, rows, filters])
     chain = convolution_chain(rng, (8, 16, 16), Window((3, 3), pads=(1, 1, 1, 1)), filters)
-    machine = MachineConfig(rows=rows)
-    assert check(chain, machine, rng, f"{filters} filters")["CONVOLUTION"]
-    cycles, two = (predict(compile_groups(chain.groups, each).image).cycles for each in (machine, MachineConfig()))
+    config = AcceleratorConfig(rows=rows)
+    assert check(chain, config, rng, f"{filters} filters")["CONVOLUTION"]
+    cycles, two = (predict(compile_groups(chain.groups, each).image).cycles for each in (config, AcceleratorConfig()))
     assert 0.4 < cycles / two < 0.85 if sets == 4 else abs(cycles / two - 1) < 0.03, (cycles, two)
 
 

@@ -13,12 +13,12 @@ from eyrie.compiler.pipeline import NAMES, STAGES, Stages
 from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.plan.patched_maps import with_patched_inputs
 from eyrie.compiler.target.suit import suited
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.operators.convolution import conv2d, depthwise_conv2d, fold_zero_point
 from eyrie.model.operators.quantization import Quantization, Requantization
 from eyrie.testing.layers import OFFSET, filter_values, int8, table
 
-EFFORT = 8  # of the search for places
+SEARCH_ITERATIONS = 8  # of the search for places
 KINDS = ("convolution", "depthwise", "separable")
 CHANNELS = (1, 2, 3, 4, 8, 9, 16, 20, 40)
 FILTERS = (1, 8, 10, 24, 40, 64)
@@ -147,8 +147,8 @@ def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], win
 def _table(
     rng: np.random.Generator, filters: np.ndarray, zero_point: int, axis: int
 ) -> tuple[Table, np.ndarray, Requantization]:
-    """Of filters whose outputs are along an axis: as the machine has it, with the share of the zero point in the bias;
-    and the bias and the limits as the operator has them."""
+    """Of filters whose outputs are along an axis: as the accelerator has it, with the share of the zero point in the
+    bias; and the bias and the limits as the operator has them."""
     count = filters.shape[axis]
     made = table(rng, count, prod(filters.shape) // count)
     limits = Requantization(
@@ -159,12 +159,12 @@ def _table(
     return replace(made, bias=folded), made.bias, limits
 
 
-def compile_groups(groups: list[Group], machine: MachineConfig = DEFAULT) -> Stages:
+def compile_groups(groups: list[Group], config: AcceleratorConfig = DEFAULT) -> Stages:
     """All stages behind the forming of groups."""
-    work = Stages("groups", machine, OBJECTIVES[0], EFFORT, 1)
+    work = Stages("groups", config, OBJECTIVES[0], SEARCH_ITERATIONS, 1)
     *others, last = groups
-    packed = with_packed_inputs(suited([*others, replace(last, stored=True)], machine), machine)
-    work.groups = with_patched_inputs(packed, machine)
+    packed = with_packed_inputs(suited([*others, replace(last, stored=True)], config), config)
+    work.groups = with_patched_inputs(packed, config)
     work.ends = {last.output.name: last.output.name}
     for stage in STAGES[NAMES.index("groups") + 1 :]:
         if stage.run:

@@ -166,7 +166,7 @@ def _theirs(tensor: Tensor, values: dict[str, np.ndarray]) -> np.ndarray | None:
     return found.transpose(axes) if axes else found
 
 
-def drawn_images(path: Path, count: int, seed: int) -> np.ndarray:
+def random_images(path: Path, count: int, seed: int) -> np.ndarray:
     """Noise that the input's scale has room for."""
     graph = load(path)
     scale: Quantized = graph.nodes[0].outputs[0]
@@ -182,4 +182,4 @@ def weighted(graph: Graph) -> int:
 
 if __name__ == "__main__":
     model_path = Path(sys.argv[1])
-    print(compare(model_path, drawn_images(model_path, int(sys.argv[2]) if sys.argv[2:] else 16, 1)))
+    print(compare(model_path, random_images(model_path, int(sys.argv[2]) if sys.argv[2:] else 16, 1)))

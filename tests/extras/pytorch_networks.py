@@ -98,7 +98,7 @@ class ResNet8(nn.Module):
 
 
 class WithTransform(nn.Module):
-    """A layer in the middle that the machine does not have: the power of a Fourier transform of the rows."""
+    """A layer in the middle that the accelerator does not have: the power of a Fourier transform of the rows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class WithTransform(nn.Module):
 
 
 class TwoWays(nn.Module):
-    """Half of the channels through a function that the machine does not have."""
+    """Half of the channels through a function that the accelerator does not have."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,14 +15,14 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from eyrie.compiler.c.sources import sources_of
-from eyrie.compiler.frontend.file import ImportFailure, load
+from eyrie.compiler.frontend.file import ModelImportError, load
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.parts import compile_parts
-from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
-from eyrie.runtime.session import Session, on_command_level
+from eyrie.runtime.session import Session, on_functional_simulator
+from eyrie.runtime.soc.runs import RtlBackEnd
 from tests.extras.onnx_comparison import compare, weighted
 from tests.extras.onnx_networks import FORMATS, NETWORKS, images, write
 
@@ -40,7 +40,7 @@ def clean(graph: Graph) -> Graph:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks(name: str, seed: int, tmp_path: Path) -> None:
-    """Operator by operator and as a whole as onnxruntime has it; on the machine as the golden model has it."""
+    """Operator by operator and as a whole as onnxruntime has it; on the accelerator as the golden model has it."""
     paths = {form: tmp_path / f"{name}_{form}.onnx" for form in FORMATS}
     write(name, seed, paths, batch=None if name == "vgg" else 1)
     for path in paths.values():
@@ -53,8 +53,8 @@ def test_networks(name: str, seed: int, tmp_path: Path) -> None:
         assert (found.margin > CLEAR).mean() > 0.5
         session = compiled(path, tmp_path / path.stem)
         inputs = [pictures[:2, None]]
-        done, golden = session.run(inputs, on_command_level), session.golden(inputs)
-        assert done.machine and (done.outputs[0] == golden[0]).all()
+        done, golden = session.run(inputs, on_functional_simulator), session.golden(inputs)
+        assert done.config and (done.outputs[0] == golden[0]).all()
 
 
 def compiled(path: Path, folder: Path) -> Session:
@@ -67,15 +67,15 @@ def compiled(path: Path, folder: Path) -> Session:
 @pytest.mark.skipif(not PUBLIC.is_dir(), reason="models of others are not here")
 def test_models_of_others(name: str, tmp_path: Path) -> None:
     """One of them is of batches of 16."""
-    from tests.extras.onnx_comparison import drawn_images
+    from tests.extras.onnx_comparison import random_images
 
-    pictures = drawn_images(PUBLIC / name, 16, 1)
+    pictures = random_images(PUBLIC / name, 16, 1)
     found = compare(PUBLIC / name, pictures)
     assert all(row.within_one >= WITHIN_ONE for row in found.rows) and not found.unseen, str(found)
     assert found.same.all()
     session = compiled(PUBLIC / name, tmp_path)
     inputs = [pictures[:1, None]]
-    assert (session.run(inputs, on_command_level).outputs[0] == session.golden(inputs)[0]).all()
+    assert (session.run(inputs, on_functional_simulator).outputs[0] == session.golden(inputs)[0]).all()
 
 
 # ---- Single operators ----
@@ -286,7 +286,7 @@ def test_two_tensors_of_codes(kind: str, seed: int, tmp_path: Path) -> None:
     model.check(tmp_path / "net.onnx", model.add("DequantizeLinear", made, *result))
 
 
-# ---- What is refused ----
+# ---- What is rejected ----
 
 
 def test_operators_that_are_not_known(seed: int, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_damaged_files(name: str, seed: int, tmp_path: Path) -> None:
     model = Model(seed)
     path = model.write(tmp_path / "net.onnx", model.through("x", 0.03))
     path.write_bytes(DAMAGED[name](path.read_bytes()))
-    with pytest.raises(ImportFailure, match=f"^{path}: (damaged|not a)"):
+    with pytest.raises(ModelImportError, match=f"^{path}: (damaged|not a)"):
         load(path)
 
 
@@ -366,7 +366,7 @@ def test_on_the_rtl(small: Path, tmp_path: Path, seed: int) -> None:
     session = compiled(small, tmp_path)
     inputs = [np.random.default_rng([seed, 4]).normal(0, 1, (1, 1, 3, 8, 8)).astype(np.float32)]
     done = session.run(inputs, RtlBackEnd())
-    assert done.machine and (done.outputs[0] == session.golden(inputs)[0]).all()
+    assert done.config and (done.outputs[0] == session.golden(inputs)[0]).all()
 
 
 def test_as_c(small: Path, tmp_path: Path, seed: int) -> None:
@@ -391,6 +391,6 @@ def test_commands(small: Path, tmp_path: Path) -> None:
 
     eyrie("compile", small, "-o", tmp_path / "out")
     np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
-    eyrie("run", tmp_path / "out", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    eyrie("run", tmp_path / "out", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
     assert np.load(tmp_path / "y.npy").size == 10
     assert "1 ok" in eyrie("zoo", small.parent, "--rtl-macs", 0)

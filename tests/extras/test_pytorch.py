@@ -185,9 +185,9 @@ FLAT = {  # layers, and the shape of an image
 }
 
 
-@pytest.mark.parametrize("back_end", ["model", "c"])
+@pytest.mark.parametrize("back_end", ["functional", "c"])
 @pytest.mark.parametrize("name", FLAT)
-def test_flatten_and_rows_are_the_machine_s(name: str, back_end: str, seed: int) -> None:
+def test_flatten_and_rows_are_the_accelerator_s(name: str, back_end: str, seed: int) -> None:
     """In one region, with values in the order that PyTorch has."""
     torch.manual_seed(seed)
     layers, shape = FLAT[name]
@@ -235,7 +235,7 @@ def test_batches_of_any_size(models: Callable[[str], nn.Module], seed: int) -> N
         assert torch.equal(compiled(images[:count]), whole[:count])
 
 
-def test_weights_that_have_changed_are_refused(seed: int) -> None:
+def test_weights_that_have_changed_are_rejected(seed: int) -> None:
     model = quantized(trained(ResNet8(), seed), stripes(CALIBRATION, seed + 1)[0])
     images, _ = stripes(1, seed)
     compiled = torch.compile(model, backend="eyrie", options={"back_end": "golden"})
@@ -251,7 +251,7 @@ def test_weights_that_have_changed_are_refused(seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"back_end": "chip"}, "unknown back end 'chip': choose from model, rtl, golden, c"),
+        ({"back_end": "chip"}, "unknown back end 'chip': choose from functional, rtl, golden, c"),
         ({"machin": None}, "unknown option 'machin'; did you mean 'machine'?"),
     ],
 )
@@ -352,7 +352,7 @@ def test_names_are_those_of_the_model(seed: int, tmp_path: Path) -> None:
     assert interpreter.get_input_details()[0]["name"] == "picture"
 
 
-def test_what_tflite_has_not_is_refused(seed: int, tmp_path: Path) -> None:
+def test_what_tflite_has_not_is_rejected(seed: int, tmp_path: Path) -> None:
     """In one line, with the layer, the reason, and what to do."""
     images, _ = stripes(4, seed)
     model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.Mish()).eval()

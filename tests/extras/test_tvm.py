@@ -24,7 +24,7 @@ from eyrie.compiler.frontend.tvm.steps import steps_of
 from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
-from eyrie.runtime.diagrams.networks import HOST, MACHINE
+from eyrie.runtime.diagrams.networks import ACCELERATOR, HOST
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.report.palette import LIGHT
@@ -73,10 +73,10 @@ def generated(module: ir.IRModule, back_end: str = "golden") -> ir.IRModule:
 def virtual(module: ir.IRModule) -> Callable[[np.ndarray], list[np.ndarray]]:
     import tvm
 
-    machine = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
+    config = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
 
     def call(values: np.ndarray) -> list[np.ndarray]:
-        made = machine["main"](tvm.runtime.tensor(values))
+        made = config["main"](tvm.runtime.tensor(values))
         return [made.numpy()] if hasattr(made, "numpy") else [each.numpy() for each in made]
 
     return call
@@ -89,7 +89,7 @@ def codes_of(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def turned(values: relax.Expr) -> relax.Expr:
-    """An operator that the machine does not run, on channels first."""
+    """An operator that the accelerator does not run, on channels first."""
     return op.flip(values, 3)
 
 
@@ -151,11 +151,11 @@ def test_layers_are_those_of_tvm(graph: Graph, seed: int) -> None:
 
 
 def test_back_ends(seed: int) -> None:
-    """A part on the command-level model, on the RTL and as C."""
+    """A part on the functional simulator, on the RTL and as C."""
     module, values = small(seed), np.random.default_rng(seed).normal(0, 1, (1, 6, 8, 10)).astype(np.float32)
     expected = run(generated(module), values)[0]
     assert expected.std() > 0
-    for back_end in ("model", "rtl", "c"):
+    for back_end in ("functional", "rtl", "c"):
         assert np.array_equal(run(generated(module, back_end), values)[0], expected), back_end
 
 
@@ -210,7 +210,7 @@ def test_branches(seed: int) -> None:
     assert np.mean(np.abs(made - expected) < 0.0301) >= ONE_COUNT
 
 
-# ---- What is left to TVM, and what is refused ----
+# ---- What is left to TVM, and what is rejected ----
 
 
 def reasons(make: Callable[[Module], relax.Expr]) -> set[str]:
@@ -227,13 +227,13 @@ def test_a_float_convolution() -> None:
     }
 
 
-def test_what_the_machine_has_not() -> None:
+def test_what_the_accelerator_has_not() -> None:
     def make(module: Module) -> relax.Expr:
         made = module.builder.emit(op.nn.softmax(module.through(module.inputs[0], 0.03, 5), 1))
         return module.through(module.builder.emit(op.expand_dims(module.through(made, 1 / 256, -128), 2)), 1 / 256, 0)
 
     softmax, expand = sorted(reasons(make), reverse=True)
-    assert softmax == "nn.softmax: SOFTMAX: the machine has no such operator"
+    assert softmax == "nn.softmax: SOFTMAX: the accelerator has no such operator"
     assert expand.startswith("expand_dims: TRANSPOSE: ")
 
 
@@ -268,10 +268,10 @@ def test_a_part_that_does_not_compile(seed: int, monkeypatch: pytest.MonkeyPatch
 
 def test_what_means_nothing(seed: int) -> None:
     module = small(seed)
-    with pytest.raises(ValueError, match="unknown back end 'chip': choose from model, rtl, golden, c"):
+    with pytest.raises(ValueError, match="unknown back end 'chip': choose from functional, rtl, golden, c"):
         eyrie.tvm.partitioned(module, "chip")
     with pytest.raises(ValueError, match="ROWS"):
-        eyrie.tvm.partitioned(module, machine={"ROWS": 7})
+        eyrie.tvm.partitioned(module, config={"ROWS": 7})
     split = eyrie.tvm.partitioned(module, "golden")
     [(variable, function)] = functions_of(split)
     split.update_func(variable, function.without_attr("eyrie.back_end"))
@@ -283,11 +283,11 @@ def test_errors_reach_the_caller(seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     """As InputError, of a type of their own, too."""
     split = eyrie.tvm.partitioned(small(seed), "golden")
 
-    def refuse(*_: object) -> Session:
-        raise Unsupported("no machine", remedy="find one")
+    def reject(*_: object) -> Session:
+        raise Unsupported("no accelerator", remedy="find one")
 
-    monkeypatch.setattr(codegen, "session_of", refuse)
-    with pytest.raises(InputError, match="^no machine: find one$"):
+    monkeypatch.setattr(codegen, "session_of", reject)
+    with pytest.raises(InputError, match="^no accelerator: find one$"):
         relax.transform.RunCodegen()(split)
 
 
@@ -329,7 +329,7 @@ def test_picture() -> None:
             said = [text.text for text in box.iter(f"{SVG}text") if text.get("font-weight")]
             hues.setdefault(box.find(f"{SVG}rect").get("fill"), []).extend(said)
     assert {"flip", "concat"} <= set(hues[LIGHT[HOST]]) <= {"flip", "concat", "quantize", "dequantize"}
-    parts = [hues[LIGHT[hue]] for hue in MACHINE if LIGHT[hue] in hues]
+    parts = [hues[LIGHT[hue]] for hue in ACCELERATOR if LIGHT[hue] in hues]
     assert len(parts) == len(eyrie.tvm.report(split).parts)
     assert sorted(said for part in parts for said in part) == sorted(3 * ["nn.conv2d", "nn.relu"] + 2 * ["add"])
     before = [said for said in hues[LIGHT["idle"]] if said not in ("quantize", "dequantize")]

@@ -71,7 +71,7 @@ def test_operators(kind: str, dtype: str, seed: int) -> None:
 
 
 def held_to_tvm(module: ir.IRModule, scale: float, seed: int) -> eyrie.tvm.Report:
-    """All of it runs on the machine, within one count."""
+    """All of it runs on the accelerator, within one count."""
     shapes = [tuple(map(int, each.ty.shape)) for each in module["main"].params]
     split = eyrie.tvm.partitioned(module, "golden")
     found = eyrie.tvm.report(split)

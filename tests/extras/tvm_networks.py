@@ -133,7 +133,7 @@ _NODES = {Conv2D: _conv, DepthwiseConv2D: _conv, Pad: _pad, AveragePool2D: _pool
 
 
 def run(module: ir.IRModule, *inputs: np.ndarray) -> list[np.ndarray]:
-    """On TVM's own machine, with what RunCodegen put there."""
-    machine = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
-    made = machine["main"](*map(tvm.runtime.tensor, inputs))
+    """On TVM's own accelerator, with what RunCodegen put there."""
+    config = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
+    made = config["main"](*map(tvm.runtime.tensor, inputs))
     return [made.numpy()] if hasattr(made, "numpy") else [each.numpy() for each in made]

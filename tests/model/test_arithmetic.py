@@ -136,7 +136,7 @@ def test_quantized_multiplier_corner(real, multiplier, shift):
         (2.0**30, "scale factor 1073741824.0 is over what the left shift of 30 can do"),
     ],
 )
-def test_quantized_multiplier_refuses(real, message):
+def test_quantized_multiplier_rejects(real, message):
     with pytest.raises(ValueError) as error:
         arithmetic.quantize_multiplier(real)
     assert str(error.value) == message
@@ -163,7 +163,7 @@ def test_average_reciprocal_divides_every_sum():
 
 
 @pytest.mark.parametrize("count", [0, 1025])
-def test_average_reciprocal_refuses(count):
+def test_average_reciprocal_rejects(count):
     with pytest.raises(ValueError) as error:
         arithmetic.average_reciprocal(count)
     assert str(error.value) == f"an average is over 1 to 1024 pixels, got {count}"
@@ -201,7 +201,7 @@ def test_average_multiplier_rounds_ties_of_uint8_up(count):
 
 
 @pytest.mark.parametrize("count", [0, 2897])
-def test_average_multiplier_refuses(count):
+def test_average_multiplier_rejects(count):
     with pytest.raises(ValueError) as error:
         arithmetic.average_multiplier(count)
     assert str(error.value) == f"an average by multiplication is over 1 to 2896 pixels, got {count}"

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.cases.case import Finish, Ifmap
-from eyrie.compiler.cases.separable import separable_case
 from eyrie.compiler.ir.layer import Output, Table, Window
+from eyrie.compiler.single_layer.layer_run import Finish, Ifmap
+from eyrie.compiler.single_layer.separable import separable_case
 from eyrie.model.array import unpack_tables
 from eyrie.model.config import DEFAULT
 from eyrie.model.demand import MissingWords, SurplusWords

@@ -34,7 +34,7 @@ def test_fields_have_bits_of_their_own(word: Word) -> None:
     assert word.pack() == 0
 
 
-def test_values_that_do_not_fit_are_refused() -> None:
+def test_values_that_do_not_fit_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"^ArrayShape.taps = 4: must be in 0 to 3$"):
         enc.ARRAY_SHAPE.pack(taps=4)
     with pytest.raises(ValueError, match=r"^StreamRange.x = -4097: must be in -4096 to 4095$"):

@@ -164,6 +164,6 @@ def test_each_rule_is_broken_by_something() -> None:
 
 
 def test_sizes_count() -> None:
-    """What a smaller machine has no room for is illegal there."""
+    """What a smaller configuration has no room for is illegal there."""
     small = replace(DEFAULT, cols=4)
     assert broken_rule(small, descriptor("convolution")) == "columns that there are not"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums by their definition, scales, and what golden operators refuse."""
+"""Sums by their definition, scales, and what golden operators reject."""
 
 import numpy as np
 import pytest
@@ -168,7 +168,7 @@ UNIT = Quantization(1.0, 0)
         (lambda: Quantization(1.0, 128), "an int8 zero point is -128 to 127, got 128"),
     ],
 )
-def test_refuses(call, message):
+def test_rejects(call, message):
     with pytest.raises((ValueError, OverflowError)) as error:
         call()
     assert str(error.value) == message

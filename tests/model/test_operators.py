@@ -10,7 +10,7 @@ import pytest
 
 from eyrie.model.operators import convolution, elementwise, fixed_point, host, movement, pooling, quantization, tables
 from eyrie.model.operators.reference import Reference
-from eyrie.testing.references import RUN, Refused
+from eyrie.testing.references import RUN, Rejected
 from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
@@ -26,7 +26,7 @@ class Tally:
     """What a comparison of many graphs saw; `inside` are outputs that no clamp decided."""
 
     compared: Counter = field(default_factory=Counter)  # graphs by reference
-    refused: Counter = field(default_factory=Counter)
+    rejected: Counter = field(default_factory=Counter)
     outputs: int = 0
     inside: int = 0
     mismatches: int = 0
@@ -57,16 +57,16 @@ def generators(name):
 def compare_graphs(name, graphs=GRAPHS):
     """Run random graphs of the operator `name` through the golden model and the references that have it.
 
-    A graph that a reference refuses is drawn again; as many refusals as graphs end it.
+    A graph that a reference rejects is drawn again; as many rejections as graphs end it.
     """
     tally, complete = Tally(), 0
     for rng in generators(name):
         drawn = draw(name, rng)
         try:
             results = {reference: RUN[reference](drawn.model, *drawn.inputs) for reference in drawn.references}
-        except Refused:
-            tally.refused[name] += 1
-            assert tally.refused[name] <= graphs, f"{name}: too many graphs are refused, last {drawn.text}"
+        except Rejected:
+            tally.rejected[name] += 1
+            assert tally.rejected[name] <= graphs, f"{name}: too many graphs are rejected, last {drawn.text}"
             continue
         for reference, got in results.items():
             tally.compare(reference, drawn, got)

@@ -13,7 +13,7 @@ import eyrie
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.parts import digest
-from eyrie.runtime import kept, programs
+from eyrie.runtime import cached_folders, programs
 from eyrie.runtime.portable_c.executable import LIBRARY
 from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import STEPS, Builder
@@ -21,9 +21,9 @@ from tests.commands.commands import eyrie as command
 from tests.runtime.test_session import places
 
 FEW = 4  # arrangements that are tried: what they cost does not matter here
-SMALL = {"rows": 3, "cols": 4}  # a machine
+SMALL = {"rows": 3, "cols": 4}  # an accelerator
 VALUES = (None, [], "word", -1, 0, 1, 2, 8, 2**31, 0.5, True)
-HEAD = (0, 1, 2, 3, 4, 5, 6, 18)  # bytes of a library that every loader looks at: magic, class, order, machine
+HEAD = (0, 1, 2, 3, 4, 5, 6, 18)  # bytes of a library that every loader looks at: magic, class, order, accelerator
 
 
 # ---- Networks ----
@@ -56,7 +56,7 @@ def branch(rng: np.random.Generator) -> bytes:
 
 
 def mixed(rng: np.random.Generator) -> bytes:
-    """Return a network of float32 in parts: the machine has a convolution, the host the rest."""
+    """Return a network of float32 in parts: the accelerator has a convolution, the host the rest."""
     net = Builder()
     real, made = net.tensor((1, 4, 4, 2), "float32"), net.tensor((1, 4, 4, 6), "float32")
     x, y = net.tensor((1, 4, 4, 2), scale=0.1, zero_point=1), net.tensor((1, 4, 4, 6), scale=0.1, zero_point=9)
@@ -75,7 +75,7 @@ def drawn(rng: np.random.Generator) -> bytes:
     return NETWORKS[rng.integers(len(NETWORKS))](rng)
 
 
-def drawn_values(shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> np.ndarray:
+def random_values(shape: tuple[int, ...], kind: str, rng: np.random.Generator) -> np.ndarray:
     if kind == "float32":
         return rng.normal(0, 5, shape).astype(kind)
     limits = np.iinfo(kind)
@@ -84,7 +84,7 @@ def drawn_values(shape: tuple[int, ...], kind: str, rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Base:
-    """An undamaged network below `root`: its number in NETWORKS, whether its weights and its machine are others."""
+    """An undamaged network below `root`: its number in NETWORKS, whether its weights and its accelerator are others."""
 
     root: Path
     seed: int
@@ -93,7 +93,7 @@ class Base:
     small: bool = False
 
     def other(self, rng: np.random.Generator) -> "Base":
-        """Return one that differs in its weights, its machine, or as a whole."""
+        """Return one that differs in its weights, its accelerator, or as a whole."""
         changes = ({"twin": True}, {"small": True}, {"number": (self.number + 1) % len(NETWORKS)})
         return replace(self, **changes[rng.integers(3)])
 
@@ -104,7 +104,7 @@ class Base:
         return found
 
     @property
-    def machine(self) -> dict[str, int]:
+    def config(self) -> dict[str, int]:
         return SMALL if self.small else {}
 
     @property
@@ -118,21 +118,21 @@ class Base:
     def values(self) -> np.ndarray:
         """The input that all cases share."""
         [tensor] = tflite.load(self.model).inputs
-        return drawn_values(tensor.shape, tensor.dtype, np.random.default_rng(self.seed))
+        return random_values(tensor.shape, tensor.dtype, np.random.default_rng(self.seed))
 
     def kept(self, back_end: str) -> Path:
         """Return the folder that eyrie.load keeps."""
         programs.PROGRAMS = self.folder / back_end
-        eyrie.load(self.model, machine=self.machine, back_end=back_end)
+        eyrie.load(self.model, config=self.config, back_end=back_end)
         [found] = [path for path in programs.PROGRAMS.iterdir() if path.is_dir()]
         return found
 
     def compiled(self) -> Path:
         """Return the folder that eyrie compile writes."""
-        target, config = self.folder / "compiled", self.folder / "machine.json"
+        target, config = self.folder / "compiled", self.folder / "config.json"
         if not target.exists():
-            config.write_text(json.dumps(self.machine))
-            ended = command("compile", self.model, "-o", target, "--config", config, "--effort", FEW)
+            config.write_text(json.dumps(self.config))
+            ended = command("compile", self.model, "-o", target, "--config", config, "--search-iterations", FEW)
             assert ended.returncode == 0, ended.stderr
         return target
 
@@ -193,9 +193,9 @@ def swap(folder: Path, other: Path, rng: np.random.Generator) -> tuple[str, bool
 
 
 def edit_json(path: Path, rng: np.random.Generator) -> str:
-    """Change an entry, or leave it out, but no size of a machine."""
+    """Change an entry, or leave it out, but no size of an accelerator."""
     contents = json.loads(path.read_text())
-    options = [place for place in places(contents) if place[0] is not contents.get("machine")]
+    options = [place for place in places(contents) if place[0] is not contents.get("config")]
     container, key = options[rng.integers(len(options))]
     before = json.dumps(container)
     if rng.random() < 0.15:
@@ -210,7 +210,7 @@ def edit_json(path: Path, rng: np.random.Generator) -> str:
 
 def edit(folder: Path, rng: np.random.Generator) -> str:
     """Change an entry of a compiled folder, and seal all of it anew."""
-    what = edit_json(rng.choice(sorted(folder.rglob("map.json")) + sorted(folder.glob("network.json"))), rng)
+    what = edit_json(rng.choice(sorted(folder.rglob("layout.json")) + sorted(folder.glob("network.json"))), rng)
     reseal(folder)
     return what
 
@@ -225,12 +225,12 @@ def edit_library(folder: Path, rng: np.random.Generator) -> str:
     return f"{path}: byte {place} changed"
 
 
-def edit_kept(folder: Path, rng: np.random.Generator) -> str:
+def edit_cached(folder: Path, rng: np.random.Generator) -> str:
     """Change an entry of the manifest of a kept folder, or something else that the manifest is then made to have."""
     if rng.random() < 0.3:
-        return edit_json(folder / kept.MANIFEST, rng)
+        return edit_json(folder / cached_folders.MANIFEST, rng)
     what = edit_library(folder, rng) if (folder / LIBRARY).exists() else edit(folder, rng)
-    kept.seal(folder, folder.name)
+    cached_folders.seal(folder, folder.name)
     return what
 
 
@@ -244,7 +244,7 @@ def other_weights(folder: Path, twin: Path) -> str:
 
 def reseal(folder: Path) -> None:
     """Make the digests of a compiled folder go with its files."""
-    for path in folder.rglob("map.json"):
+    for path in folder.rglob("layout.json"):
         contents = json.loads(path.read_text())
         path.write_text(json.dumps(sealed(contents, path.with_name("image.bin").read_bytes())))
     for path in folder.glob("network.json"):
@@ -253,6 +253,6 @@ def reseal(folder: Path) -> None:
             contents["sha256"] = digest((folder / "model.tflite").read_bytes())
         entries = contents.get("parts")
         for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and (folder / str(entry.get("folder")) / "map.json").exists():
-                entry["sha256"] = digest((folder / str(entry["folder"]) / "map.json").read_bytes())
+            if isinstance(entry, dict) and (folder / str(entry.get("folder")) / "layout.json").exists():
+                entry["sha256"] = digest((folder / str(entry["folder"]) / "layout.json").read_bytes())
         path.write_text(json.dumps(contents))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small drawn networks for the tests of the driver: maps of every layout that the compiler makes."""
+"""Small random networks for the tests of the driver: maps of every layout that the compiler makes."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
 from eyrie.training.tflite_writer import TfliteBuilder
-from tb.net.programs import EFFORT, Network
+from tb.net.programs import SEARCH_ITERATIONS, Network
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 from tests.commands.small_nets import INPUT, bias, scales, separable, weights
 from tests.compiler.test_networks import late_network
@@ -46,7 +46,7 @@ def _compiled(rng: np.random.Generator, model: bytes, images: int = 1) -> Driven
     with TemporaryDirectory() as folder:
         path = Path(folder) / "net.tflite"
         path.write_bytes(model)
-        stages = compile_network(path, effort=EFFORT, images=images)
+        stages = compile_network(path, search_iterations=SEARCH_ITERATIONS, images=images)
     return Driven(stages.graph, stages.image, draw_inputs(stages.image, rng))
 
 

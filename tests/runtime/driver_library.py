@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C driver as a library of this process, on a machine that the command-level model executes."""
+"""The C driver as a library of this process, on an accelerator that the functional simulator executes."""
 
 import ctypes
 import subprocess
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import COUNTER_BYTES, IDENTITY, Counter, ErrorCode, Register
-from eyrie.model.machine import Machine, MachineError
+from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
 from eyrie.model.status import Control, Status
-from eyrie.runtime.board.driver import SIZES, Network, Platform, typed
-from eyrie.runtime.board.library import DRIVER, WARNINGS
+from eyrie.runtime.soc.driver import SIZES, Network, Platform, typed
+from eyrie.runtime.soc.library import DRIVER, WARNINGS
 
 
 def build(folder: Path, header: Path | None = None) -> ctypes.CDLL:
@@ -53,14 +53,15 @@ def build(folder: Path, header: Path | None = None) -> ctypes.CDLL:
 
 
 class Modelled:
-    """A machine behind registers: a start executes the program at once, and STATUS says busy for `busy` looks more.
+    """An accelerator behind registers: a start executes the program at once, and STATUS says busy for `busy` looks
+    more.
 
     memory   uint8: the DRAM, from address 0 on
     written  registers and values, in order
     status   what STATUS reads, as long as it is not None
     """
 
-    def __init__(self, base: int, window: int, config: MachineConfig = DEFAULT, busy: int = 2) -> None:
+    def __init__(self, base: int, window: int, config: AcceleratorConfig = DEFAULT, busy: int = 2) -> None:
         self.base, self.window, self.config, self.busy = base, window, config, busy
         self.memory = np.zeros(base + window, np.uint8)
         self.registers = dict.fromkeys(Register, 0) | {Register.IDENTITY: IDENTITY}
@@ -114,8 +115,8 @@ class Modelled:
         self.looks = self.busy
         self.registers |= {Register.STATUS: Status.DONE, Register.ERROR_CODE: ErrorCode.NONE}
         try:
-            Machine(self.memory, self.config, window).run(self.registers[Register.PROGRAM_BASE])
-        except MachineError as error:
+            FunctionalSimulator(self.memory, self.config, window).run(self.registers[Register.PROGRAM_BASE])
+        except ProgramError as error:
             self.registers |= {
                 Register.STATUS: Status.ERROR,
                 Register.ERROR_CODE: error.code,

@@ -10,10 +10,10 @@ import numpy as np
 
 from eyrie.compiler.ir.image import Image
 from eyrie.operators.requests import read_request
-from eyrie.runtime.board.c_programs import PROGRAMS, includes
-from eyrie.runtime.board.driver import RESULTS, U32, Network, Platform, described, typed
-from eyrie.runtime.board.library import DRIVER, OPERATORS, WARNINGS
 from eyrie.runtime.programs import compiled_graph
+from eyrie.runtime.soc.c_programs import PROGRAMS, includes
+from eyrie.runtime.soc.driver import RESULTS, U32, Network, Platform, described, typed
+from eyrie.runtime.soc.library import DRIVER, OPERATORS, WARNINGS
 
 FUNCTIONS = "NONE RELU RELU6 RELU_N1_TO_1 LEAKY_RELU LOGISTIC TANH HARD_SWISH ELU EXP".split()
 NO_BIAS = 2**32 - 1
@@ -107,7 +107,8 @@ class Programs(ctypes.Structure):
 
 
 def build(folder: Path) -> ctypes.CDLL:
-    """The library with the driver, a board's programs, and small limits; what C leaves undefined ends the process."""
+    """The library with the driver, a simulated SoC's programs, and small limits; what C leaves undefined ends the
+    process."""
     folder.mkdir(exist_ok=True)
     (folder / "shim.c").write_text(SHIM)
     path = folder / "operators.so"
@@ -159,7 +160,7 @@ class Compiler:
             (self._folder / "asked.request").write_bytes(asked.key + b"\n" + _constants(asked))
             try:
                 found = read_request(self._folder / "asked.request")
-                image = Image.load(compiled_graph(found.graph, found.name, found.machine))
+                image = Image.load(compiled_graph(found.graph, found.name, found.config))
             except ValueError as error:
                 said = str(error).encode()[:1023] + b"\0"
                 ctypes.memmove(asked.message, said, len(said))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator library in C on a machine that the command-level model executes, and small calls of it."""
+"""The operator library in C on an accelerator that the functional simulator executes, and small calls of it."""
 
 import ctypes
 
@@ -26,11 +26,11 @@ class Resetting(Modelled):
 
 
 class OnModel(Handle):
-    """A handle on a machine that the command-level model executes."""
+    """A handle on an accelerator that the functional simulator executes."""
 
     def __init__(self, library: ctypes.CDLL, programs: Programs | None, window: int = WINDOW) -> None:
-        self.machine = Resetting(3 << 16, window)
-        super().__init__(library, self.machine.platform, programs)
+        self.modelled = Resetting(3 << 16, window)
+        super().__init__(library, self.modelled.platform, programs)
 
 
 class Relu:

@@ -4,28 +4,28 @@
 import numpy as np
 
 from eyrie.compiler.ir.image import Image
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
-from eyrie.runtime.figures import figures as network_figures
+from eyrie.runtime.metrics import metrics as network_metrics
 
 NO_BYTES = ("DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "DMA_BUSY")
 
 
 def made_up(
-    rng: np.random.Generator, names: list[str], machine: MachineConfig, images: int = 1, dry: tuple[int, ...] = ()
+    rng: np.random.Generator, names: list[str], config: AcceleratorConfig, images: int = 1, dry: tuple[int, ...] = ()
 ) -> tuple[Image, dict, list[dict]]:
     """An image of layers with these names and one to four passes each, its figures and its passes.
 
-    dry: layers without DRAM traffic. There is no program, so the machine must be one without a cost model.
+    dry: layers without DRAM traffic. There is no program, so the accelerator must be one without a cost model.
     """
     steps, passes, buffers = [], [], []
     now = {counter.name: 0 for counter in Counter}
-    pes = machine.rows * machine.cols
+    pes = config.rows * config.cols
     for n, name in enumerate(names):
         numbers = list(range(len(passes), len(passes) + int(rng.integers(1, 5))))
         issued = 0
         for _ in numbers:
-            gone = _pass(rng, pes, machine.multipliers)
+            gone = _pass(rng, pes, config.multipliers)
             if n in dry:
                 gone |= dict.fromkeys(NO_BYTES, 0)
             issued += gone["MACS"]
@@ -46,7 +46,7 @@ def made_up(
         buffers.append(
             {
                 "name": f"{name} {rng.choice(['output', 'filters', 'requantisation tables'])}",
-                "address": int(rng.integers(0, machine.glb_bytes - size)) // 8 * 8,
+                "address": int(rng.integers(0, config.glb_bytes - size)) // 8 * 8,
                 "bytes": size,
                 "first": 2 * numbers[0],
                 "last": 2 * numbers[-1] + 1,
@@ -56,7 +56,7 @@ def made_up(
     image = Image(
         np.zeros(0, np.uint8),
         {
-            "machine": machine.as_dict(),
+            "config": config.as_dict(),
             "images": images,
             "steps": steps,
             "buffers": buffers,
@@ -66,7 +66,7 @@ def made_up(
         },
     )
     total = now | {"CYCLES": now["CYCLES"] + 30}
-    return image, network_figures(image, total, passes), passes
+    return image, network_metrics(image, total, passes), passes
 
 
 def _pass(rng: np.random.Generator, pes: int, multipliers: int) -> dict[str, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Custom operators: functions of the user's between machine parts."""
+"""Custom operators: functions of the user's between accelerator parts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,10 +54,10 @@ def write(folder: Path, name: str = "Swap", kind: str = "int8") -> Path:
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
-def test_a_function_between_machine_parts(kind: str, seed: int, tmp_path: Path, monkeypatch) -> None:
+def test_a_function_between_accelerator_parts(kind: str, seed: int, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("EYRIE_CUSTOM", str(tmp_path / "functions.py"))
     compiled = compile_parts(write(tmp_path, kind=kind))
-    assert [part.part.side for part in compiled.parts] == [Side.MACHINE, Side.HOST, Side.MACHINE]
+    assert [part.part.side for part in compiled.parts] == [Side.ACCELERATOR, Side.HOST, Side.ACCELERATOR]
     compiled.save(tmp_path / "net")
     values = np.random.default_rng(seed).integers(0, 256, (2, 1, 1, 3, 4, 5)).astype(np.uint8)
     stored = [value if kind == "uint8" else value.view(np.int8) for value in values]
@@ -109,7 +109,7 @@ class Parity(Function):
 
 @pytest.mark.parametrize("operator", [Parity(), Real(function="SIN")], ids=["class", "function"])
 def test_a_new_function_of_one_value(operator: Function, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its table is all that the machine, the golden model and C need."""
+    """Its table is all that the accelerator, the golden model and C need."""
     monkeypatch.setitem(tables.FUNCTIONS, "SIN", lambda x: np.sin(x.astype(np.float64)).astype(np.float32))
     x, y = (
         Quantized(name=name, shape=(1, 16, 16, 1), dtype="int8", quantization=Quantization(scale, 2))

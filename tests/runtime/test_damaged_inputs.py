@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged inputs, a thousand of them: each is refused in one line, repaired, or taken with the right result.
+"""Damaged inputs, a thousand of them: each is rejected in one line, repaired, or taken with the right result.
 
 Three targets: model files, the folders that eyrie.load keeps, and the folders that eyrie compile writes. Four kinds:
 
 flip  1 to 16 bits of a file
 cut   a file ends early
 edit  an entry is changed, and every seal (digest, manifest) is made to go with it
-swap  a file or a folder is that of another network or machine, or two files are exchanged
+swap  a file or a folder is that of another network or accelerator, or two files are exchanged
 
 The right result of a model file is what the golden model makes of that very file, and TensorFlow Lite's reference
 kernels, as far as they take it. What is kept is never anything but what the model says: its result is that of the
 model, whatever was done. A compiled folder is the network that its memory holds: another one where everything is that
 of another, or where the weights of another are sealed anew. Every other edit leaves the results as they are; but an
-output that is said to have fewer channels has the first ones. Edits leave the machine's sizes alone, as nothing else in
-a folder says for which machine its program is, and the commands and the instructions of a library: whoever seals others
-has made another program.
+output that is said to have fewer channels has the first ones. Edits leave the accelerator's sizes alone, as nothing
+else in a folder says for which accelerator its program is, and the commands and the instructions of a library: whoever
+seals others has made another program.
 """
 
 import shutil
@@ -37,14 +37,14 @@ from eyrie.compiler.parts import compile_parts
 from eyrie.model.errors import InputError
 from eyrie.runtime import programs
 from eyrie.runtime.folders import unfinished
-from eyrie.testing.references import Refused, run_litert, run_micro
+from eyrie.testing.references import Rejected, run_litert, run_micro
 from eyrie.testing.samples import scale, scaled
-from tests.commands.commands import assert_refused
+from tests.commands.commands import assert_rejected
 from tests.commands.commands import eyrie as command
 from tests.compiler.test_command_line import PYTHON
 from tests.compiler.test_damaged import structure
 from tests.runtime import damages
-from tests.runtime.damages import Base, a_file, drawn, drawn_values, expected, files
+from tests.runtime.damages import Base, a_file, drawn, expected, files, random_values
 
 COUNT = 84  # of each target and kind
 DRAWN = scaled(COUNT) if scale() >= 1 else scaled(COUNT // 2)  # most of them compile a network
@@ -52,15 +52,15 @@ LIMIT_S = 100.0  # for a case
 KINDS = ("flip", "cut", "edit", "swap")
 OF_FILES = {"flip": damages.flip, "cut": damages.cut}
 VERDICTS = {  # that have to occur, where so many are drawn that they do
-    ("models", "flip"): {"accepted", "refused"},
-    ("models", "cut"): {"refused"},
-    ("models", "edit"): {"accepted", "refused"},
+    ("models", "flip"): {"accepted", "rejected"},
+    ("models", "cut"): {"rejected"},
+    ("models", "edit"): {"accepted", "rejected"},
     ("models", "swap"): {"accepted"},
     ("caches", "flip"): {"repaired"},
     ("caches", "cut"): {"repaired"},
-    ("caches", "edit"): {"accepted", "refused", "repaired"},
+    ("caches", "edit"): {"accepted", "rejected", "repaired"},
     ("caches", "swap"): {"repaired"},
-    **{("folders", kind): {"accepted", "refused"} for kind in KINDS},
+    **{("folders", kind): {"accepted", "rejected"} for kind in KINDS},
 }
 REFERENCES = (run_litert, run_micro)
 
@@ -103,7 +103,7 @@ def check_line(error: InputError) -> None:
 def of_models(case: Case, folder: Path, root: Path) -> Verdict:
     rng, path = case.rng, folder / "net.tflite"
     path.write_bytes(drawn(rng))
-    back_end = str(rng.choice(["model", "c"]))
+    back_end = str(rng.choice(["functional", "c"]))
     programs.PROGRAMS = folder / "programs"
     if case.kind == "edit":
         path.write_bytes(structure(path.read_bytes(), rng, most=1))
@@ -115,24 +115,24 @@ def of_models(case: Case, folder: Path, root: Path) -> Verdict:
     before = {place for place in folder.glob("programs/*") if place.is_dir()}
     try:
         session = eyrie.load(path, back_end=back_end)
-        values = {port.name: drawn_values(port.shape, port.dtype, rng) for port in session.inputs}
+        values = {port.name: random_values(port.shape, port.dtype, rng) for port in session.inputs}
         outputs = list(session(values).values())
     except InputError as error:
         check_line(error)
         assert {place for place in folder.glob("programs/*") if place.is_dir()} == before
-        return Verdict("refused")
+        return Verdict("rejected")
     assert same(outputs, list(session.golden(values).values())), "not what the golden model makes"
     return Verdict("accepted", path.read_bytes(), list(values.values()), outputs)
 
 
 def of_caches(case: Case, folder: Path, root: Path) -> Verdict:
     rng = case.rng
-    base, back_end = Base(root, case.seed, int(rng.integers(3))), str(rng.choice(["model", "c"]))
+    base, back_end = Base(root, case.seed, int(rng.integers(3))), str(rng.choice(["functional", "c"]))
     whole = base.kept(back_end)
     own = folder / "programs" / whole.name
     shutil.copytree(whole, own)
     if case.kind == "edit":
-        what = damages.edit_kept(own, rng)
+        what = damages.edit_cached(own, rng)
     elif case.kind == "swap":
         what, _ = damages.swap(own, base.other(rng).kept(back_end), rng)
     else:
@@ -144,7 +144,7 @@ def of_caches(case: Case, folder: Path, root: Path) -> Verdict:
     except InputError as error:
         check_line(error)
         assert files(own) == damaged and not unfinished(own.parent), what
-        return Verdict("refused")
+        return Verdict("rejected")
     assert same([output], [expected(base)]), what
     if files(own) == damaged:
         return Verdict("accepted")
@@ -169,12 +169,12 @@ def of_folders(case: Case, folder: Path, root: Path) -> Verdict:
         what = damages.edit(own, rng)
     np.save(folder / "x.npy", base.values)
     before = files(folder)
-    ended = command("run", own, "--golden", "--input", folder / "x.npy", "--output", folder / "y.npy")
+    ended = command("run", own, "--functional", "--input", folder / "x.npy", "--output", folder / "y.npy")
     if ended.returncode:
-        assert_refused(ended, "eyrie run: ")
+        assert_rejected(ended, "eyrie run: ")
         assert not PYTHON.search(ended.stderr), ended.stderr
         assert files(folder) == before, what
-        return Verdict("refused")
+        return Verdict("rejected")
     found, wanted = np.load(folder / "y.npy"), expected(base)
     channels = found.shape[-1] if case.kind == "edit" else wanted.shape[-1]
     assert same([found], [wanted[..., :channels]]), what
@@ -185,7 +185,7 @@ CASES = {"models": of_models, "caches": of_caches, "folders": of_folders}
 
 
 def verdict(case: Case, root: Path) -> Verdict:
-    programs.compile_parts = partial(compile_parts, effort=damages.FEW)
+    programs.compile_parts = partial(compile_parts, search_iterations=damages.FEW)
     with TemporaryDirectory(dir=root) as folder:
         return CASES[case.target](case, Path(folder), root)
 
@@ -194,8 +194,8 @@ def referenced(found: Verdict, reference: Callable) -> str:
     """Return what becomes of a reference. Raises AssertionError for outputs that are not its."""
     try:
         wanted = reference(found.model, *found.inputs)
-    except Refused:
-        return "refused"
+    except Rejected:
+        return "rejected"
     assert same(found.outputs, wanted), f"not what {reference.__name__} makes"
     return "same"
 
@@ -277,7 +277,7 @@ def alone(target: str, kind: str, number: int, seed: int) -> str:
 
 
 @pytest.mark.parametrize(("target", "kind"), VERDICTS)
-def test_right_or_refused(
+def test_right_or_rejected(
     target: str, kind: str, seed: int, apart: tuple[Apart, Apart], root: Path, record_property: Callable
 ) -> None:
     """A case that fails is repeated alone by the line that the failure has."""

@@ -18,7 +18,7 @@ from eyrie.runtime.diagrams.layout import Layout, Size, layout
 from eyrie.runtime.diagrams.networks import HOST, legend, of_graph, of_parts, picture, placed
 from eyrie.runtime.diagrams.svg import drawn
 from tb.net.random_branches import draw_network
-from tests.commands.commands import assert_refused, eyrie
+from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.dumped import branches
 from tests.compiler.test_partition import image_classifier
 
@@ -189,7 +189,7 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
             for node in (part.stages.folded if part.stages else part.part.graph).nodes
         }
         assert {
-            name: Side.HOST if box.role == HOST else Side.MACHINE for box in after.boxes for name in named(box)
+            name: Side.HOST if box.role == HOST else Side.ACCELERATOR for box in after.boxes for name in named(box)
         } == sides
         assert len(texts(drawn("net", [before, after], legend(parts)))) == len(before.boxes) + len(after.boxes)
 
@@ -199,5 +199,5 @@ def test_command(tmp_path: Path) -> None:
     path.write_bytes(image_classifier())
     assert eyrie("graph", path, "-o", svg).stdout.endswith("net.svg\n") and len(texts(svg.read_text())) == 17
     path.write_bytes(b"text")
-    assert_refused(eyrie("graph", path, "-o", svg), f"eyrie graph: {path}: not a TensorFlow Lite or ONNX file: ")
+    assert_rejected(eyrie("graph", path, "-o", svg), f"eyrie graph: {path}: not a TensorFlow Lite or ONNX file: ")
     assert len(texts(svg.read_text())) == 17

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C driver by itself: how maps lie, what it refuses, waits, errors and counters; test_driver_on_rtl.py runs it on
+"""The C driver by itself: how maps lie, what it rejects, waits, errors and counters; test_driver_on_rtl.py runs it on
 the RTL."""
 
 import ctypes
@@ -19,10 +19,10 @@ from eyrie.compiler.ir.program import assemble, disassemble
 from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import Counter, ErrorCode, Opcode, Register
 from eyrie.model.status import ERROR_TEXTS, Control, Status
-from eyrie.runtime.board.c_programs import EXAMPLES, includes
-from eyrie.runtime.board.driver import RESULTS, Device, Error, Map, Network, Platform
-from eyrie.runtime.board.library import BOARD, DRIVER, WARNINGS
 from eyrie.runtime.folders import ROOT
+from eyrie.runtime.soc.c_programs import EXAMPLES, includes
+from eyrie.runtime.soc.driver import RESULTS, Device, Error, Map, Network, Platform
+from eyrie.runtime.soc.library import DRIVER, SOC, WARNINGS
 from tb.net.programs import move
 from tb.sim.driven_runs import SIMULATION
 from tests.runtime.driven_networks import Driven, every_layout
@@ -32,16 +32,16 @@ LOOKS, BASE = 10, 3 << 16
 
 
 class Driver:
-    """The driver with a device on a modelled machine; `call` returns the result's name."""
+    """The driver with a device on a modelled accelerator; `call` returns the result's name."""
 
-    def __init__(self, library: ctypes.CDLL, machine: Modelled) -> None:
-        self.library, self.machine, self.device = library, machine, Device()
+    def __init__(self, library: ctypes.CDLL, modelled: Modelled) -> None:
+        self.library, self.modelled, self.device = library, modelled, Device()
 
     def call(self, name: str, *arguments: object) -> str:
         return RESULTS[getattr(self.library, f"eyrie_{name}")(ctypes.byref(self.device), *arguments)]
 
     def open(self) -> str:
-        return self.call("open", ctypes.byref(self.machine.platform))
+        return self.call("open", ctypes.byref(self.modelled.platform))
 
     def load(self, network: Network, image: np.ndarray) -> str:
         self.image = np.ascontiguousarray(image)
@@ -92,7 +92,7 @@ def test_networks(networks: list[Driven], seed: int, tmp_path: Path) -> None:
                 for i, each in enumerate(values[name].reshape(-1, *place["shape"])):
                     assert driver.put(n, i, each) == "OK"
             if values is before:
-                np.testing.assert_array_equal(driver.machine.memory[BASE:], moved(image, image.with_inputs(values)))
+                np.testing.assert_array_equal(driver.modelled.memory[BASE:], moved(image, image.with_inputs(values)))
             assert driver.call("run", LOOKS) == "OK"
         for n, (name, place) in enumerate(image.map["outputs"].items()):
             got = np.stack([driver.get(n, i, place["shape"]) for i in range(image.images)])
@@ -133,7 +133,7 @@ def map_of(library: ctypes.CDLL, **changed: object) -> ctypes.Array:
 
 
 def test_order_of_calls(driver: Driver, small: Driven) -> None:
-    """What comes too early, or while a run goes on, is refused and changes nothing."""
+    """What comes too early, or while a run goes on, is rejected and changes nothing."""
     network, [golden], [values] = driver.library.the_network().contents, small.outputs.values(), small.inputs.values()
     output = np.zeros(golden.shape, np.int8)
     get = ("get_output", 0, 0, output.ctypes.data, output.size)
@@ -145,13 +145,13 @@ def test_order_of_calls(driver: Driver, small: Driven) -> None:
         driver.call(*get),
     ] == ["OK", *3 * ["NOT_STARTED"]]
     assert driver.put(0, 0, values) == "OK"
-    driver.machine.busy = 2 * LOOKS
+    driver.modelled.busy = 2 * LOOKS
     assert [driver.call("run", LOOKS), driver.call("poll"), driver.call("start")] == ["TIMEOUT", "BUSY", "BUSY"]
-    before, driver.machine.looks = driver.machine.memory.copy(), 100
+    before, driver.modelled.looks = driver.modelled.memory.copy(), 100
     assert [driver.load(network, small.image.dram), driver.put(0, 0, ~values), driver.call(*get)] == 3 * ["BUSY"]
-    assert np.array_equal(driver.machine.memory, before)
+    assert np.array_equal(driver.modelled.memory, before)
     assert driver.call("wait", 100) == "OK"
-    assert driver.machine.written[-1] == (Register.CONTROL, Control.CLEAR_INTERRUPT)
+    assert driver.modelled.written[-1] == (Register.CONTROL, Control.CLEAR_INTERRUPT)
     np.testing.assert_array_equal(driver.get(0, 0, golden.shape), golden)
     assert [driver.call("reset", 100), driver.call(*get), driver.call("run", 100), driver.call(*get)] == [
         "OK",
@@ -160,8 +160,8 @@ def test_order_of_calls(driver: Driver, small: Driven) -> None:
         "OK",
     ]
     assert [driver.load(network, small.image.dram), driver.call(*get)] == ["OK", "NOT_STARTED"]
-    driver.machine.status = Status.ERROR
-    assert [driver.call("start"), driver.call("poll")] == ["MACHINE_ERROR", "NOT_STARTED"]
+    driver.modelled.status = Status.ERROR
+    assert [driver.call("start"), driver.call("poll")] == ["ACCELERATOR_ERROR", "NOT_STARTED"]
 
 
 def test_bad_arguments(driver: Driver, small: Driven) -> None:
@@ -169,7 +169,7 @@ def test_bad_arguments(driver: Driver, small: Driven) -> None:
     network, [values] = driver.library.the_network().contents, small.inputs.values()
     assert driver.load(network, small.image.dram) == "OK"
     data, size, image = values.ctypes.data, values.size, driver.image
-    before = bytes(driver.device), driver.machine.memory.copy()
+    before = bytes(driver.device), driver.modelled.memory.copy()
     calls = [
         ("load", None, image.ctypes.data, image.size),
         ("load", ctypes.byref(network), None, image.size),
@@ -187,7 +187,7 @@ def test_bad_arguments(driver: Driver, small: Driven) -> None:
     ]
     assert [driver.call(*call) for call in calls] == len(calls) * ["BAD_ARGUMENT"]
     assert [driver.call("put_input", 0, 0, data, count) for count in (0, size - 1, size + 1)] == 3 * ["BAD_SIZE"]
-    assert bytes(driver.device) == before[0] and np.array_equal(driver.machine.memory, before[1])
+    assert bytes(driver.device) == before[0] and np.array_equal(driver.modelled.memory, before[1])
     others = [
         ("open", None),
         ("load", ctypes.byref(network), image.ctypes.data, image.size),
@@ -227,21 +227,21 @@ def test_bad_arguments(driver: Driver, small: Driven) -> None:
 def test_bad_platforms(driver: Driver, change: dict) -> None:
     kinds = dict(Platform._fields_)
     for name, value in change.items():
-        setattr(driver.machine.platform, name, kinds[name]() if value is None else value)
+        setattr(driver.modelled.platform, name, kinds[name]() if value is None else value)
     assert [driver.open(), driver.call("start")] == ["BAD_PLATFORM", "BAD_ARGUMENT"]
 
 
 def test_opening(driver: Driver) -> None:
-    """A machine is there; one that is not idle is reset, and one that stays busy, or whose memory does not answer, is
-    not opened."""
-    assert not driver.machine.written
-    driver.machine.registers[Register.STATUS] = Status.ERROR | Status.INTERRUPT
-    assert driver.open() == "OK" and driver.machine.written == [(Register.CONTROL, Control.SOFT_RESET)]
+    """An accelerator is there; one that is not idle is reset, and one that stays busy, or whose memory does not answer,
+    is not opened."""
+    assert not driver.modelled.written
+    driver.modelled.registers[Register.STATUS] = Status.ERROR | Status.INTERRUPT
+    assert driver.open() == "OK" and driver.modelled.written == [(Register.CONTROL, Control.SOFT_RESET)]
     for status, result in ((Status.BUSY, "TIMEOUT"), (Status.BUSY | Status.BUS_WAITS, "BUS_WAITS")):
-        driver.machine.status = status
+        driver.modelled.status = status
         assert driver.call("reset", LOOKS) == result
-    driver.machine.registers[Register.IDENTITY] ^= 1
-    assert [driver.open(), driver.call("start")] == ["NO_MACHINE", "BAD_ARGUMENT"]
+    driver.modelled.registers[Register.IDENTITY] ^= 1
+    assert [driver.open(), driver.call("start")] == ["NO_ACCELERATOR", "BAD_ARGUMENT"]
 
 
 NETWORKS: dict[str, dict[str, object]] = {
@@ -285,18 +285,18 @@ def test_bad_maps(driver: Driver, small: Driven, end: str, change: dict) -> None
 
 
 def test_other_networks(driver: Driver, small: Driven) -> None:
-    """Of another machine, too large, another image: nothing is written, and what is loaded stays."""
+    """Of another configuration, too large, another image: nothing is written, and what is loaded stays."""
     network, image = network_of(driver.library), small.image.dram
     assert driver.load(network, image) == "OK"
-    loaded = driver.machine.memory.copy()
+    loaded = driver.modelled.memory.copy()
     other = network_of(driver.library)
     other.sizes[1] += 1
-    assert driver.load(other, image) == "OTHER_MACHINE"
+    assert driver.load(other, image) == "OTHER_CONFIGURATION"
     changed = image.copy()
     changed[len(image) // 2] ^= 1
     assert [driver.load(network, changed), driver.load(network, image[:-8])] == 2 * ["OTHER_IMAGE"]
-    assert np.array_equal(driver.machine.memory, loaded) and driver.call("run", LOOKS) == "OK"
-    driver.machine.platform.window_bytes -= 64
+    assert np.array_equal(driver.modelled.memory, loaded) and driver.call("run", LOOKS) == "OK"
+    driver.modelled.platform.window_bytes -= 64
     assert [driver.open(), driver.load(network, image)] == ["OK", "NO_ROOM"]
 
 
@@ -313,7 +313,7 @@ def test_bad_lists(driver: Driver, small: Driven, change: Callable) -> None:
     place, image = small.image.map["program"], small.image.dram.copy()
     change(image[place["address"] :][: place["bytes"]].view(np.uint64))
     network = network_of(driver.library, crc=zlib.crc32(image.tobytes()))
-    assert driver.load(network, image) == "BAD_NETWORK" and not driver.machine.memory.any()
+    assert driver.load(network, image) == "BAD_NETWORK" and not driver.modelled.memory.any()
 
 
 def test_settings(driver: Driver, small: Driven) -> None:
@@ -322,40 +322,40 @@ def test_settings(driver: Driver, small: Driven) -> None:
     assert [driver.call("set_watchdog", 77), driver.call("run", LOOKS)] == ["OK", "OK"]
     expected = {
         Register.WINDOW_BASE: BASE,
-        Register.WINDOW_LIMIT: BASE + driver.machine.window,
+        Register.WINDOW_LIMIT: BASE + driver.modelled.window,
         Register.PROGRAM_BASE: BASE + small.image.program,
         Register.WATCHDOG_LIMIT: 77,
         Register.INTERRUPT_ENABLE: 0,
     }
-    *settings, clear, start, acknowledge = driver.machine.written
+    *settings, clear, start, acknowledge = driver.modelled.written
     assert dict(settings) == expected
     assert [clear, start, acknowledge] == [
         (Register.CONTROL, bits) for bits in (Control.CLEAR_INTERRUPT, Control.START, Control.CLEAR_INTERRUPT)
     ]
     waits = []
-    driver.machine.platform.wait = dict(Platform._fields_)["wait"](lambda _: waits.append(1))
+    driver.modelled.platform.wait = dict(Platform._fields_)["wait"](lambda _: waits.append(1))
     assert [
         driver.open(),
         driver.load(driver.library.the_network().contents, small.image.dram),
         driver.call("run", LOOKS),
     ] == 3 * ["OK"]
-    assert driver.machine.registers[Register.INTERRUPT_ENABLE] == 1 and len(waits) == driver.machine.busy + 1
-    assert driver.call("enable_interrupt", False) == "OK" and driver.machine.registers[Register.INTERRUPT_ENABLE] == 0
-    assert driver.call("run", LOOKS) == "OK" and len(waits) == driver.machine.busy + 1
+    assert driver.modelled.registers[Register.INTERRUPT_ENABLE] == 1 and len(waits) == driver.modelled.busy + 1
+    assert driver.call("enable_interrupt", False) == "OK" and driver.modelled.registers[Register.INTERRUPT_ENABLE] == 0
+    assert driver.call("run", LOOKS) == "OK" and len(waits) == driver.modelled.busy + 1
 
 
 def test_errors_and_texts(driver: Driver, small: Driven) -> None:
-    library, machine, error = driver.library, driver.machine, Error()
+    library, modelled, error = driver.library, driver.modelled, Error()
     assert driver.load(library.the_network().contents, small.image.dram) == "OK"
     list_, size = BASE + small.image.program, small.image.map["program"]["bytes"]
     for code in ErrorCode:
         for at, place in ((list_, 0), (list_ + 24, 3), (list_ + size, 2**32 - 1), (list_ - 8, 2**32 - 1)):
-            machine.registers |= {Register.ERROR_CODE: code, Register.ERROR_ADDRESS: at}
+            modelled.registers |= {Register.ERROR_CODE: code, Register.ERROR_ADDRESS: at}
             assert driver.call("get_error", ctypes.byref(error)) == "OK"
             assert (error.code, error.address, error.place) == (code, at, place if code else 2**32 - 1)
         assert library.eyrie_error_text(code).decode() == ERROR_TEXTS[code]
-    machine.registers[Register.ERROR_CODE] = len(ErrorCode)
-    assert driver.call("get_error", ctypes.byref(error)) == "NO_MACHINE"
+    modelled.registers[Register.ERROR_CODE] = len(ErrorCode)
+    assert driver.call("get_error", ctypes.byref(error)) == "NO_ACCELERATOR"
     texts = [library.eyrie_result_text(n).decode() for n in range(len(RESULTS))]
     assert len({*texts, "unknown"}) == len(RESULTS) + 1
     assert [library.eyrie_counter_name(counter).decode() for counter in Counter] == [each.name for each in Counter]
@@ -371,12 +371,12 @@ def test_counters(driver: Driver, seed: int) -> None:
     """Both halves are of one moment, also of a counter that goes on."""
     rng = np.random.default_rng(seed)
     expected = {counter: int(rng.integers(1 << 63)) for counter in Counter} | {Counter.CYCLES: 2**32 - 1}
-    driver.machine.counters = dict(expected)
+    driver.modelled.counters = dict(expected)
     value, values = ctypes.c_uint64(), (ctypes.c_uint64 * len(Counter))()
     for counter in Counter:
         assert driver.call("get_counter", int(counter), ctypes.byref(value)) == "OK"
         assert value.value == expected[counter]
-    driver.machine.counters = dict(expected)
+    driver.modelled.counters = dict(expected)
     assert driver.call("get_counters", values) == "OK" and list(values) == [expected[counter] for counter in Counter]
 
 
@@ -418,9 +418,9 @@ def test_no_warnings(compiler: str, language: list[str], small: Driven, tmp_path
         pytest.skip(f"no {compiler} there")
     small.image.save(tmp_path, "")
     sizes = ",".join(map(str, DEFAULT.parameters.values()))
-    hosted = [path for folder in (BOARD, EXAMPLES, SIMULATION) for path in folder.glob("*.c")]
+    hosted = [path for folder in (SOC, EXAMPLES, SIMULATION) for path in folder.glob("*.c")]
     sources = {path: ["-ffreestanding"] for path in DRIVER.glob("*.c")} | {
-        path: [f"-DMACHINE_SIZES={{{sizes}}}"] for path in hosted
+        path: [f"-DCONFIG_SIZES={{{sizes}}}"] for path in hosted
     }
     [example] = re.findall(r"^```c\n(.*?)^```$", (ROOT / "docs" / "driver.md").read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "example.c").write_text(example)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C programs on the driver, linked with the simulated machine: the shipped network, drawn ones, every error."""
+"""C programs on the driver, linked with the simulated accelerator: the bundled network, drawn ones, every error."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
 from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import ErrorCode
-from eyrie.model.machine import Machine, MachineError
+from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
 from eyrie.model.status import ERROR_TEXTS
-from eyrie.runtime.board.c_programs import CLASSIFY, Setting, call, link
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.programs import compiled
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.soc.c_programs import CLASSIFY, Setting, call, link
 from eyrie.testing.demo_net import demo_input
 from tb.net.faults import FAULTS, Faulty, draw_fault, list_beyond_memory, list_outside_window
 from tb.sim.driven_runs import FAULTS as FAULTS_PROGRAM
@@ -23,17 +23,17 @@ from tests.runtime.driven_networks import every_layout, packed
 
 BASE, MEMORY = 3 << 20, 8 << 20
 WINDOW = (BASE, BASE + 2 * MEMORY)  # goes beyond the memory, as far as the faults of tb/net/faults.py
-REFUSED = (list_outside_window, list_beyond_memory)  # by the driver, which says where the list begins
+REJECTED = (list_outside_window, list_beyond_memory)  # by the driver, which says where the list begins
 
 
-@pytest.mark.regress  # a demo on the same RTL, and drawn networks through the driver, are in every run
+@pytest.mark.regress  # a demo on the same RTL, and random networks through the driver, are in every run
 def test_classifies_pictures(seed: int, tmp_path: Path) -> None:
     """The example program: the photo, and drawn noise."""
     folder = compiled(MODEL)
     noise = np.random.default_rng(seed).integers(-128, 128, (1, 32, 32, 3)).astype(np.int8)
     pictures = np.concatenate([demo_input()[None], noise])
     pictures.tofile(tmp_path / "pictures.bin")
-    program = link(CLASSIFY, folder, Image.load(folder).machine, tmp_path)
+    program = link(CLASSIFY, folder, Image.load(folder).config, tmp_path)
     said = call(program, folder / "image.bin", tmp_path / "pictures.bin", setting=Setting(seed))
     logits = tflite.load(MODEL).run_images(pictures).reshape(len(pictures), -1)
     assert said.splitlines() == [
@@ -41,7 +41,7 @@ def test_classifies_pictures(seed: int, tmp_path: Path) -> None:
     ]
 
 
-def test_drawn_networks(seed: int, tmp_path: Path) -> None:
+def test_random_networks(seed: int, tmp_path: Path) -> None:
     """Run after run with other inputs, anywhere in the memory, with interrupts and without."""
     rng = np.random.default_rng(seed)
     for number, driven in enumerate(every_layout(rng)):
@@ -56,32 +56,32 @@ def test_drawn_networks(seed: int, tmp_path: Path) -> None:
 
 
 def outcome(faulty: Faulty) -> tuple[ErrorCode, int]:
-    """What the command-level model says of a program."""
+    """What the functional simulator says of a program."""
     program = faulty.program
     memory = np.zeros(MEMORY, np.uint8)
     memory[program.base :][: len(program.contents)] = program.contents
     try:
-        Machine(memory, DEFAULT, program.window).run(program.start)
-    except MachineError as error:
+        FunctionalSimulator(memory, DEFAULT, program.window).run(program.start)
+    except ProgramError as error:
         return error.code, error.address
     return ErrorCode.NONE, 0
 
 
 def test_every_error(seed: int, tmp_path: Path) -> None:
-    """The driver says code, text and place of each error, resets the machine, and the next run is right; so after a
+    """The driver says code, text and place of each error, resets the accelerator, and the next run is right; so after a
     memory that does not answer for a while."""
     rng = np.random.default_rng(seed)
     network = packed(rng).network
     folder, image = tmp_path / "net", network.image
     image.save(folder, "")
-    faults = [draw_fault(rng, network, MEMORY, plant, code, WINDOW) for plant, code in FAULTS if plant not in REFUSED]
+    faults = [draw_fault(rng, network, MEMORY, plant, code, WINDOW) for plant, code in FAULTS if plant not in REJECTED]
     assert {fault.code for fault in faults} == set(ErrorCode) - {ErrorCode.NONE}
     files = []
     for number, fault in enumerate(faults):
         files.append(tmp_path / f"fault{number}.bin")
         fault.program.contents.tofile(files[-1])
     network.values.tofile(tmp_path / "input.bin")
-    program = link(FAULTS_PROGRAM, folder, image.machine, tmp_path)
+    program = link(FAULTS_PROGRAM, folder, image.config, tmp_path)
     said = call(
         program,
         folder / "image.bin",
@@ -98,7 +98,7 @@ def test_every_error(seed: int, tmp_path: Path) -> None:
         assert int(at) in (address, *fault.later), about
         behind = (int(at) - fault.program.start) // 8
         assert int(place) == (behind if 8 * behind < image.map["program"]["bytes"] else 2**32 - 1), about
-    assert said[-1] == "the memory does not answer, and the machine waits for it, all right"
+    assert said[-1] == "the memory does not answer, and the accelerator waits for it, all right"
     outputs = np.fromfile(tmp_path / "output.bin", np.int8).reshape(-1, *network.golden.shape)
     assert len(outputs) == len(said)
     for output in outputs:

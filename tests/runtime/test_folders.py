@@ -100,7 +100,7 @@ def test_many_at_once_never_mix(tmp_path: Path) -> None:
 
     one(0)
     looks: list[set[str]] = []
-    for _ in range(ROUNDS):  # until more than one has been seen: a busy machine may let us look at the end only
+    for _ in range(ROUNDS):  # until more than one has been seen: a busy accelerator may let us look at the end only
         with ThreadPoolExecutor(8) as pool:
             done = [pool.submit(one, number) for number in range(1, 25)]
             while not all(job.done() for job in done):
@@ -157,8 +157,8 @@ def test_places_that_cannot_be_written(place: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"^{tmp_path / place}: cannot be written \\("), whole_file(tmp_path / place):
         pass
     assert files(tmp_path) == {"file", "folder"}
-    refused = pytest.raises(ValueError, match=f"^{tmp_path / 'file'}: cannot be written")
-    with refused, replacing(tmp_path / "file" / "x"):
+    rejected = pytest.raises(ValueError, match=f"^{tmp_path / 'file'}: cannot be written")
+    with rejected, replacing(tmp_path / "file" / "x"):
         pass
 
 

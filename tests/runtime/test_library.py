@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library `eyrie`: drawn networks on its three back ends give what tflite-micro gives, from threads and processes
-too; pictures; what cannot be is refused in one line; the examples of the pages run."""
+"""The library `eyrie`: random networks on its three back ends give what tflite-micro gives, from threads and processes
+too; pictures; what cannot be is rejected in one line; the examples of the pages run."""
 
 import multiprocessing
 import os
@@ -82,11 +82,11 @@ def test_values_by_name(back_end: str, pair: Path, seed: int) -> None:
             np.testing.assert_array_equal(values, right)
 
 
-def test_on_another_machine(model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
-    """Sizes by name; what is predicted of the machine is another thing."""
-    small = eyrie.load(model, machine={"multipliers": 1}, back_end="model")
+def test_on_another_accelerator(model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
+    """Sizes by name; what is predicted of the accelerator is another thing."""
+    small = eyrie.load(model, config={"multipliers": 1}, back_end="functional")
     np.testing.assert_array_equal(small(pictures[0])["logits"], expected[:1])
-    assert small.profile().predicted_cycles > eyrie.load(model, back_end="model").profile().predicted_cycles
+    assert small.profile().predicted_cycles > eyrie.load(model, back_end="functional").profile().predicted_cycles
 
 
 def test_profile(model: Path, pictures: np.ndarray) -> None:
@@ -101,7 +101,7 @@ def test_profile(model: Path, pictures: np.ndarray) -> None:
 
 
 def test_threads(model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
-    """One session and several at the same time, each call with a board of its own."""
+    """One session and several at the same time, each call with a simulated SoC of its own."""
     sessions = [eyrie.load(model), eyrie.load(model, seed=2)]
     with ThreadPoolExecutor(4) as pool:
         runs = [pool.submit(sessions[n % 2], picture) for n, picture in enumerate(pictures)]
@@ -120,7 +120,7 @@ def test_processes(model: Path, pictures: np.ndarray, expected: np.ndarray) -> N
 def test_a_model_that_has_changed(model: Path, seed: int, tmp_path: Path) -> None:
     own = tmp_path / "own.tflite"
     shutil.copy(model, own)
-    sent = pickle.dumps(eyrie.load(own, back_end="model"))
+    sent = pickle.dumps(eyrie.load(own, back_end="functional"))
     own.write_bytes(separable(np.random.default_rng(seed + 2)))
     with pytest.raises(ValueError, match=rf"^{own}: has changed since the session was opened: open it again$"):
         pickle.loads(sent)
@@ -131,7 +131,7 @@ def test_pictures(model: Path, tmp_path: Path) -> None:
     colours = np.zeros((8, 8, 3), np.uint8)
     colours[2:5] = 255
     Image.fromarray(colours).save(tmp_path / "photo.png")
-    session = eyrie.load(model, back_end="model")
+    session = eyrie.load(model, back_end="functional")
     scale, zero = session.inputs[0].scale, session.inputs[0].zero_point
     values = np.clip(np.rint((2 * (colours / 255) - 1) / scale) + zero, -128, 127).astype(np.int8)
     wanted = session(values)["logits"]
@@ -153,18 +153,18 @@ def test_real_numbers_and_lists(kind: str, seed: int, tmp_path: Path) -> None:
     values = np.concatenate([np.arange(-160, 0) / 8, rng.normal(0, 30, 158), [1e30, -1e30]]).reshape(1, 40, 8)
     wanted = run_micro(quantizer.pack([real], [made]), np.clip(values, -99, 99).astype(np.float32))[0]
     wanted = wanted.view(np.uint8) ^ 0x80 if kind == "uint8" else wanted
-    session = eyrie.load(tmp_path / "net.tflite", back_end="model")
+    session = eyrie.load(tmp_path / "net.tflite", back_end="functional")
     for given in (values, values[0], values.astype(np.float32), values.tolist(), wanted.tolist()):
         [(name, found)] = session(given).items()
         assert name == "t1" and found.shape == (1, 320) and found.dtype == kind
         np.testing.assert_array_equal(found.reshape(1, 40, 8), wanted)
 
 
-REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
+REJECTED: list[tuple[Callable[[Path, Path], object], str]] = [
     (lambda model, _: eyrie.load(model, back_end="rtI"), "unknown back end 'rtI'; did you mean 'rtl'?"),
     (lambda model, _: eyrie.load(model.with_name("none.tflite")), "none.tflite: "),
-    (lambda model, _: eyrie.load(model, machine={"rows": 5}), "rows = 5: must be 3, 6, 9, 12 or 15"),
-    (lambda model, _: eyrie.load(model, machine={"row": 6}), "unknown parameter 'row'; did you mean 'rows'?"),
+    (lambda model, _: eyrie.load(model, config={"rows": 5}), "rows = 5: must be 3, 6, 9, 12 or 15"),
+    (lambda model, _: eyrie.load(model, config={"row": 6}), "unknown parameter 'row'; did you mean 'rows'?"),
     (lambda model, _: eyrie.load(ROOT / "README.md"), "README.md: not a "),
     (
         lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 2))),
@@ -186,7 +186,7 @@ REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
         lambda model, _: eyrie.load(model.read_bytes()),
         "a model is a file's path, not bytes: write it to a file and give its path",
     ),
-    (lambda model, _: eyrie.load(model, machine=3), "a machine is names and numbers, or a JSON file, not int"),
+    (lambda model, _: eyrie.load(model, config=3), "an accelerator is names and numbers, or a JSON file, not int"),
     (lambda model, _: eyrie.load(model, seed="x"), "seed = x: must be an integer"),
     (
         lambda model, _: eyrie.load(model, back_end="c")(np.zeros((0, 8, 8, 3), np.int8)),
@@ -206,12 +206,12 @@ REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)))
-def test_refused(number: int, model: Path, pair: Path) -> None:
-    act, said = REFUSED[number]
-    with pytest.raises(ValueError) as refusal:
+@pytest.mark.parametrize("number", range(len(REJECTED)))
+def test_rejected(number: int, model: Path, pair: Path) -> None:
+    act, said = REJECTED[number]
+    with pytest.raises(ValueError) as rejection:
         act(model, pair)
-    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert said in str(rejection.value) and "\n" not in str(rejection.value)
 
 
 def test_the_environment_follows_its_checkout() -> None:

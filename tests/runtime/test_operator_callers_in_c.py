@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eyrie.runtime.board import library
-from eyrie.runtime.board.c_programs import includes
-from eyrie.runtime.board.driver import RESULTS
-from eyrie.runtime.board.library import DRIVER, OPERATORS, compiled, compiler
 from eyrie.runtime.simulator.verilator import BuildError
+from eyrie.runtime.soc import library
+from eyrie.runtime.soc.c_programs import includes
+from eyrie.runtime.soc.driver import RESULTS
+from eyrie.runtime.soc.library import DRIVER, OPERATORS, compiled, compiler
 
 CALLER = """#include <stdio.h>
 #include "eyrie.h"
@@ -44,7 +44,7 @@ int main(void) {
     ],
 )
 def test_a_caller_of_another_library(defined: list[str], version: int, result: str, said: str, tmp_path: Path) -> None:
-    """Is refused before anything is written behind its handle."""
+    """Is rejected before anything is written behind its handle."""
     (tmp_path / "caller.c").write_text(CALLER)
     header = (DRIVER.parent / "eyrie.h").read_text()
     assert header.count("#define EYRIE_VERSION 1u") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs of the operator library in C come from: tables, functions, a board's command."""
+"""Where programs of the operator library in C come from: tables, functions, a simulated SoC's command."""
 
 import ctypes
 import shlex
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eyrie.operators.requests import read_request
-from eyrie.runtime.board.c_programs import COMPILE
-from eyrie.runtime.board.driver import U32
+from eyrie.runtime.soc.c_programs import COMPILE
+from eyrie.runtime.soc.driver import U32
 from tests.runtime.operator_library import NO_BIAS, Compiler, Programs, build
 from tests.runtime.operators_on_model import OnModel, Relu, activated, operator, tensors
 
@@ -35,8 +35,8 @@ def test_what_does_not_compile(library: ctypes.CDLL, compiler: Compiler) -> None
 
 
 def test_tables(library: ctypes.CDLL, compiler: Compiler, seed: int) -> None:
-    """Programs that were made ahead of time: one is taken by its key; one of other tensors, of another machine, or
-    damaged is refused, and without it the key is the message."""
+    """Programs that were made ahead of time: one is taken by its key; one of other tensors, of another configuration,
+    or damaged is rejected, and without it the key is the message."""
     handle = OnModel(library, None)
     relu = Relu(handle, np.random.default_rng(seed))
     assert relu.give() == "NOT_COMPILED"
@@ -49,7 +49,7 @@ def test_tables(library: ctypes.CDLL, compiler: Compiler, seed: int) -> None:
     for program, spoil, given, ended in (
         (image, lambda network: None, "OK", "OK"),
         (wrong, lambda network: None, "BAD_NETWORK", "OK"),
-        (image, lambda network: network.sizes.__setitem__(0, 9), "OK", "OTHER_MACHINE"),
+        (image, lambda network: network.sizes.__setitem__(0, 9), "OK", "OTHER_CONFIGURATION"),
         (image, lambda network: setattr(network, "crc", 0), "OK", "OTHER_IMAGE"),
         (image, lambda network: setattr(network, "program", 4), "OK", "BAD_NETWORK"),
     ):
@@ -65,38 +65,38 @@ def test_tables(library: ctypes.CDLL, compiler: Compiler, seed: int) -> None:
 
 
 def test_programs_on_demand(library: ctypes.CDLL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """A board's programs: compiled once for all handles, by a command that leaves what it was asked for."""
+    """A simulated SoC's programs: compiled once for all handles, by a command that leaves what it was asked for."""
 
     def handle() -> OnModel:
         return OnModel(library, library.eyrie_linked_programs().contents)
 
-    monkeypatch.setenv("BOARD_COMPILE", COMPILE)
-    monkeypatch.setenv("BOARD_REQUESTS", str(tmp_path))
+    monkeypatch.setenv("SOC_COMPILE", COMPILE)
+    monkeypatch.setenv("SOC_REQUESTS", str(tmp_path))
     for _ in range(2):
         relu = Relu(handle(), np.random.default_rng(seed), (1, 2, 7, 9))
         assert relu.give() == "OK", relu.handle.message
         relu.check()
-        monkeypatch.setenv("BOARD_COMPILE", "false")
+        monkeypatch.setenv("SOC_COMPILE", "false")
     [asked] = tmp_path.iterdir()
     one = handle()
     assert activated(one, *tensors(one, (1, 3, 7, 9), (1, 3, 7, 9))) == "NOT_COMPILED"
-    monkeypatch.setenv("BOARD_COMPILE", "echo no such compiler; false")
+    monkeypatch.setenv("SOC_COMPILE", "echo no such compiler; false")
     assert activated(one, *tensors(one, (1, 3, 7, 9), (1, 3, 7, 9))) == "NOT_COMPILED"
     assert one.message == "no such compiler"
-    monkeypatch.setenv("BOARD_REQUESTS", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("SOC_REQUESTS", str(tmp_path / "nowhere"))
     assert activated(one, *tensors(one, (1, 3, 7, 9), (1, 3, 7, 9))) == "NOT_COMPILED"
-    assert one.message == "no request can be written to BOARD_REQUESTS" and [*tmp_path.iterdir()] == [asked]
-    monkeypatch.delenv("BOARD_COMPILE")
+    assert one.message == "no request can be written to SOC_REQUESTS" and [*tmp_path.iterdir()] == [asked]
+    monkeypatch.delenv("SOC_COMPILE")
     assert activated(one, *tensors(one, (1, 3, 7, 9), (1, 3, 7, 9))) == "NOT_COMPILED"
     assert one.message.startswith("activation input0=3,7,9,")
 
 
-def test_what_the_command_refuses(library: ctypes.CDLL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_command_rejects(library: ctypes.CDLL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its line is the message; of a request that is damaged, too."""
     handle = OnModel(library, library.eyrie_linked_programs().contents)
     keep = f'cp "$1" {tmp_path / "kept"}; {COMPILE} "$1"'
-    monkeypatch.setenv("BOARD_COMPILE", f"sh -c {shlex.quote(keep)} sh")
-    monkeypatch.setenv("BOARD_REQUESTS", str(tmp_path))
+    monkeypatch.setenv("SOC_COMPILE", f"sh -c {shlex.quote(keep)} sh")
+    monkeypatch.setenv("SOC_REQUESTS", str(tmp_path))
     source, made = tensors(handle, (1, 1, 1, 200_000), (1, 1, 1, 1))
     filters, bias = handle.filters(np.zeros((1, 1, 1, 200_000), np.int8), np.ones(1)), handle.bias(np.ones(1, np.int32))
     assert operator(handle, "fully_connected", source, filters, U32(bias), made) == "NOT_SUPPORTED"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator library in C by itself: softmax, memory, streams, machines that stop, and what it refuses, each with its
-result."""
+"""The operator library in C by itself: softmax, memory, streams, configurations that stop, and what it rejects, each
+with its result."""
 
 import ctypes
 import hashlib
@@ -14,7 +14,7 @@ from eyrie.model.status import Status as MachineStatus
 from eyrie.operators import Status
 from eyrie.operators.descriptors import TensorSetting
 from eyrie.operators.launch import packed
-from eyrie.runtime.board.driver import RESULTS, U32
+from eyrie.runtime.soc.driver import RESULTS, U32
 from tests.runtime.driver_library import Modelled
 from tests.runtime.operator_library import LIMITS, NO_BIAS, Compiler, Handle, Stream, build
 from tests.runtime.operators_on_model import WINDOW, OnModel, Relu, activated, operator, tensors
@@ -52,12 +52,12 @@ def test_softmax(seed_: int, handle: OnModel, seed: int) -> None:
 def test_layout(shape: tuple[int, ...], handle: OnModel, seed: int) -> None:
     """Tensors lie in the memory as Python's do, and lanes that hold no value are zero."""
     values = drawn(np.random.default_rng(seed), *shape)
-    handle.machine.memory[:] = 0x55
+    handle.modelled.memory[:] = 0x55
     wanted = packed(values, TensorSetting(*shape, SCALE)).view(np.uint8).ravel()
     tensor = handle.put(values, SCALE)
-    begin = handle.machine.base + tensor.place
-    np.testing.assert_array_equal(handle.machine.memory[begin:][: wanted.size], wanted)
-    assert (handle.machine.memory[begin + wanted.size :] == 0x55).all()
+    begin = handle.modelled.base + tensor.place
+    np.testing.assert_array_equal(handle.modelled.memory[begin:][: wanted.size], wanted)
+    assert (handle.modelled.memory[begin + wanted.size :] == 0x55).all()
     np.testing.assert_array_equal(handle.get(tensor, shape), values)
 
 
@@ -163,7 +163,7 @@ def test_streams(handle: OnModel, seed: int) -> None:
     assert handle.synchronize() == "OK"
     for relu in relus:
         relu.check()
-    handle.machine.looks, handle.machine.busy = 0, 5
+    handle.modelled.looks, handle.modelled.busy = 0, 5
     assert relus[0].give() == "OK"
     looks = 0
     while (result := handle.call("poll_stream", handle.stream)) == "BUSY":
@@ -172,15 +172,15 @@ def test_streams(handle: OnModel, seed: int) -> None:
 
 
 def stopped(handle: OnModel, relu: Relu) -> None:
-    """The next run of the RELU's program stops the machine."""
+    """The next run of the RELU's program stops the accelerator."""
     assert [relu.give(), handle.synchronize()] == ["OK", "OK"]
-    at = handle.machine.registers[Register.PROGRAM_BASE]
+    at = handle.modelled.registers[Register.PROGRAM_BASE]
     assert relu.give() == "OK" and handle.synchronize() == "OK"
-    assert at == handle.machine.registers[Register.PROGRAM_BASE]
-    handle.machine.memory[at] = 15  # no command
+    assert at == handle.modelled.registers[Register.PROGRAM_BASE]
+    handle.modelled.memory[at] = 15  # no command
 
 
-def test_a_machine_that_stops(handle: OnModel, seed: int) -> None:
+def test_a_accelerator_that_stops(handle: OnModel, seed: int) -> None:
     """What stands behind it on the stream does not run; what stands on another one does, of programs that are placed
     anew."""
     rng, other = np.random.default_rng(seed), Stream()
@@ -191,7 +191,7 @@ def test_a_machine_that_stops(handle: OnModel, seed: int) -> None:
     assert [relus[0].give(), relus[1].give(), relus[2].give(ctypes.byref(other))] == 3 * ["OK"]
     assert handle.call("synchronize_stream", ctypes.byref(other)) == "OK"
     assert handle.message == ""
-    assert handle.call("synchronize_stream", handle.stream) == "MACHINE_ERROR"
+    assert handle.call("synchronize_stream", handle.stream) == "ACCELERATOR_ERROR"
     assert handle.message == "a word of the command list is no command"
     np.testing.assert_array_equal(handle.get(relus[1].made, before[1].shape), before[1])
     relus[2].check()
@@ -202,18 +202,18 @@ def test_a_machine_that_stops(handle: OnModel, seed: int) -> None:
 @pytest.mark.parametrize(
     ("status", "result"), [(MachineStatus.BUSY, "TIMEOUT"), (MachineStatus.BUSY | MachineStatus.BUS_WAITS, "BUS_WAITS")]
 )
-def test_a_machine_that_stays_stopped(status: int, result: str, handle: OnModel, seed: int) -> None:
+def test_a_accelerator_that_stays_stopped(status: int, result: str, handle: OnModel, seed: int) -> None:
     """It is reset when it can be, and then goes on."""
     relu = Relu(handle, np.random.default_rng(seed))
     stopped(handle, relu)
-    handle.machine.after_reset = status
+    handle.modelled.after_reset = status
     assert [relu.give(), handle.synchronize(), relu.give(), handle.synchronize()] == [
         "OK",
-        "MACHINE_ERROR",
+        "ACCELERATOR_ERROR",
         "OK",
         result,
     ]
-    handle.machine.after_reset = handle.machine.status = None
+    handle.modelled.after_reset = handle.modelled.status = None
     assert relu.give() == "OK"
     relu.check()
 
@@ -221,7 +221,7 @@ def test_a_machine_that_stays_stopped(status: int, result: str, handle: OnModel,
 def test_a_run_that_takes_long(handle: OnModel, seed: int) -> None:
     """It goes on behind the limit."""
     relu = Relu(handle, np.random.default_rng(seed))
-    handle.machine.busy = LIMITS["EYRIE_LOOKS"] + 10
+    handle.modelled.busy = LIMITS["EYRIE_LOOKS"] + 10
     assert [relu.give(), handle.synchronize(), handle.synchronize()] == ["OK", "TIMEOUT", "OK"]
     relu.check()
 
@@ -298,7 +298,7 @@ SAID = {  # of calls that have a handle
     "channels": "a softmax of more than 4095 channels (4096): their exponentials have no sum that fits",
     "closed": "the handle is not open: create it",
 }
-REFUSED: list[tuple[str, str, Callable[[OnModel], str]]] = [
+REJECTED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_ARGUMENT", "no handle", lambda of: of.call("synchronize", None)),
     ("BAD_ARGUMENT", "no stream", lambda of: of.call("poll_stream", None)),
     ("BAD_ARGUMENT", "no bytes", lambda of: of.call("malloc", of.memory, U32(0), ctypes.byref(U32()))),
@@ -362,11 +362,11 @@ REFUSED: list[tuple[str, str, Callable[[OnModel], str]]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)), ids=[f"{status} {about}" for status, about, _ in REFUSED])
-def test_refused(number: int, handle: OnModel) -> None:
+@pytest.mark.parametrize("number", range(len(REJECTED)), ids=[f"{status} {about}" for status, about, _ in REJECTED])
+def test_rejected(number: int, handle: OnModel) -> None:
     """The message says the argument, what was given and what has to be, whatever was said before, and is gone after
     a call that succeeds."""
-    status, about, act = REFUSED[number]
+    status, about, act = REJECTED[number]
     assert Relu(handle, np.random.default_rng(1)).give() == "OK" and handle.message == ""
     assert act(handle) == status
     assert handle.message == SAID.get(about, "")
@@ -375,11 +375,11 @@ def test_refused(number: int, handle: OnModel) -> None:
 
 
 def test_handles_that_cannot_be(library: ctypes.CDLL) -> None:
-    machine = Modelled(3 << 16, WINDOW)
-    machine.registers[Register.IDENTITY] = IDENTITY ^ 1
-    assert Handle(library, machine.platform, None).opened == "NO_MACHINE"
-    machine.platform.window_bytes = 1
-    assert Handle(library, machine.platform, None).opened == "BAD_PLATFORM"
+    config = Modelled(3 << 16, WINDOW)
+    config.registers[Register.IDENTITY] = IDENTITY ^ 1
+    assert Handle(library, config.platform, None).opened == "NO_ACCELERATOR"
+    config.platform.window_bytes = 1
+    assert Handle(library, config.platform, None).opened == "BAD_PLATFORM"
     assert library.eyrie_create(None, None, None) == RESULTS.index("BAD_ARGUMENT")
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator library on the RTL: drawn operators of every kind give what tflite-micro gives, alone, in chains that
-stay in the machine's memory, from streams and threads; programs are compiled once; every refusal has its status."""
+"""The operator library on the RTL: random operators of every kind give what tflite-micro gives, alone, in chains that
+stay in the accelerator's memory, from streams and threads; programs are compiled once; every rejection has its
+status."""
 
 import inspect
 import subprocess
@@ -26,7 +27,7 @@ from eyrie.runtime import programs
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import Builder
-from tests.commands.commands import assert_refused, eyrie
+from tests.commands.commands import assert_rejected, eyrie
 
 SCALE, OUTPUT_SCALE = 0.02, 0.1
 FUSED = ["NONE", "RELU", "RELU_N1_TO_1", "RELU6"]  # in the schema's order
@@ -233,7 +234,7 @@ def convolved(handle: Handle, rng: np.random.Generator) -> tuple[np.ndarray, np.
 
 
 def test_handles_side_by_side(seed: int) -> None:
-    """Each with a machine of its own."""
+    """Each with an accelerator of its own."""
 
     def run(number: int) -> tuple[np.ndarray, np.ndarray]:
         with Handle(seed=number) as own:
@@ -260,17 +261,17 @@ def test_a_full_memory(seed: int) -> None:
         rng = np.random.default_rng([seed, 10])
         before = convolved(handle, rng)[0].shape
         taken = []
-        with pytest.raises(OperatorError) as refusal:
+        with pytest.raises(OperatorError) as rejection:
             while True:
                 taken.append(handle.malloc(8 << 20))
-        assert refusal.value.status == Status.NO_MEMORY and len(taken) == 7 and not handle._launcher._programs
+        assert rejection.value.status == Status.NO_MEMORY and len(taken) == 7 and not handle._launcher._programs
         handle.free(taken.pop())
         made, wanted = convolved(handle, rng)
         assert made.shape == before
         np.testing.assert_array_equal(made, wanted)
 
 
-def test_a_machine_that_stops(seed: int) -> None:
+def test_a_accelerator_that_stops(seed: int) -> None:
     """What stands behind it on the stream does not run; the next call does, of programs that are placed anew."""
     with Handle() as handle:
         values = drawn(np.random.default_rng(seed), 1, 4, 4, 8)
@@ -279,13 +280,15 @@ def test_a_machine_that_stops(seed: int) -> None:
         handle.activation(relu, source, first)
         handle.synchronize()
         [placed] = handle._launcher._programs.values()
-        handle._board.memory[placed.offset + placed.image.program] = 15  # no command
+        handle._soc.memory[placed.offset + placed.image.program] = 15  # no command
         handle.copy_to(second[1], values, second[0])
         for output in (first, second):
             handle.activation(relu, source, output)
-        with pytest.raises(OperatorError, match="^the machine stopped with an error: a word of the command") as stop:
+        with pytest.raises(
+            OperatorError, match="^the accelerator stopped with an error: a word of the command"
+        ) as stop:
             handle.synchronize()
-        assert stop.value.status == Status.MACHINE_ERROR
+        assert stop.value.status == Status.ACCELERATOR_ERROR
         np.testing.assert_array_equal(got(handle, second), values)
         handle.activation(relu, source, second)
         np.testing.assert_array_equal(got(handle, second), np.maximum(values, 0))
@@ -300,9 +303,9 @@ def test_descriptors() -> None:
     assert (setting.shape, setting.zero_point, setting.bytes) == ((1, 3, 5, 9), 0, 3 * 2 * 6 * 8)
     descriptor.destroy()
     for act in (descriptor.get, lambda: descriptor.set(1, 1, 1, 1, 1.0)):
-        with pytest.raises(OperatorError) as refusal:
+        with pytest.raises(OperatorError) as rejection:
             act()
-        assert refusal.value.status == Status.BAD_DESCRIPTOR
+        assert rejection.value.status == Status.BAD_DESCRIPTOR
 
 
 def test_descriptors_say_what_they_take() -> None:
@@ -343,15 +346,15 @@ MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
 
 @pytest.mark.parametrize("number", range(len(MISTAKEN)))
 def test_mistaken_arguments(number: int) -> None:
-    """Before there is any machine."""
+    """Before there is any configuration."""
     said, act = MISTAKEN[number]
-    with pytest.raises(OperatorError) as refusal:
+    with pytest.raises(OperatorError) as rejection:
         act(object.__new__(Handle))
-    assert str(refusal.value).startswith(said) and "\n" not in str(refusal.value), refusal.value
-    assert refusal.value.status == Status.BAD_ARGUMENT
+    assert str(rejection.value).startswith(said) and "\n" not in str(rejection.value), rejection.value
+    assert rejection.value.status == Status.BAD_ARGUMENT
 
 
-REFUSED: list[tuple[Status, str, Callable[[Handle], object]]] = [
+REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
     (Status.BAD_ARGUMENT, "0 bytes: must be", lambda of: of.malloc(0)),
     (Status.BAD_ARGUMENT, "TensorDescriptor: h = 0: must be", lambda of: TensorDescriptor(1, 0, 1, 1, 1.0)),
     (Status.BAD_ARGUMENT, "TensorDescriptor: an int8 zero point is", lambda of: TensorDescriptor(1, 1, 1, 1, 1.0, 200)),
@@ -435,12 +438,12 @@ REFUSED: list[tuple[Status, str, Callable[[Handle], object]]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)))
-def test_refused(number: int, handle: Handle) -> None:
-    status, said, act = REFUSED[number]
-    with pytest.raises(OperatorError) as refusal:
+@pytest.mark.parametrize("number", range(len(REJECTED)))
+def test_rejected(number: int, handle: Handle) -> None:
+    status, said, act = REJECTED[number]
+    with pytest.raises(OperatorError) as rejection:
         act(handle)
-    assert refusal.value.status == status and said in str(refusal.value) and "\n" not in str(refusal.value)
+    assert rejection.value.status == status and said in str(rejection.value) and "\n" not in str(rejection.value)
 
 
 def test_a_destroyed_handle() -> None:
@@ -448,9 +451,9 @@ def test_a_destroyed_handle() -> None:
     handle.destroy()
     handle.destroy()
     for act in (lambda: handle.malloc(8), handle.synchronize, handle.create_stream, lambda: handle.free(0)):
-        with pytest.raises(OperatorError, match="^the handle is destroyed: create another one$") as refusal:
+        with pytest.raises(OperatorError, match="^the handle is destroyed: create another one$") as rejection:
             act()
-        assert refusal.value.status == Status.CLOSED
+        assert rejection.value.status == Status.CLOSED
 
 
 def test_the_example() -> None:
@@ -461,7 +464,7 @@ def test_the_example() -> None:
 
 
 def test_the_table(tmp_path: Path) -> None:
-    """Of what is not run its prediction; a layer that there is not is refused."""
+    """Of what is not run its prediction; a layer that there is not is rejected."""
     ended = eyrie("operators", "--layers", "Pool1", "--most-cycles", "0")
     assert ended.returncode == 0 and ended.stdout.splitlines()[1].startswith("Pool1 "), ended.stderr
-    assert_refused(eyrie("operators", "--layers", "Pool3"), "eyrie operators: unknown layer 'Pool3'; did you mean ")
+    assert_rejected(eyrie("operators", "--layers", "Pool3"), "eyrie operators: unknown layer 'Pool3'; did you mean ")

@@ -14,10 +14,10 @@ import pytest
 from eyrie.model.config import DEFAULT
 from eyrie.model.operators.convolution import conv2d
 from eyrie.model.operators.quantization import Quantization, requantization
-from eyrie.runtime.board.c_programs import CONVOLUTION, PROGRAMS, Setting, call, includes, link_operators
-from eyrie.runtime.board.driver import U32, Platform, View, functions
-from eyrie.runtime.board.library import OPERATORS, WARNINGS, board_library
 from eyrie.runtime.folders import ROOT
+from eyrie.runtime.soc.c_programs import CONVOLUTION, PROGRAMS, Setting, call, includes, link_operators
+from eyrie.runtime.soc.driver import U32, Platform, View, functions
+from eyrie.runtime.soc.library import OPERATORS, WARNINGS, soc_library
 from tests.commands.commands import eyrie
 from tests.runtime.operator_library import FUNCTIONS, Compiler, Handle, Stream, build
 from tests.runtime.operators_on_model import WINDOW
@@ -37,13 +37,13 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
 @pytest.fixture
 def rtl(library: ctypes.CDLL, compiler: Compiler, seed: int) -> Iterator[Handle]:
     """A handle on the RTL."""
-    board, platform = functions(board_library(DEFAULT)), Platform()
-    view = View(board.board_open(seed % 2**31, 30, WINDOW), 0)
-    board.board_platform(view, WINDOW, True, platform)
+    soc, platform = functions(soc_library(DEFAULT)), Platform()
+    view = View(soc.soc_open(seed % 2**31, 30, WINDOW), 0)
+    soc.soc_platform(view, WINDOW, True, platform)
     handle = Handle(library, platform, compiler.programs)
     yield handle
     assert handle.call("destroy_handle", handle.memory) == "OK"
-    board.board_close(view.board)
+    soc.soc_close(view.soc)
 
 
 # ---- Figure 3.5 ----

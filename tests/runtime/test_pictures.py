@@ -12,11 +12,11 @@ from PIL import ExifTags, ImageCms, TiffImagePlugin
 from PIL import Image as Picture
 
 from eyrie.compiler.frontend import tflite
+from eyrie.runtime.bundled import MODEL, PHOTO
 from eyrie.runtime.pictures import read_photo
-from eyrie.runtime.shipped import MODEL, PHOTO
 from eyrie.training.cifar10 import preprocess
 
-SIDE = 96  # pixels of the originals: the shipped photo, enlarged
+SIDE = 96  # pixels of the originals: the bundled photo, enlarged
 
 
 def original() -> Picture.Image:
@@ -151,6 +151,6 @@ def test_grey_values_of_no_usual_range_are_stretched(tmp_path: Path) -> None:
     assert "-3 to 5: stretched" in photo.notes[0] and "middle square" in photo.notes[1]
 
 
-def test_the_shipped_photo_is_taken_as_it_is() -> None:
+def test_the_bundled_photo_is_taken_as_it_is() -> None:
     photo = read_photo(PHOTO, (32, 32))
     assert np.array_equal(photo.pixels, np.asarray(Picture.open(PHOTO).convert("RGB"))) and not photo.notes

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several networks in the driver's window, and maps that lie outside of them, on a machine that the command-level model
-executes."""
+"""Several networks in the driver's window, and maps that lie outside of them, on an accelerator that the functional
+simulator executes."""
 
 import ctypes
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.image import Image
-from eyrie.runtime.board.driver import RESULTS, U32, Device, Placement, described
+from eyrie.runtime.soc.driver import RESULTS, U32, Device, Placement, described
 from tests.runtime.driven_networks import Driven, every_layout
 from tests.runtime.driver_library import Modelled, build
 
@@ -17,11 +17,11 @@ LOOKS, BASE, STEP = 10, 3 << 16, 64
 
 
 class Placing:
-    """The driver, with a device on a modelled machine."""
+    """The driver, with a device on a modelled accelerator."""
 
     def __init__(self, library: ctypes.CDLL, window: int) -> None:
-        self.library, self.machine, self.device = library, Modelled(BASE, window), Device()
-        assert self.call("open", ctypes.byref(self.machine.platform)) == "OK"
+        self.library, self.config, self.device = library, Modelled(BASE, window), Device()
+        assert self.call("open", ctypes.byref(self.config.platform)) == "OK"
 
     def call(self, name: str, *arguments: object) -> str:
         return RESULTS[getattr(self.library, f"eyrie_{name}")(ctypes.byref(self.device), *arguments)]
@@ -104,21 +104,21 @@ def test_networks_beside_each_other(networks: list[Driven], library: ctypes.CDLL
         placing.check(driven)
     for driven, (offset, *_), (inputs, outputs, _) in zip(networks, places, moved):
         for ends in ((inputs, outputs), (None, None), (inputs, None), (None, outputs)):
-            before = placing.machine.memory.copy()
+            before = placing.config.memory.copy()
             assert placing.take(driven.image, False, offset, *ends) == "OK"
             placing.check(driven)
-            changed = np.flatnonzero(before != placing.machine.memory) - BASE
+            changed = np.flatnonzero(before != placing.config.memory) - BASE
             own = (changed >= offset) & (changed < offset + driven.image.dram.size)
             assert (own | (changed >= spare)).all()
 
 
-def test_refused(networks: list[Driven], library: ctypes.CDLL) -> None:
+def test_rejected(networks: list[Driven], library: ctypes.CDLL) -> None:
     """A place that is none, on nothing of which anything is written."""
     image = networks[0].image
     size = -(-image.dram.size // STEP) * STEP
     placing = Placing(library, 2 * size)
     last = 2 * size - 8
-    refusals = {
+    rejections = {
         "BAD_ARGUMENT": [(8, None, None)],
         "NO_ROOM": [
             (size + STEP, None, None),
@@ -130,9 +130,9 @@ def test_refused(networks: list[Driven], library: ctypes.CDLL) -> None:
         ],
     }
     for place in (True, False):
-        for expected, cases in refusals.items():
+        for expected, cases in rejections.items():
             assert [placing.take(image, place, *case) for case in cases] == len(cases) * [expected]
-    assert not placing.machine.memory.any()
+    assert not placing.config.memory.any()
     other = Image(image.dram ^ 1, image.map)
     placing.network = described(image)
     assert (

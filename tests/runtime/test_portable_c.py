@@ -21,7 +21,7 @@ from eyrie.model.operators.quantization import to_uint8
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.portable_c.executable import FAST, Library, RunError, build_library, build_program
-from eyrie.runtime.session import Session, drawn_inputs
+from eyrie.runtime.session import Session, random_inputs
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tb.common.random_graphs import draw_graph
@@ -60,7 +60,7 @@ def of_operator(name: str) -> Iterator[Case]:
 def of_network(number: int) -> Case:
     drawn = draw_graph(np.random.default_rng([SEED, number]))
     graph = tflite.from_bytes(drawn.model)
-    inputs = drawn_inputs(graph, RUNS, SEED + number)
+    inputs = random_inputs(graph, RUNS, SEED + number)
     return Case(str(graph), sources_of(graph, f"network{number}"), inputs, golden_outputs(graph, inputs))
 
 
@@ -105,7 +105,7 @@ def test_networks(tmp_path: Path) -> None:
 def test_a_library_runs_in_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No call starts a process, and calls of one network side by side do not meet."""
     graph = load(DEMO)
-    inputs = drawn_inputs(graph, 4, SEED)
+    inputs = random_inputs(graph, 4, SEED)
     library = build_library([sources_of(graph, "network")], tmp_path)
     monkeypatch.delattr(subprocess, "Popen")
     alone = [library.run([values[None] for values in run])[0] for run in zip(*inputs)]
@@ -123,7 +123,7 @@ def test_a_library_that_cannot_be_loaded(tmp_path: Path) -> None:
         Library(tmp_path / "library.so", (case.sources,)).run(case.inputs)
 
 
-def test_every_kernel_is_drawn() -> None:
+def test_every_kernel_is_random() -> None:
     """By graphs of one operator, after some rounds: no kernel is left that they do not test."""
     wanted, found = {path.stem for path in kernels.FOLDER.glob("*.c")}, set()
     drawn = [of_operator(name) for name in OPERATORS]

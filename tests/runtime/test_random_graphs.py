@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks of operators of every kind, compiled in parts for random machines, saved, loaded and run: the outputs
-are those of the TensorFlow Lite reference and of the golden model. What fails is shrunk, and printed as text.
+"""Random networks of operators of every kind, compiled in parts for random configurations, saved, loaded and run: the
+outputs are those of the TensorFlow Lite reference and of the golden model. What fails is shrunk, and printed as text.
 """
 
 from collections import Counter
@@ -14,41 +14,41 @@ from hypothesis import strategies as st
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import compile_parts
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.runtime.board.runs import RtlBackEnd
-from eyrie.runtime.session import BackEnd, Session, on_command_level
-from eyrie.testing.machines import draw_machines, model_refusal
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.session import BackEnd, Session, on_functional_simulator
+from eyrie.runtime.soc.runs import RtlBackEnd
+from eyrie.testing.configurations import model_rejection, random_configs
 from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
-from tb.common.random_graphs import DrawnGraph, draw_graph
+from tb.common.random_graphs import RandomGraph, draw_graph
 from tb.common.seed import run_seed
 from tb.common.shrinking import Choices, shrinking
 
 GRAPHS = scaled(60)
 ON_RTL = scaled(2)
 SEED = run_seed()
-MACHINES = (
+CONFIGS = (
     DEFAULT,
-    *(MachineConfig(**sizes) for sizes in draw_machines(SEED, 30, most_pes=96) if model_refusal(sizes) is None),
+    *(AcceleratorConfig(**sizes) for sizes in random_configs(SEED, 30, most_pes=96) if model_rejection(sizes) is None),
 )
-EFFORT = 4
+SEARCH_ITERATIONS = 4
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A network and the machine that it is compiled for; its text is what a failure prints."""
+    """A network and the accelerator that it is compiled for; its text is what a failure prints."""
 
-    graph: DrawnGraph
-    machine: MachineConfig
+    graph: RandomGraph
+    config: AcceleratorConfig
 
     def _repr_pretty_(self, printer, _) -> None:
         """What Hypothesis prints."""
-        printer.text(f"{self.machine}\n{tflite.from_bytes(self.graph.model)}\n")
+        printer.text(f"{self.config}\n{tflite.from_bytes(self.graph.model)}\n")
 
 
 @st.composite
-def drawn_networks(draw, machines: tuple[MachineConfig, ...]) -> Drawn:
-    return Drawn(draw_graph(Choices(draw)), draw(st.sampled_from(machines)))
+def random_networks(draw, configs: tuple[AcceleratorConfig, ...]) -> Drawn:
+    return Drawn(draw_graph(Choices(draw)), draw(st.sampled_from(configs)))
 
 
 def compiled(drawn: Drawn, folder: Path) -> Session | None:
@@ -56,16 +56,16 @@ def compiled(drawn: Drawn, folder: Path) -> Session | None:
     path = folder / "net.tflite"
     path.write_bytes(drawn.graph.model)
     try:
-        compile_parts(path, drawn.machine, effort=EFFORT).save(folder / "net")
-    except ValueError as refusal:
-        if not isinstance(refusal.__cause__, DoesNotFit):
+        compile_parts(path, drawn.config, search_iterations=SEARCH_ITERATIONS).save(folder / "net")
+    except ValueError as rejection:
+        if not isinstance(rejection.__cause__, DoesNotFit):
             raise
-        assert str(refusal).startswith(f"{path}: ") and "\n" not in str(refusal)
+        assert str(rejection).startswith(f"{path}: ") and "\n" not in str(rejection)
         return None
     return Session.load(folder / "net")
 
 
-def compare(session: Session, graph: DrawnGraph, back_end: BackEnd) -> None:
+def compare(session: Session, graph: RandomGraph, back_end: BackEnd) -> None:
     inputs = [value[None] for value in graph.inputs]
     outputs = session.run(inputs, back_end).outputs
     for number, (output, golden) in enumerate(zip(outputs, session.golden(inputs), strict=True)):
@@ -76,7 +76,7 @@ def compare(session: Session, graph: DrawnGraph, back_end: BackEnd) -> None:
             np.testing.assert_array_equal(output[0], values, f"output {number}, {reference}'s", strict=True)
 
 
-def on_the_machine(session: Session) -> bool:
+def on_the_accelerator(session: Session) -> bool:
     return any(session.folders)
 
 
@@ -87,28 +87,28 @@ def test_command_level_model(tmp_path: Path) -> None:
         with TemporaryDirectory(dir=tmp_path) as folder:
             session = compiled(drawn, Path(folder))
             if session:
-                compare(session, drawn.graph, on_command_level)
-            seen["refused" if session is None else "machine" if on_the_machine(session) else "host"] += 1
+                compare(session, drawn.graph, on_functional_simulator)
+            seen["rejected" if session is None else "machine" if on_the_accelerator(session) else "host"] += 1
 
     for number in range(GRAPHS):
-        shrinking(number, drawn_networks(MACHINES), check)
-    assert seen["machine"] > GRAPHS // 4 and seen["refused"] < GRAPHS // 10 + 1, seen
+        shrinking(number, random_networks(CONFIGS), check)
+    assert seen["machine"] > GRAPHS // 4 and seen["rejected"] < GRAPHS // 10 + 1, seen
 
 
 def test_rtl(tmp_path: Path) -> None:
-    """Networks of which the machine does something; a simulation takes too long to shrink one."""
+    """Networks of which the accelerator does something; a simulation takes too long to shrink one."""
     ran = 0
 
     def check(drawn: Drawn) -> None:
         nonlocal ran
         with TemporaryDirectory(dir=tmp_path) as folder:
             session = compiled(drawn, Path(folder))
-            if session and on_the_machine(session):
+            if session and on_the_accelerator(session):
                 compare(session, drawn.graph, RtlBackEnd())
                 ran += 1
 
     number = 0
     while ran < ON_RTL:
-        shrinking(number, drawn_networks((DEFAULT,)), check, shrink=False)
+        shrinking(number, random_networks((DEFAULT,)), check, shrink=False)
         number += 1
-        assert number < 10 * ON_RTL + 20, "the machine has hardly anything to do"
+        assert number < 10 * ON_RTL + 20, "the accelerator has hardly anything to do"

@@ -127,20 +127,20 @@ def test_tables_have_the_numbers_of_the_summary(run: tuple, page: Page) -> None:
     assert {f"counters.{name}" for name in run[1]["counters"]} < set(shown)
 
 
-def test_cells_without_a_key_are_prices_and_the_machine(run: tuple, page: Page) -> None:
+def test_cells_without_a_key_are_prices_and_the_accelerator(run: tuple, page: Page) -> None:
     free = [text for key, text in page.cells if not key and text]
-    image, figures, _ = run
+    image, metrics, _ = run
     assert {"2 pJ", "10 pJ", "200 pJ", "50 µW"} < set(free)
     energies = [float(text.split()[0].replace(",", "")) for text in free if text.endswith("µJ")]
-    assert sum(energies) == pytest.approx(figures["energy_uJ"], abs=0.03)
-    sizes = [f"{value:,}" for value in image.map["machine"].values()]
+    assert sum(energies) == pytest.approx(metrics["energy_uJ"], abs=0.03)
+    sizes = [f"{value:,}" for value in image.map["config"].values()]
     assert sizes == free[-5 - len(sizes) : -5] and len(free) == 4 * 4 + len(sizes) + 5
 
 
 @pytest.mark.usefixtures("drawn")
 def test_summary(tmp_path: Path, run: tuple) -> None:
-    image, figures, passes = run
-    changed = figures | {
+    image, metrics, passes = run
+    changed = metrics | {
         "cycles": 400_000,
         "roofline_cycles": 320_000,
         "images": 4,
@@ -186,8 +186,8 @@ def test_summary(tmp_path: Path, run: tuple) -> None:
 @pytest.mark.usefixtures("drawn")
 def test_head(given: dict, facts: list[tuple], tmp_path: Path, run: tuple) -> None:
     """The outputs, and the run that they are of."""
-    image, figures, passes = run
-    text = write(tmp_path, "a run", image, figures | given, passes).read_text()
+    image, metrics, passes = run
+    text = write(tmp_path, "a run", image, metrics | given, passes).read_text()
     head = text[text.index("<h1>") : text.index('<dl class="tiles">')]
     assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", head) == facts
 
@@ -280,23 +280,23 @@ def test_no_dram_traffic(tmp_path: Path, seed: int) -> None:
     assert ("layers.0.dram_read_bytes", "0") in written(tmp_path, run).cells
 
 
-def test_shipped_network(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bundled_network(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has a cost model and the baseline of the literature."""
     _, image = demo_network()
     names = [step["name"] for step in image.map["steps"]]
-    _, figures, _ = made_up(np.random.default_rng(seed), names, DEFAULT)
+    _, metrics, _ = made_up(np.random.default_rng(seed), names, DEFAULT)
     _, _, passes = made_up(np.random.default_rng(seed), [""] * 200, DEFAULT)
     count = 1 + max(number for step in image.map["steps"] for number in step["passes"])
-    drawn = report_page._plots(image, figures | {"cycles": 204_240}, passes[:count])
+    drawn = report_page._plots(image, metrics | {"cycles": 204_240}, passes[:count])
     monkeypatch.setattr(report_page, "_plots", lambda *_: drawn)
-    page = written(tmp_path, (image, figures | {"cycles": 204_240}, passes[:count]))
+    page = written(tmp_path, (image, metrics | {"cycles": 204_240}, passes[:count]))
     text = "|".join(page.texts)
     assert (
         "|Cycles against the published baseline|100.0 × fewer|20,423,964 an image, by an analytical "
-        "model of 48 multipliers; this machine has 192|"
+        "model of 48 multipliers; this configuration has 192|"
     ) in text
     assert "2,845,416 an image" in text and "958 µJ an image" in text
-    slow = written(tmp_path, (image, figures | {"cycles": 40_847_928, "energy_uJ": 479.2}, passes[:count]))
+    slow = written(tmp_path, (image, metrics | {"cycles": 40_847_928, "energy_uJ": 479.2}, passes[:count]))
     assert {"2.0 × more", "2.0 × less"} <= set(slow.texts)
     assert "from the cost model and not measured" in text and "passes, predicted" in text
 
@@ -341,9 +341,9 @@ def test_silent_without_a_home(tmp_path: Path) -> None:
     """Where matplotlib can keep nothing."""
     code = (
         "import numpy, sys; from pathlib import Path; from tests.runtime.runs import made_up; "
-        "from eyrie.model.config import MachineConfig; from eyrie.runtime.report import write; "
+        "from eyrie.model.config import AcceleratorConfig; from eyrie.runtime.report import write; "
         "write(Path(sys.argv[1]), 'a run', *made_up(numpy.random.default_rng(1), ['a', 'b'], "
-        "MachineConfig(bus_words=2)))"
+        "AcceleratorConfig(bus_words=2)))"
     )
     kept = {name: value for name, value in os.environ.items() if name != "MPLCONFIGDIR"}
     kept |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "/dev/null")

@@ -86,13 +86,13 @@ def test_labels(names: str, tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("width", [canvas.WIDE, canvas.NARROW])
 def test_bars_and_roofline_are_of_one_measure(width: int, run: tuple) -> None:
     """A span below the roofline makes no bar that beats it; shares of the span have their own panel."""
-    _, figures, _ = run
-    layers_ = figures["layers"]
+    _, metrics, _ = run
+    layers_ = metrics["layers"]
     for row in layers_:
         row["counters"]["cycles"] = row["roofline_cycles"] // 2
         row["cycles"] += row["roofline_cycles"]
     with canvas.style():
-        cycles, spans, _ = layers.cycles(figures, width).axes
+        cycles, spans, _ = layers.cycles(metrics, width).axes
     ends = [path.get_extents().x1 for path in cycles.collections[0].get_paths()]
     assert ends == [row["cycles"] for row in layers_]
     [marks] = cycles.lines
@@ -106,9 +106,9 @@ def test_bars_and_roofline_are_of_one_measure(width: int, run: tuple) -> None:
 
 
 def test_points_are_below_the_roof_as_cycles_are_above_the_roofline(run: tuple) -> None:
-    image, figures, _ = run
+    image, metrics, _ = run
     peak, port = WIDE.total_multipliers, 8 * WIDE.bus_words
-    for row, (x, y) in zip(figures["layers"], roofline.points(image, figures), strict=True):
+    for row, (x, y) in zip(metrics["layers"], roofline.points(image, metrics), strict=True):
         assert y * row["cycles"] == pytest.approx(row["macs"])
         assert row["macs"] / min(peak, x * port) == pytest.approx(row["roofline_cycles"], abs=0.51)
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime.report.reasons import RULES, Reason, reason
 
 CYCLES = 10_000
@@ -122,7 +122,7 @@ def test_every_rule_has_a_case() -> None:
 
 def test_wide_filter_port() -> None:
     given = row({"wait_filter": 4000}, counters={"glb_filter_bytes": 76_000})
-    assert reason(given, MachineConfig(filter_lanes=2)).bound == "filters in bursts"
+    assert reason(given, AcceleratorConfig(filter_lanes=2)).bound == "filters in bursts"
 
 
 def test_padding() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks in parts for machine and host: compiled, loaded and run they give the reference's outputs; a folder that is
-not what was compiled is refused. test_random_graphs.py has random ones."""
+"""Networks in parts for accelerator and host: compiled, loaded and run they give the reference's outputs; a folder that
+is not what was compiled is rejected. test_random_graphs.py has random ones."""
 
 import json
 import shutil
@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.image import sealed
 from eyrie.compiler.parts import compile_parts, digest
 from eyrie.model.errors import InputError
-from eyrie.runtime.board.runs import RtlBackEnd
-from eyrie.runtime.session import Session, on_command_level
+from eyrie.runtime.session import Session, on_functional_simulator
+from eyrie.runtime.soc.runs import RtlBackEnd
 from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import Builder
 from tb.net.random_branches import draw_network
-from tests.commands.commands import assert_refused, eyrie
+from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_partition import image_classifier
 
 EDITS = 15  # of each file
@@ -38,35 +38,35 @@ def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
     values = np.random.default_rng(seed).normal(0, 5, (3, 4, 4, 1)).astype(np.float32)
     expected = np.concatenate([run_micro(image_classifier(), value[None])[0] for value in values])
     session = Session.load(net)
-    for back_end in (on_command_level, RtlBackEnd(seed)):
+    for back_end in (on_functional_simulator, RtlBackEnd(seed)):
         done = session.run([values[:, None]], back_end)
-        assert np.array_equal(done.outputs[0][:, 0], expected) and len(done.machine) == 2
+        assert np.array_equal(done.outputs[0][:, 0], expected) and len(done.accelerator) == 2
         assert done.host_share == pytest.approx(30 / 68)
         assert done.host == ("#0 QUANTIZE", "#2 RESIZE_BILINEAR", "#5 SOFTMAX", "#6 DEQUANTIZE")
-    assert all(part.runs[0]["counters"]["CYCLES"] > 0 for part in done.machine)
+    assert all(part.runs[0]["counters"]["CYCLES"] > 0 for part in done.accelerator)
     np.save(tmp_path / "x.npy", values)
-    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
     assert ended.returncode == 0 and np.array_equal(np.load(tmp_path / "y.npy"), expected), ended.stderr
     np.save(tmp_path / "x.npy", values.astype(np.int8))
-    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
-    assert_refused(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 1 x 4 x 4 x 1, the network takes N ")
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    assert_rejected(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 1 x 4 x 4 x 1, the network takes N ")
 
 
-def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
-    """Several inputs and outputs of a machine part by name, on the command-level model and on the RTL."""
+def test_branches_in_one_accelerator_part(seed: int, tmp_path: Path) -> None:
+    """Several inputs and outputs of an accelerator part by name, on the functional simulator and on the RTL."""
     rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
     while True:
         path.write_bytes(draw_network(rng, side=8))
-        with suppress(Failure):
+        with suppress(CompileError):
             compiled = compile_parts(path)
             if len(compiled.graph.inputs) > 1 < len(compiled.graph.outputs) and compiled.partition.host_share == 0:
                 break
     compiled.save(tmp_path / "net")
     session = Session.load(tmp_path / "net")
     inputs = [rng.integers(-128, 128, (2, *tensor.shape)).astype(np.int8) for tensor in session.graph.inputs]
-    for back_end in (on_command_level, RtlBackEnd(seed)):
+    for back_end in (on_functional_simulator, RtlBackEnd(seed)):
         done = session.run(inputs, back_end)
-        assert len(done.machine) == 1
+        assert len(done.accelerator) == 1
         for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
             np.testing.assert_array_equal(output, expected)
 
@@ -81,7 +81,9 @@ def test_several_outputs(tmp_path: Path) -> None:
     values = np.arange(-12, 12, dtype=np.int8).reshape(2, 2, 2, 3)
     np.save(tmp_path / "x.npy", values)
     assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    ended = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npz", "--golden")
+    ended = eyrie(
+        "run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npz", "--functional"
+    )
     assert ended.returncode == 0, ended.stderr
     with np.load(tmp_path / "y.npz") as found:
         for number in range(2):
@@ -103,15 +105,15 @@ def edit(change: Callable[[dict, dict[int, dict]], object]) -> Callable[[Path], 
 
     def damage(net: Path) -> None:
         contents = json.loads((net / "network.json").read_text())
-        files = {int(path.parent.name[4:]): path for path in net.glob("part*/map.json")}
+        files = {int(path.parent.name[4:]): path for path in net.glob("part*/layout.json")}
         maps = {number: json.loads(path.read_text()) for number, path in files.items()}
         change(contents, maps)
         for number, path in files.items():
             path.write_text(json.dumps(sealed(maps[number], path.with_name("image.bin").read_bytes())))
         entries = contents.get("parts")
         for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and (net / str(entry.get("folder")) / "map.json").exists():
-                entry["sha256"] = digest((net / str(entry["folder"]) / "map.json").read_bytes())
+            if isinstance(entry, dict) and (net / str(entry.get("folder")) / "layout.json").exists():
+                entry["sha256"] = digest((net / str(entry["folder"]) / "layout.json").read_bytes())
         (net / "network.json").write_text(json.dumps(contents))
 
     return damage
@@ -134,7 +136,7 @@ DAMAGES = {
         "network.json: model.tflite is not the one that was compiled",
     ),
     "another part": (
-        lambda net: (net / "part1" / "map.json").write_text("{}"),
+        lambda net: (net / "part1" / "layout.json").write_text("{}"),
         "network.json: part1 is not the one that was compiled with it",
     ),
     "no nodes": (change("nodes", []), "network.json: operators are missing"),
@@ -151,13 +153,13 @@ DAMAGES = {
     ),
     "an input renamed": (
         edit(lambda _, maps: rename(maps[1], "inputs")),
-        "part1/map.json: its inputs are other 4 x 4 x 1, the network has ",
+        "part1/layout.json: its inputs are other 4 x 4 x 1, the network has ",
     ),
     "an output renamed": (
         edit(lambda _, maps: rename(maps[1], "outputs")),
-        "part1/map.json: its outputs are other 4 x 4 x 2, the network has ",
+        "part1/layout.json: its outputs are other 4 x 4 x 2, the network has ",
     ),
-    "folders swapped": (swap_folders, "part3/map.json: its inputs are "),
+    "folders swapped": (swap_folders, "part3/layout.json: its inputs are "),
     "a number for a word": (
         edit(lambda contents, _: contents.update(composed=3)),
         "network.json: composed is neither true nor",
@@ -171,8 +173,8 @@ def test_damaged_folders(what: str, net: Path, tmp_path: Path) -> None:
     damage, message = DAMAGES[what]
     damage(net)
     np.save(tmp_path / "x.npy", np.zeros((4, 4, 1), np.float32))
-    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
-    assert_refused(ended, f"eyrie run: {net}/{message}")
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    assert_rejected(ended, f"eyrie run: {net}/{message}")
     assert ended.stderr.endswith(": give a folder that eyrie compile wrote\n")
 
 
@@ -185,13 +187,13 @@ def places(value: object) -> Iterator[tuple]:
 
 
 def test_edited_and_sealed_again(net: Path, seed: int) -> None:
-    """An entry missing, swapped with another, or of another kind: refused in one line, or of no consequence."""
+    """An entry missing, swapped with another, or of another kind: rejected in one line, or of no consequence."""
     rng = np.random.default_rng(seed)
     inputs = [rng.normal(0, 5, (1, 1, 4, 4, 1)).astype(np.float32)]
     expected = Session.load(net).run(inputs).outputs[0]
-    maps = [json.loads((net / f"part{number}" / "map.json").read_text()) for number in (1, 3)]
+    maps = [json.loads((net / f"part{number}" / "layout.json").read_text()) for number in (1, 3)]
     counts = [len(list(places(each))) for each in (json.loads((net / "network.json").read_text()), *maps)]
-    refused = 0
+    rejected = 0
     for file, count in enumerate(counts):
         for number in sorted(rng.choice(count, min(count, EDITS), replace=False)):
             for value in (None, [], "word", -1):
@@ -210,6 +212,6 @@ def test_edited_and_sealed_again(net: Path, seed: int) -> None:
                     assert Session.load(copy).run(inputs).outputs[0].shape == expected.shape
                 except InputError as error:
                     assert str(error).startswith(str(copy)) and "\n" not in str(error), error
-                    refused += 1
+                    rejected += 1
                 shutil.rmtree(copy)
-    assert refused
+    assert rejected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elaborated machine: equal modules become one, memories are found and have registered reads."""
+"""The elaborated accelerator: equal modules become one, memories are found and have registered reads."""
 
 import random
 
@@ -21,7 +21,7 @@ def adder(first: int, names: str, kind: str = "$_XOR_", constant: str = "1") -> 
     return module({"a_i": [net[0]], "b_i": [net[1]]}, {"y_o": [net[3]]}, dict(cells))
 
 
-def machine(*leaves: dict) -> dict:
+def config(*leaves: dict) -> dict:
     """A top with an instance of each leaf, named as slang names them."""
     directions = {"a_i": "input", "b_i": "input", "y_o": "output"}
     cells = {
@@ -33,14 +33,14 @@ def machine(*leaves: dict) -> dict:
 
 
 def test_equal_modules_become_one() -> None:
-    design = merged(machine(adder(2, "pq"), adder(7, "yx"), adder(40, "ab")), "top")
+    design = merged(config(adder(2, "pq"), adder(7, "yx"), adder(40, "ab")), "top")
     assert set(design.modules) == {"top", "leaf"} and design.instances == {"top": 1, "leaf": 3}
     assert {cell["type"] for cell in design.modules["top"]["cells"].values()} == {"leaf"}
 
 
 @pytest.mark.parametrize("other", [adder(2, "pq", "$_AND_"), adder(2, "pq", constant="0"), adder(2, "pq", constant=4)])
 def test_different_modules_stay_two(other: dict) -> None:
-    design = merged(machine(adder(2, "pq"), other, adder(9, "pq")), "top")
+    design = merged(config(adder(2, "pq"), other, adder(9, "pq")), "top")
     assert design.instances == {"top": 1, "leaf": 2, "leaf.2": 1}
 
 
@@ -50,7 +50,7 @@ def test_swapped_pins_are_another_module() -> None:
     swapped["cells"]["p"]["type"] = "$_MUX_"
     plain = adder(2, "pq")
     plain["cells"]["p"]["type"] = "$_MUX_"
-    assert merged(machine(plain, swapped), "top").instances == {"top": 1, "leaf": 1, "leaf.2": 1}
+    assert merged(config(plain, swapped), "top").instances == {"top": 1, "leaf": 1, "leaf.2": 1}
 
 
 def test_instances_of_instances_are_counted() -> None:
@@ -131,16 +131,16 @@ def test_a_memory_can_be_named() -> None:
             (),
             "ram: data_o depends on row_i in the same cycle: what counts as memory has registered reads",
         ),
-        (ram(256, True), ("rom",), "rom: no module of the machine with a memory has this name"),
-        (ram(0, True, "rtl/x.sv:1.1"), ("ram",), "ram: no module of the machine with a memory has this name"),
+        (ram(256, True), ("rom",), "rom: no module of the accelerator with a memory has this name"),
+        (ram(0, True, "rtl/x.sv:1.1"), ("ram",), "ram: no module of the accelerator with a memory has this name"),
     ],
 )
-def test_what_is_no_memory_is_refused(leaf: dict, also: tuple[str, ...], said: str) -> None:
-    with pytest.raises(ValueError) as refusal:
+def test_what_is_no_memory_is_rejected(leaf: dict, also: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ValueError) as rejection:
         find_memories(merged(with_ram(leaf), "top"), also)
-    assert str(refusal.value) == said
+    assert str(rejection.value) == said
 
 
-def test_every_block_is_a_module_of_the_machine() -> None:
+def test_every_block_is_a_module_of_the_accelerator() -> None:
     assert set(BLOCKS) <= {path.stem for path in closure(TOP)}
     assert {*MULTIPLIERS, *REQUANTIZERS, *PLACED, TOP} <= set(BLOCKS)

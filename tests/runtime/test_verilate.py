@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 
 from eyrie.runtime import progress
-from eyrie.runtime.kept import MANIFEST
+from eyrie.runtime.cached_folders import MANIFEST
 from eyrie.runtime.simulator import verilate
 from eyrie.runtime.simulator.verilate import build_model, building
 from eyrie.runtime.simulator.verilator import BuildError

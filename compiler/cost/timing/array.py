@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pass side of the machine on the timeline: passes are offered, taken, worked and done.
+"""The pass side of the accelerator on the timeline: passes are offered, taken, worked and done.
 
 PEs of the two sets get the same words at the same time: the first set stands for both.
 Only in a convolution the second has its psum half later.
@@ -18,7 +18,7 @@ from eyrie.compiler.cost.timing.pointwise import Pointwise
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.streams import NEVER, STREAM_START
 from eyrie.compiler.cost.timing.units import Begin, Units
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import CONFIG_WORDS, ArrayMode, Stream
 
 OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
@@ -49,9 +49,9 @@ class PassTimes:
 class Array:
     """Runs the passes of a list in turn."""
 
-    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
-        self._machine, self._front, self._banks = machine, front, banks
-        self._units = Units(machine, front, banks)
+    def __init__(self, config: AcceleratorConfig, front: Front, banks: Banks) -> None:
+        self._config, self._front, self._banks = config, front, banks
+        self._units = Units(config, front, banks)
         self._idle = CLEARED  # first cycle in which CONFIG is taken
         self._ids_written = False  # and not scanned
 
@@ -118,7 +118,7 @@ class Array:
         self._ids_written |= command.ids_written
         if self._ids_written and mode != ArrayMode.ELEMENTWISE:
             self._ids_written = False
-            at += self._machine.rows * self._machine.cols + SCANNED
+            at += self._config.rows * self._config.cols + SCANNED
         left.append(at + OFFER - 1)
         return at + OFFER
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Stream
 
 KNOWN = 4  # cycles that are looked ahead at a time
@@ -16,10 +16,10 @@ READ = 2  # cycles from a grant until a read stream hands the word on: the bank,
 NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
 
 
-def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
+def bank_masks(config: AcceleratorConfig, address: np.ndarray) -> np.ndarray:
     """The bank of each word address as a bit (bank_of in rtl/glb/glb.sv)."""
-    width = machine.glb_banks.bit_length() - 1
-    return 1 << ((address + (address >> width) + (address >> 2 * width)) & (machine.glb_banks - 1))
+    width = config.glb_banks.bit_length() - 1
+    return 1 << ((address + (address >> width) + (address >> 2 * width)) & (config.glb_banks - 1))
 
 
 class Banks:
@@ -30,13 +30,13 @@ class Banks:
     Clients must be told in about the order of time, those of higher priority first.
     """
 
-    def __init__(self, machine: MachineConfig) -> None:
+    def __init__(self, config: AcceleratorConfig) -> None:
         self.stores: list[int] = [0] * 4096
         self.streams: list[int] = [0] * 4096
         self.tables: list[int] = [0] * 4096
         self.loads: list[int] = [0] * 4096
         self._first = 0  # cycle of their first entries
-        self._masks = bank_masks(machine, np.arange(machine.glb_words)).tolist()
+        self._masks = bank_masks(config, np.arange(config.glb_words)).tolist()
 
     def forget(self, cycle: int) -> None:
         """What is long past in a cycle."""

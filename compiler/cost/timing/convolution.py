@@ -14,7 +14,7 @@ class Convolution:
         self._units, self._shape = units, shape
         self._pops = units.ifmap.pops
         pes = self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
-        self._row_of = {pe: pe // units.machine.cols for pe in pes}
+        self._row_of = {pe: pe // units.config.cols for pe in pes}
         self._rows = {
             row: [pe for pe in pes if self._row_of[pe] == row] for row in range(SET_ROWS) if shape.filters[row]
         }
@@ -30,7 +30,7 @@ class Convolution:
         self._filters: list[dict[int, list[int]]] = []
         self._beat = 0  # filter beats sent
         self._run = shape.filters[0] * shape.taps  # filter words of a PE and a group
-        self._row_beats = -(-self._run // units.machine.filter_lanes)  # of the filters of a row and a group
+        self._row_beats = -(-self._run // units.config.filter_lanes)  # of the filters of a row and a group
         self._pair_beats = len(self._rows) * self._row_beats  # likewise, of all rows
         self._beats = shape.set_pairs * self._pair_beats  # and all sets
         self._words = (shape.pixels - 1) * shape.stride + shape.taps  # ifmap words likewise
@@ -79,7 +79,7 @@ class Convolution:
 
     def _begin_group(self) -> None:
         """The next group's filters; a row takes them when it is done with words so many before."""
-        n, halves, held = len(self._begins), (0, 0), self._units.machine.filter_words // self._run
+        n, halves, held = len(self._begins), (0, 0), self._units.config.filter_words // self._run
         if n % self._shape.groups == 0:
             self._finish(n)
             halves = self._units.drain.halves
@@ -102,13 +102,13 @@ class Convolution:
     def _send(self, limit: int) -> bool:
         """Sends the next beat of filters, unless it goes at `limit` or later, or depends on what is not known yet."""
         units = self._units
-        held, over = divmod(units.machine.filter_words, self._run)  # groups, and words of one more
+        held, over = divmod(units.config.filter_words, self._run)  # groups, and words of one more
         n, rest = divmod(self._beat, self._beats)
         pair, in_pair = divmod(rest, self._pair_beats)
         ends = self._ends if pair == self._shape.set_pairs - 1 else self._first_ends
         row, k = divmod(in_pair, self._row_beats)
-        k *= units.machine.filter_lanes
-        last = min(k + units.machine.filter_lanes, self._run) - 1
+        k *= units.config.filter_lanes
+        last = min(k + units.config.filter_lanes, self._run) - 1
         used = n - held - (last < over)  # the group whose words make room for the beat's
         if used >= 0 and any(len(ends[pe]) <= used for pe in self._rows[row]):
             return False
@@ -118,7 +118,7 @@ class Convolution:
         if at is None:
             return False
         if used >= 0:  # the words of a group leave one by one with its last pixel
-            behind = (n * self._run + last - units.machine.filter_words) % self._run
+            behind = (n * self._run + last - units.config.filter_words) % self._run
             later = (self._run - 1 - behind) * units.slow
             at = max(at, *(ends[pe][used] - later for pe in self._rows[row]))
         if at >= limit:

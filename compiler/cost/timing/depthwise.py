@@ -30,7 +30,7 @@ class Depthwise(Fused):
         held, shape, pops = self._units.held, self._shape, self._units.ifmap.pops
         if shape.pixels <= PLACES:
             return
-        cols, ends = self._units.machine.cols, [0] * SET_ROWS
+        cols, ends = self._units.config.cols, [0] * SET_ROWS
         for pe in self._pes:
             first = self._first_gone[pe % cols]
             end = self._begun[pe] + PLACES * self._step
@@ -51,7 +51,7 @@ class _Words:
 
     def __init__(self, units: Units, shape: PassShape, free: int) -> None:
         self._shape, self._drain, self._held, self.free = shape, units.drain, units.held, [free] * SET_ROWS
-        self._groups_held = units.machine.word_buffer_words // shape.pixels
+        self._groups_held = units.config.word_buffer_words // shape.pixels
         self._left: list[int] = []  # of groups: when the last word left the buffer
 
     def interrupt(self, begins: list[int], length: int) -> None:

@@ -7,7 +7,7 @@ from eyrie.compiler.cost.timing.banks import READ, Banks
 from eyrie.compiler.cost.timing.front import Front
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.streams import NEVER, Words
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode, Stream
 
 
@@ -16,9 +16,9 @@ class Filters:
     of the PEs reach and chunks are there. Of each row the PE that is last to use a word stands for all.
     """
 
-    def __init__(self, front: Front, machine: MachineConfig, banks: Banks, known: Callable[[int], None]) -> None:
+    def __init__(self, front: Front, config: AcceleratorConfig, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that transfers and ifmap stream are known before a cycle."""
-        self._front, self._depth = front, machine.filter_words
+        self._front, self._depth = front, config.filter_words
         self.stream = Words(banks, Stream.FILTER, known, self._chunk_there)
         # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
         self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a program's commands are fetched, and its transfers and passes run: the machine as queues and times.
+"""When a program's commands are fetched, and its transfers and passes run: the accelerator as queues and times.
 
 Times are cycles from the start of a run, the first cycle counted being 0. Each unit is asked for the time of
 an event and works its way to it; no unit steps through cycles. What the numbers come from is said at each.
@@ -12,7 +12,7 @@ from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer, encoded
 
-DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of runtime/board/axi_dram.sv)
+DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of runtime/soc/axi_dram.sv)
 READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
 READ_BURSTS, READ_BEATS = 28, 256  # of loads under way at most; no new one while more beats are to come (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter

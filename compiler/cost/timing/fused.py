@@ -25,7 +25,7 @@ class Fused:
         self._units, self._shape, self._begin = units, shape, begin
         self._work = _Pointwise(units, shape, begin.work)
         self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
-        self._columns = sorted({pe % units.machine.cols for pe in self._pes})
+        self._columns = sorted({pe % units.config.cols for pe in self._pes})
         self._begun: dict[int, int] = {}  # when each PE began the group under way
         self._summed: dict[int, int] = {}  # by column, when the first sum of the group under way is there
         self._first_gone: dict[int, int] = {}  # likewise, when it has left
@@ -61,7 +61,7 @@ class Fused:
     def _multiply(self, job: int) -> None:
         """PEs begin a group when ifmap words and their row's taps are there, the last group's sums are gone, and they
         are between two filters."""
-        cols, held, last = self._units.machine.cols, self._units.held, (job + 1) * len(self._leave) - 1
+        cols, held, last = self._units.config.cols, self._units.held, (job + 1) * len(self._leave) - 1
         starts = []
         for row in range(SET_ROWS):
             least = max(self._words(enc.DEPTHWISE_RUN, held.used[0][row] + 1) + 1, self._begin.work)
@@ -106,8 +106,8 @@ class _Pointwise:
     def __init__(self, units: Units, shape: PassShape, free: int) -> None:
         self._shape, self._filters, self._drain = shape, units.filters, units.drain
         self._length = shape.pixels * units.slow  # cycles of a filter
-        self._groups_held = units.machine.word_buffer_words // shape.pixels  # by a SUPER
-        self._ahead = units.machine.pixel_words // shape.pixels  # groups that the pixel queue holds
+        self._groups_held = units.config.word_buffer_words // shape.pixels  # by a SUPER
+        self._ahead = units.config.pixel_words // shape.pixels  # groups that the pixel queue holds
         self._free = [free] * SET_ROWS  # by row: the first cycle in which the PE has nothing to do
         self.words: list[int] = []
         self._ends: list[int] = []  # of the groups done

@@ -7,7 +7,7 @@ import numpy as np
 
 from eyrie.compiler.cost.timing.banks import bank_masks
 from eyrie.model import encoding as enc
-from eyrie.model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Operation, Stream
 from eyrie.model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
@@ -94,7 +94,7 @@ class PassShape:
         return self.outer * self.inner * self.groups
 
 
-def macs(machine: MachineConfig, descriptor: Descriptor) -> int:
+def macs(config: AcceleratorConfig, descriptor: Descriptor) -> int:
     """Multiplications that a pass issues, padding included."""
     shape, loops = descriptor.shape, descriptor.loops
     mode, taps = ArrayMode(shape["mode"]), shape["taps"]
@@ -104,18 +104,18 @@ def macs(machine: MachineConfig, descriptor: Descriptor) -> int:
     elif mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
         filters += SET_ROWS * taps
     jobs = loops["outer"] * loops["inner"] * loops["groups"]
-    return _sets(machine, descriptor) * descriptor.drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
+    return _sets(config, descriptor) * descriptor.drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
 
 
-def _sets(machine: MachineConfig, descriptor: Descriptor) -> int:
+def _sets(config: AcceleratorConfig, descriptor: Descriptor) -> int:
     """Sets of PEs that a pass has at work."""
     drain = descriptor.drain
     if descriptor.shape["mode"] == ArrayMode.CONVOLUTION:
         return drain["heads"] * drain["head_sets"]
-    return min(machine.sets, 2)
+    return min(config.sets, 2)
 
 
-def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
+def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
     shape, loops, drain = descriptor.shape, descriptor.loops, descriptor.drain
     mode = ArrayMode(shape["mode"])
     filters = descriptor.stream(Stream.FILTER)
@@ -139,7 +139,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         loops["inner"],
         loops["tiles"],
         loops["outer"],
-        _sets(machine, descriptor),
+        _sets(config, descriptor),
         drain["columns"],
         pairs,
         drain["block"],
@@ -150,19 +150,19 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE,
         chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
-        [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
-        _pair_banks(machine, ifmap, at),
-        _word_banks(machine, filters, machine.filter_lanes),
-        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE)),
-        _ofmap_banks(machine, descriptor),
-        _word_banks(machine, descriptor.stream(Stream.RESIDUAL)),
+        [] if mode == ArrayMode.ELEMENTWISE else _beats(config, descriptor, mode, ifmap, at, ifmap.length // turns),
+        _pair_banks(config, ifmap, at),
+        _word_banks(config, filters, config.filter_lanes),
+        *(_word_banks(config, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE)),
+        _ofmap_banks(config, descriptor),
+        _word_banks(config, descriptor.stream(Stream.RESIDUAL)),
         Operation(descriptor.result["operation"]),
         descriptor.first["window"],
     )
 
 
 def _beats(
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     descriptor: Descriptor,
     mode: ArrayMode,
     stream: StreamDescriptor,
@@ -171,30 +171,30 @@ def _beats(
 ) -> list[tuple[tuple[int, ...], int]]:
     """The first `length` beats, a group's. In a pointwise pass a column's PEs all get the same pixels: the
     first is named."""
-    row_ids, column_ids = descriptor.ids(machine.rows, machine.cols)
+    row_ids, column_ids = descriptor.ids(config.rows, config.cols)
     takers: dict[tuple[int, int], list[int]] = {}
     for row in range(1 if mode == ArrayMode.POINTWISE else SET_ROWS):
-        for col in range(machine.cols):
+        for col in range(config.cols):
             key = row_ids[row]["ifmap"], column_ids[row][col]["ifmap"]
-            takers.setdefault(key, []).append(row * machine.cols + col)
+            takers.setdefault(key, []).append(row * config.cols + col)
     words = sent(stream, at, PAIR)[:length].sum(axis=1).tolist()
     tags = map(enc.TAG.unpack, at.tag[:length].tolist())
     return [(tuple(takers.get((tag["row"], tag["column"]), ())), count) for tag, count in zip(tags, words)]
 
 
-def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions) -> list[int]:
+def _pair_banks(config: AcceleratorConfig, stream: StreamDescriptor, at: Positions) -> list[int]:
     masks = np.zeros(len(at.address), np.int64)
     for lane, there in enumerate(fetched(stream, at, PAIR).T):
-        masks |= np.where(there, bank_masks(machine, at.address + lane), 0)
+        masks |= np.where(there, bank_masks(config, at.address + lane), 0)
     return masks.tolist()
 
 
-def _ofmap_banks(machine: MachineConfig, descriptor: Descriptor) -> list[tuple[int, ...]]:
+def _ofmap_banks(config: AcceleratorConfig, descriptor: Descriptor) -> list[tuple[int, ...]]:
     if not descriptor.uses(Stream.OFMAP):
         return []
     at = positions(descriptor.stream(Stream.OFMAP))
     one, other = (
-        np.where(there, bank_masks(machine, at.address + lane), 0)
+        np.where(there, bank_masks(config, at.address + lane), 0)
         for lane, there in enumerate(written(descriptor, at).T)
     )
     apart = written_lanes(descriptor)[:, 1] & (at.address % 2 == 1)
@@ -206,10 +206,10 @@ def _ofmap_banks(machine: MachineConfig, descriptor: Descriptor) -> list[tuple[i
     ]
 
 
-def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
+def _word_banks(config: AcceleratorConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
     if not stream.options["enable"]:
         return []
     at = positions(stream, lanes)
     if lanes == 2:
-        return _pair_banks(machine, stream, at)
-    return np.where(inside(stream, at), bank_masks(machine, at.address), 0).tolist()
+        return _pair_banks(config, stream, at)
+    return np.where(inside(stream, at), bank_masks(config, at.address), 0).tolist()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from eyrie.compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
 from eyrie.compiler.cost.timing.front import Front
 from eyrie.compiler.cost.timing.shape import PassShape
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode, Stream
 
 STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
@@ -109,11 +109,11 @@ class Ifmap:
     pops: by PE, the last cycle of each word in its ifmap queue; pixels: by column, of its pixel queue in the pass.
     """
 
-    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
+    def __init__(self, config: AcceleratorConfig, front: Front, banks: Banks) -> None:
         self._front, self._banks, self.reader = front, banks, Reader()
         self.sent = -1  # cycle of the last beat
-        self.depth, self._pixel_depth = machine.ifmap_words, machine.pixel_words
-        self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * machine.cols)]
+        self.depth, self._pixel_depth = config.ifmap_words, config.pixel_words
+        self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * config.cols)]
         self.pixels: list[list[int]] = []
         self._beats: list[tuple[tuple[int, ...], int]] = []
         self._left = 0  # beats

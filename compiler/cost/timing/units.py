@@ -10,7 +10,7 @@ from eyrie.compiler.cost.timing.drain import Drain
 from eyrie.compiler.cost.timing.filters import Filters
 from eyrie.compiler.cost.timing.front import Front
 from eyrie.compiler.cost.timing.streams import Ifmap, Words
-from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import Stream
 
 TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
@@ -50,19 +50,19 @@ class Held:
 class Units:
     """The pass side. slow: cycles of a multiplication."""
 
-    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
-        self.machine, self.front, self.banks = machine, front, banks
+    def __init__(self, config: AcceleratorConfig, front: Front, banks: Banks) -> None:
+        self.config, self.front, self.banks = config, front, banks
         self.drain = Drain(banks, self._streams_known)
-        self.ifmap = Ifmap(machine, front, banks)
-        self.filters = Filters(front, machine, banks, self._ifmap_known)
+        self.ifmap = Ifmap(config, front, banks)
+        self.filters = Filters(front, config, banks, self._ifmap_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
         # Words A and B of elementwise passes.
         self.words = Words(banks, Stream.IFMAP, front.catch_up)
         self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
-        self.held = Held(machine.cols)
+        self.held = Held(config.cols)
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
         self.convolution: FilterUser | None = None  # the pass, if it is one
-        self.slow = 4 // machine.multipliers
+        self.slow = 4 // config.multipliers
 
     def _ifmap_known(self, cycle: int) -> None:
         """Transfers and ifmap stream are worked out up to a cycle, as far as is known: filters may come while the

@@ -5,26 +5,26 @@ of codes, which become the former first (docs/onnx.md)."""
 from pathlib import Path
 
 from eyrie.compiler.frontend.extra import require
-from eyrie.compiler.frontend.file import ImportFailure, read_model
+from eyrie.compiler.frontend.file import ModelImportError, read_model
 from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ImportFailure, which begins with the path."""
+    """Raises ModelImportError, which begins with the path."""
     data = read_model(path)
     try:
         return from_bytes(data)
-    except ImportFailure as error:
-        raise ImportFailure(f"{path}: {error}", layer=error.layer) from error
+    except ModelImportError as error:
+        raise ModelImportError(f"{path}: {error}", layer=error.layer) from error
 
 
 def from_bytes(data: bytes) -> Graph:
-    """The Graph of a file's contents. Raises ImportFailure."""
+    """The Graph of a file's contents. Raises ModelImportError."""
     try:
         require("onnx")
     except InputError as error:
-        raise ImportFailure(str(error)) from error
+        raise ModelImportError(str(error)) from error
     from eyrie.compiler.frontend.onnx.importer import import_model
 
     return import_model(data)

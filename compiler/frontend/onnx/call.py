@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 import onnx
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
@@ -25,7 +25,7 @@ class Scaling(TypedDict):
 
 
 class Call:
-    """What it does not have raises Unsupported if another model could, ImportFailure if the file contradicts itself.
+    """What it does not have raises Unsupported if another model could, ModelImportError if the file contradicts itself.
 
     where: its place; version: of its domain's operators
     """
@@ -80,7 +80,7 @@ class Call:
 
     def input(self, number: int) -> str:
         if not self.has(number):
-            raise ImportFailure(
+            raise ModelImportError(
                 f"operator {self.where} {self.name}: its input {number} is missing", layer=self.where, remedy=REMEDY
             )
         return self.inputs[number]

@@ -8,7 +8,7 @@ import onnx
 from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.onnx.call import Call
 from eyrie.compiler.frontend.onnx.registry import TRANSLATORS
 from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
@@ -26,13 +26,13 @@ _MOST_FOLDED = 1 << 24  # values of a constant that is computed of others
 
 
 def import_model(data: bytes) -> Graph:
-    """The verified Graph of a file's contents: of one image, whatever batch the file has. Raises ImportFailure."""
+    """The verified Graph of a file's contents: of one image, whatever batch the file has. Raises ModelImportError."""
     model = _parsed(data)
     batched = _batch(model.graph) not in (None, 1)
     if batched:
         try:
             return _imported(_of_one_image(model))
-        except ImportFailure:
+        except ModelImportError:
             if _batch(model.graph) == 0:  # has no size in the file
                 raise
     return _imported(model)
@@ -42,16 +42,16 @@ def _parsed(data: bytes) -> onnx.ModelProto:
     try:
         model = onnx.load_model_from_string(data)
     except Exception as error:  # protobuf's own
-        raise ImportFailure(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
+        raise ModelImportError(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
-        raise ImportFailure(
+        raise ModelImportError(
             "its weights are in another file", remedy="keep them in one: onnx.save(onnx.load(OLD), NEW)"
         )
     try:
         onnx.checker.check_model(model)
     except Exception as error:
         reason = one_line(next(iter(str(error).splitlines()), type(error).__name__)).rstrip(".")
-        raise ImportFailure(f"{_DAMAGED}: {reason}", remedy=_REMEDY) from error
+        raise ModelImportError(f"{_DAMAGED}: {reason}", remedy=_REMEDY) from error
     return model
 
 
@@ -86,10 +86,10 @@ def _imported(model: onnx.ModelProto) -> Graph:
     importer = _Importer(model)
     try:
         return graph_of(importer.network())
-    except ImportFailure:
+    except ModelImportError:
         raise
     except Exception as error:  # what is read may be nonsense
-        raise ImportFailure(
+        raise ModelImportError(
             f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
         ) from error
 
@@ -120,7 +120,9 @@ class _Importer:
         tensor = value.type.tensor_type
         sizes = [dim.dim_value for dim in tensor.shape.dim]
         if not tensor.HasField("shape") or not all(sizes):
-            raise ImportFailure(f"input {value.name} has an axis without a size", remedy="export the model with sizes")
+            raise ModelImportError(
+                f"input {value.name} has an axis without a size", remedy="export the model with sizes"
+            )
         kind = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
         return Tensor(name=value.name, shape=tuple(sizes), dtype=kind)
 
@@ -157,7 +159,7 @@ class _Importer:
             except KeyError:  # behind an operator that nothing is known of: the network says so
                 made = [None] * len(operation.outputs)
             except InputError as error:
-                raise ImportFailure(f"{operation.place}: {error}", layer=operation.where, remedy=REMEDY) from error
+                raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=REMEDY) from error
         self.shapes |= {name: shape for name, shape in zip(operation.outputs, made) if shape is not None}
 
     def _is_constant(self, node: onnx.NodeProto) -> bool:

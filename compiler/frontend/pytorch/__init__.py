@@ -4,5 +4,5 @@
 call       one node: what a translation of operators asks for
 operators, moves    which operator of compiler/frontend/qdq an operator of ATen is
 read       nodes -> Network
-regions    which nodes: units that the machine runs, put together
+regions    which nodes: units that the accelerator runs, put together
 """

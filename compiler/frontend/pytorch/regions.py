@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes of an FX graph become Graphs for the machine.
+"""Which nodes of an FX graph become Graphs for the accelerator.
 
 A unit is a QUANTIZE with the float operators before it, as far as the DEQUANTIZEs that they take, and other units that
-share an operator with it. It is supported where it becomes a Graph that the machine runs. Regions are maximal convex
-sets of supported units: int8 goes in and comes out.
+share an operator with it. It is supported where it becomes a Graph that the accelerator runs. Regions are maximal
+convex sets of supported units: int8 goes in and comes out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +23,11 @@ from eyrie.compiler.frontend.pytorch.names import renamed
 from eyrie.compiler.frontend.pytorch.operators import translation
 from eyrie.compiler.frontend.pytorch.read import codes_of, map_axes, network_of
 from eyrie.compiler.frontend.qdq import graph_of
-from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 
-Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
+Obstacle = Callable[[Graph], str]  # why the accelerator does not run a Graph, "" where it does
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
 QUANTIZE = "quantized_decomposed::quantize_per_tensor"
 REMEDY = "replace these layers, or call torch.compile with the back end eyrie, which leaves them to PyTorch"
@@ -79,8 +79,8 @@ def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstac
 
 
 def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapping[str, str]) -> Graph:
-    """All of a graph between the QUANTIZEs of its inputs and the DEQUANTIZEs of its outputs, whatever the machine does.
-    names: the user's names of nodes, by the nodes' own names. Raises Unsupported, with all reasons, for unknown
+    """All of a graph between the QUANTIZEs of its inputs and the DEQUANTIZEs of its outputs, whatever the accelerator
+    does. names: the user's names of nodes, by the nodes' own names. Raises Unsupported, with all reasons, for unknown
     operators."""
     _without_idle(module)
     _one_reader_each(module)
@@ -145,7 +145,7 @@ class _Regions:
         for nodes in self._partitions(supported):
             try:
                 regions.append(self.region(nodes))
-            except Failure as failure:
+            except CompileError as failure:
                 self.reasons |= dict.fromkeys(nodes, failure.what)
         regions.sort(key=lambda region: self.order[region.nodes[0]])
         inside = {node for region in regions for node in region.nodes}
@@ -157,7 +157,7 @@ class _Regions:
         return Regions(tuple(regions), reasons)
 
     def _supported(self, obstacle: Obstacle) -> list[set[Node]]:
-        """Units that the machine runs; several of them are one where it runs one of them only together with those
+        """Units that the accelerator runs; several of them are one where it runs one of them only together with those
         beside it, as it does what only moves values."""
         supported: list[set[Node]] = []
         failed: list[set[Node]] = []
@@ -172,10 +172,10 @@ class _Regions:
         return supported
 
     def _is_supported(self, unit: set[Node], obstacle: Obstacle) -> bool:
-        """Return whether the machine runs a unit; if it does not, keep the reason."""
+        """Return whether the accelerator runs a unit; if it does not, keep the reason."""
         try:
             self._check(self.region(unit), obstacle)
-        except Failure as failure:
+        except CompileError as failure:
             self.reasons |= {node: self.reasons.get(node, failure.what) for node in unit}
             return False
         return True
@@ -230,7 +230,7 @@ class _Regions:
         return found
 
     def _check(self, region: Region, obstacle: Obstacle) -> None:
-        """Raises Unsupported where the machine does not run it."""
+        """Raises Unsupported where the accelerator does not run it."""
         for node in region.graph.nodes:
             if isinstance(node.operator, Unknown):
                 raise Unsupported(f"{node.operator.name}: {node.operator.reason}")
@@ -238,7 +238,7 @@ class _Regions:
             raise Unsupported(found)
 
     def region(self, nodes: set[Node]) -> Region:
-        """Raises Failure where its ends are no codes, or it makes no Graph."""
+        """Raises CompileError where its ends are no codes, or it makes no Graph."""
         ordered = sorted(nodes, key=self.order.__getitem__)
         taken, made = [], []
         for node in ordered:

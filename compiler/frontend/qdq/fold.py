@@ -24,11 +24,11 @@ class Fold(ABC):
 
     @abstractmethod
     def emit(self, real: Real, target: Target) -> Held:
-        """The tensor that has a float value in a scale. Raises Refused."""
+        """The tensor that has a float value in a scale. Raises Rejected."""
 
     @abstractmethod
     def operand(self, real: Real) -> Held:
-        """An input that has a scale of its own. Raises Unsupported, Refused."""
+        """An input that has a scale of its own. Raises Unsupported, Rejected."""
 
     def node(
         self,

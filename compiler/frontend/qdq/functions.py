@@ -179,13 +179,13 @@ def _same(fold: Fold, made: Made, target: Target) -> Held:
     return fold.emit(made.inputs[0], target)
 
 
-def _refused(fold: Fold, made: Made, target: Target) -> Held:
+def _rejected(fold: Fold, made: Made, target: Target) -> Held:
     fold.operand(made.inputs[0])
     raise Unsupported("it takes several tensors, or constants for each channel")
 
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(FUNCTIONS, _refused),
+    **dict.fromkeys(FUNCTIONS, _rejected),
     "relu": _clipped,
     "clip": _clipped,
     "identity": _same,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.qdq import elementwise, functions, host, moves, pooling, weighted
 from eyrie.compiler.frontend.qdq.fold import Fold, Rule
 from eyrie.compiler.frontend.qdq.network import Network, Operation
@@ -30,7 +30,7 @@ from eyrie.compiler.frontend.qdq.values import (
     offset,
     quantised,
 )
-from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Graph, Node
 from eyrie.compiler.ir.operators.host import Dequantize, Quantize
 from eyrie.compiler.ir.operators.operator import Unknown
@@ -52,7 +52,7 @@ RULES: dict[str, Rule] = {
 _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-(2**31), 2**31 - 1)}
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """An operator of which nothing can be made: it, and why not."""
 
     def __init__(self, operation: Operation, reason: str) -> None:
@@ -62,15 +62,15 @@ class Refused(Exception):
 
 def graph_of(network: Network) -> Graph:
     """The verified Graph. An operator of which nothing can be made becomes an Unknown node, which has the reason.
-    Raises ImportFailure for a network that contradicts itself."""
+    Raises ModelImportError for a network that contradicts itself."""
     if not network.operations:
-        raise ImportFailure("the model has no operators")
+        raise ModelImportError("the model has no operators")
     try:
         return _Walk(network).graph().verified()
-    except ImportFailure:
+    except ModelImportError:
         raise
-    except Failure as error:
-        raise ImportFailure(str(error), layer=error.layer) from error
+    except CompileError as error:
+        raise ModelImportError(str(error), layer=error.layer) from error
 
 
 class _Walk(Fold):
@@ -108,7 +108,7 @@ class _Walk(Fold):
     def _input(self, tensor: Tensor) -> Tensor:
         name = self.name(tensor.name)
         if any(size < 1 for size in tensor.shape):
-            raise ImportFailure(f"input {name} is {times(tensor.shape)}", remedy=REMEDY)
+            raise ModelImportError(f"input {name} is {times(tensor.shape)}", remedy=REMEDY)
         axes = tuple(range(len(tensor.shape)))
         if tensor.dtype in CODES:
             unsigned = tensor.dtype == "uint8"
@@ -118,7 +118,7 @@ class _Walk(Fold):
             self._values[tensor.name] = Held(codes, axes, unsigned)
             return codes
         if tensor.dtype != "float32":
-            raise ImportFailure(f"input {name} is {tensor.dtype}", remedy=QUANTISE)
+            raise ModelImportError(f"input {name} is {tensor.dtype}", remedy=QUANTISE)
         made = replace(tensor, name=name)
         self._values[tensor.name] = Given(Held(made, axes))
         return made
@@ -132,7 +132,7 @@ class _Walk(Fold):
                     return self._quantization(operation, unsigned)
                 if operation.kind in moves.TAKE_CODES:
                     same |= set(operation.outputs)
-        raise ImportFailure(f"input {name} is without scale", remedy=QUANTISE)
+        raise ModelImportError(f"input {name} is without scale", remedy=QUANTISE)
 
     def _output(self, name: str) -> Tensor:
         value = self._value(name, f"the model's output {name}")
@@ -141,7 +141,7 @@ class _Walk(Fold):
             self._unsigned |= {tensor.name} if value.unsigned else set()
             return tensor
         if isinstance(value, (Codes, Known)):
-            raise ImportFailure(f"the model's output {name} is a constant", remedy=REMEDY)
+            raise ModelImportError(f"the model's output {name} is a constant", remedy=REMEDY)
         held = self.float_of(value, name)
         return self.ordered(held, tuple(range(len(held.axes))), "", name)
 
@@ -153,19 +153,19 @@ class _Walk(Fold):
         made: Sequence[Value]
         try:
             made = self._results(operation, inputs)
-        except Refused as refused:
-            made = self._unknown(refused, operation, inputs)
-        except ImportFailure:
+        except Rejected as rejected:
+            made = self._unknown(rejected, operation, inputs)
+        except ModelImportError:
             raise
         except (ValueError, KeyError, IndexError) as error:
             what = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            raise ImportFailure(f"{operation.place}: {what}", layer=operation.where, remedy=REMEDY) from error
+            raise ModelImportError(f"{operation.place}: {what}", layer=operation.where, remedy=REMEDY) from error
         self._values.update(zip(operation.outputs, made, strict=True))
 
     def _value(self, name: str, place: str) -> Value:
         if name not in self._values:
             if name not in self.network.constants:
-                raise ImportFailure(f"{place}: takes {name}, which no operator before it makes", remedy=REMEDY)
+                raise ModelImportError(f"{place}: takes {name}, which no operator before it makes", remedy=REMEDY)
             values = np.asarray(self.network.constants[name])
             real = values.dtype.kind == "f"
             self._values[name] = Known(values.astype(np.float64)) if real else Codes(values)
@@ -177,7 +177,7 @@ class _Walk(Fold):
         if operation.kind == "dequantize":
             return [self._dequantize(operation, *inputs)]
         if operation.kind not in RULES:
-            raise Refused(operation, operation.text("reason", UNKNOWN))
+            raise Rejected(operation, operation.text("reason", UNKNOWN))
         shapes = shapes_of(operation, inputs)
         self._check_shapes(operation, shapes)
         constants = [each for each in inputs if isinstance(each, (Known, Codes))]
@@ -201,9 +201,9 @@ class _Walk(Fold):
         """An operator that takes codes makes codes of the same scale."""
         held = [each for each in inputs if isinstance(each, Held)]
         if operation.kind not in moves.TAKE_CODES or len(held) < len(inputs):
-            raise Refused(operation, f"takes what is not dequantised: {QUANTISE}")
+            raise Rejected(operation, f"takes what is not dequantised: {QUANTISE}")
         if len({each.quantization for each in held}) > 1:
-            raise Refused(operation, "takes codes of several scales")
+            raise Rejected(operation, "takes codes of several scales")
         reals = tuple(Scaled(each) for each in held)
         made = [Made(operation, reals, shape, number) for number, shape in enumerate(shapes)]
         return [
@@ -211,7 +211,7 @@ class _Walk(Fold):
             for each in made
         ]
 
-    def _unknown(self, refused: Refused, operation: Operation, inputs: tuple[Value, ...]) -> list[Held | Given]:
+    def _unknown(self, rejected: Rejected, operation: Operation, inputs: tuple[Value, ...]) -> list[Held | Given]:
         """A node that says why; its results are there for those behind it."""
         taken: dict[str, Tensor] = {}
         for value in inputs:
@@ -221,7 +221,10 @@ class _Walk(Fold):
         tensors = tuple(_held(each).tensor for each in made)
         self.nodes.append(
             Node(
-                Unknown(refused.operation.name, refused.reason), refused.operation.where, tuple(taken.values()), tensors
+                Unknown(rejected.operation.name, rejected.reason),
+                rejected.operation.where,
+                tuple(taken.values()),
+                tensors,
             )
         )
         return made
@@ -242,7 +245,7 @@ class _Walk(Fold):
             return tuple(said)
         if operation.kind in RULES or operation.kind in ("quantize", "dequantize"):
             return shapes_of(operation, inputs)[number]
-        raise ImportFailure(f"{operation.place}: {operation.text('reason', UNKNOWN)}", layer=operation.where)
+        raise ModelImportError(f"{operation.place}: {operation.text('reason', UNKNOWN)}", layer=operation.where)
 
     # ---- Quantisation ----
 
@@ -251,13 +254,13 @@ class _Walk(Fold):
         if not isinstance(source, Real):
             raise InputError(f"quantises what is quantised: {operation.inputs[0]}")
         if dtype not in _RANGES:
-            raise Refused(operation, f"its codes are {dtype}, not int8: {QUANTISE}")
+            raise Rejected(operation, f"its codes are {dtype}, not int8: {QUANTISE}")
         low, high = (operation.integer(name, bound) for name, bound in zip(("minimum", "maximum"), _RANGES[dtype]))
         if isinstance(source, Known):
             return Codes(quantised(source.values, _scale(operation), low, high).astype(dtype))
         if dtype not in CODES or operation.array("scale").size != 1:
             form = dtype if dtype not in CODES else "of a scale for each channel"
-            raise Refused(operation, f"codes of activations are {form}, not int8 of one scale: {QUANTISE}")
+            raise Rejected(operation, f"codes of activations are {form}, not int8 of one scale: {QUANTISE}")
         target = Target(self._quantization(operation, dtype == "uint8"), operation.outputs[0])
         if (low, high) != _RANGES[dtype]:
             scale, zero = target.quantization.scale, int(operation.array("zero_point").ravel()[0])
@@ -278,11 +281,11 @@ class _Walk(Fold):
         if not isinstance(codes, Held):
             raise InputError(f"dequantises what is not quantised: {operation.inputs[0]}")
         if scale.scale.size != 1:
-            raise Refused(operation, f"an activation has a scale for each channel: {QUANTISE}")
+            raise Rejected(operation, f"an activation has a scale for each channel: {QUANTISE}")
         quantization = self._quantization(operation, codes.unsigned)
         if quantization == codes.quantization:
             return Scaled(codes)
-        raise Refused(operation, "its scale is not that of the QUANTIZE before it")
+        raise Rejected(operation, "its scale is not that of the QUANTIZE before it")
 
     def _quantization(self, operation: Operation, unsigned: bool) -> Quantization:
         scale, zero = float(operation.array("scale").ravel()[0]), int(operation.array("zero_point").ravel()[0])
@@ -291,7 +294,7 @@ class _Walk(Fold):
                 raise InputError(f"a scale of {scale:g} is too small")
             return Quantization(scale, zero - offset("uint8" if unsigned else "int8"))
         except InputError as error:
-            raise ImportFailure(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
+            raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
 
     # ---- What rules use ----
 
@@ -317,7 +320,7 @@ class _Walk(Fold):
                 raise Unsupported(f"its input is not quantised: {QUANTISE}")
             return RULES[real.kind](self, real, target)
         except Unsupported as error:
-            raise Refused(operation, str(error)) from error
+            raise Rejected(operation, str(error)) from error
 
     def operand(self, real: Real) -> Held:
         if isinstance(real, Scaled):
@@ -334,15 +337,15 @@ class _Walk(Fold):
         maker = next(each for each in self.network.operations if name in each.outputs)
         try:
             held = self.operand(real)
-        except (Unsupported, Refused) as error:
-            refused = (
+        except (Unsupported, Rejected) as error:
+            rejected = (
                 error
-                if isinstance(error, Refused)
-                else Refused(
+                if isinstance(error, Rejected)
+                else Rejected(
                     real.operation if isinstance(real, Made) else maker, f"its result is not quantised: {QUANTISE}"
                 )
             )
-            (value,) = self._unknown(refused, replace(maker, outputs=(name,)), (real,))
+            (value,) = self._unknown(rejected, replace(maker, outputs=(name,)), (real,))
             return _held(value)
         source = self.ordered(held, tuple(range(len(held.axes))), maker.where)
         output = Tensor(name=self.name(name), shape=source.shape, dtype="float32")
@@ -357,11 +360,11 @@ def _held(value: Held | Given) -> Held:
 def _scale(operation: Operation) -> Scale:
     scale, zero = operation.array("scale").astype(np.float64), operation.array("zero_point").astype(np.int64)
     if not (np.all(scale > 0) and np.all(scale < np.inf)):
-        raise ImportFailure(
+        raise ModelImportError(
             f"{operation.place}: a scale is positive and finite", layer=operation.where, remedy=QUANTISE
         )
     if zero.size not in (1, scale.size):
-        raise ImportFailure(
+        raise ModelImportError(
             f"{operation.place}: {zero.size} zero points for {scale.size} scales", layer=operation.where, remedy=REMEDY
         )
     axis = operation.integer("axis") if operation.has("axis") else None

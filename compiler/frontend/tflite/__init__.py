@@ -4,26 +4,26 @@
 Sources: the TensorFlow Lite schema (version 3) and the 8-bit quantization specification. Legacy uint8 becomes int8:
 activations and their zero points less 128, filters less their zero point. An operator that nothing here can do
 becomes an Unknown node, so that all that stands in a model's way can be said at once; a file that contradicts itself
-is refused.
+is rejected.
 """
 
 from pathlib import Path
 
-from eyrie.compiler.frontend.file import ImportFailure, read_model
+from eyrie.compiler.frontend.file import ModelImportError, read_model
 from eyrie.compiler.ir.graph import Graph
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ImportFailure, which begins with the path."""
+    """Raises ModelImportError, which begins with the path."""
     data = read_model(path)
     try:
         return from_bytes(data)
-    except ImportFailure as error:
-        raise ImportFailure(f"{path}: {error}", layer=error.layer) from error
+    except ModelImportError as error:
+        raise ModelImportError(f"{path}: {error}", layer=error.layer) from error
 
 
 def from_bytes(data: bytes) -> Graph:
-    """The Graph of a file's contents. Raises ImportFailure."""
+    """The Graph of a file's contents. Raises ModelImportError."""
     from eyrie.compiler.frontend.tflite.importer import import_model
 
     return import_model(data)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.reader import Call, Imported, Importer
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
@@ -36,7 +36,7 @@ def depthwise_conv_2d(call: Call) -> Imported:
     """The schema's depth multiplier says what the filters say as well."""
     source, filters = call.quantized(0), _filters(call, 4)
     if filters.shape[0] != 1:
-        raise ImportFailure(f"filters of {times(filters.shape)}, must be 1 x R x S x M", remedy=REMEDY)
+        raise ModelImportError(f"filters of {times(filters.shape)}, must be 1 x R x S x M", remedy=REMEDY)
     dilation = _dilation(call)
     stride, pads = call.window(filters.shape[1:3], dilation)
     weights = _weights(call, filters, filters.shape[3])
@@ -79,7 +79,7 @@ def _filters(call: Call, axes: int) -> np.ndarray:
     if filters.dtype != (np.uint8 if call.unsigned else np.int8):
         raise Unsupported(f"filters are {filters.dtype}, not {'uint8' if call.unsigned else 'int8'}")
     if filters.ndim != axes:
-        raise ImportFailure(f"filters of {times(filters.shape)}, must have {axes} axes", remedy=REMEDY)
+        raise ModelImportError(f"filters of {times(filters.shape)}, must have {axes} axes", remedy=REMEDY)
     return filters
 
 
@@ -108,7 +108,7 @@ def _without_zero_point(filters: np.ndarray, zero_points: np.ndarray) -> np.ndar
     if others:
         raise Unsupported("uint8 filters with a zero point of each channel: quantise them with one")
     if not 0 <= zero_point <= UINT8_MAX:
-        raise ImportFailure(f"uint8 filters with zero point {zero_point}, must be 0 to {UINT8_MAX}", remedy=REMEDY)
+        raise ModelImportError(f"uint8 filters with zero point {zero_point}, must be 0 to {UINT8_MAX}", remedy=REMEDY)
     centred = filters.astype(np.int16) - np.int16(zero_point)
     narrow = centred.astype(np.int8)
     return narrow if (narrow == centred).all() else centred
@@ -121,7 +121,7 @@ def _bias(call: Call, outputs: int) -> np.ndarray:
     if bias.dtype != np.int32:
         raise Unsupported(f"its bias is {bias.dtype}, not int32")
     if bias.size != outputs:
-        raise ImportFailure(f"{bias.size} biases for {outputs} channels", remedy=REMEDY)
+        raise ModelImportError(f"{bias.size} biases for {outputs} channels", remedy=REMEDY)
     return bias.reshape(outputs)
 
 

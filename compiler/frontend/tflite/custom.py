@@ -6,7 +6,7 @@ import runpy
 from collections.abc import Mapping
 from functools import cache
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.reader import Call
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.operators.custom import Custom
@@ -16,7 +16,7 @@ FILE = "EYRIE_CUSTOM"
 
 
 def custom(call: Call, name: str) -> tuple[tuple[Tensor, ...], Custom]:
-    """Of a call of a custom operator. Raises Unsupported where there is no function of its name, ImportFailure where
+    """Of a call of a custom operator. Raises Unsupported where there is no function of its name, ModelImportError where
     the file is none."""
     function = _functions(os.environ.get(FILE, "")).get(name)
     if not callable(function):
@@ -34,6 +34,6 @@ def _functions(path: str) -> Mapping[str, object]:
     try:
         return runpy.run_path(path)
     except Exception as error:  # whatever a file of the user's raises
-        raise ImportFailure(
+        raise ModelImportError(
             f"{FILE}={path}: {type(error).__name__}: {error}", remedy="name a Python file with functions"
         ) from error

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE and DEQUANTIZE."""
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.movement import resized_to
 from eyrie.compiler.frontend.tflite.reader import TYPES, Call, Imported, Importer
 from eyrie.compiler.ir.failure import Unsupported
@@ -20,7 +20,7 @@ def softmax(call: Call) -> Imported:
 def arg_max(call: Call) -> Imported:
     axes = call.integers(1)
     if len(axes) != 1:
-        raise ImportFailure(f"{len(axes)} axes, must be one", remedy=REMEDY)
+        raise ModelImportError(f"{len(axes)} axes, must be one", remedy=REMEDY)
     kind = TYPES.get(call.option("outputType"), "")
     if kind not in ("int32", "int64"):
         raise Unsupported(f"its output is {kind}, not int32 or int64")

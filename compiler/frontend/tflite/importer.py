@@ -3,11 +3,11 @@
 
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.custom import custom
 from eyrie.compiler.frontend.tflite.reader import Call, Reader
 from eyrie.compiler.frontend.tflite.registry import IMPORTERS
-from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.ir.tensor import Constant, Tensor
@@ -18,22 +18,22 @@ _REMEDY = "copy or convert the model again"
 
 
 def import_model(data: bytes) -> Graph:
-    """The verified Graph of a file's contents. Raises ImportFailure."""
+    """The verified Graph of a file's contents. Raises ModelImportError."""
     try:
         model = schema.ModelT.InitFromPackedBuf(data, 0)
     except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
-        raise ImportFailure(
+        raise ModelImportError(
             f"{_DAMAGED}: something in it lies beyond its end or cannot be read", remedy=_REMEDY
         ) from error
     importer = _Importer(model)
     try:
         return importer.graph().verified()
-    except ImportFailure:
+    except ModelImportError:
         raise
-    except Failure as error:
-        raise ImportFailure(str(error), layer=error.layer) from error
+    except CompileError as error:
+        raise ModelImportError(str(error), layer=error.layer) from error
     except Exception as error:  # what is read may be nonsense
-        raise ImportFailure(
+        raise ModelImportError(
             f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
         ) from error
 
@@ -45,10 +45,10 @@ class _Importer:
 
     def graph(self) -> Graph:
         if len(self.model.subgraphs) != 1:
-            raise ImportFailure(f"{len(self.model.subgraphs)} subgraphs, one is supported")
+            raise ModelImportError(f"{len(self.model.subgraphs)} subgraphs, one is supported")
         [subgraph] = self.model.subgraphs
         if not subgraph.operators:
-            raise ImportFailure("the model has no operators")
+            raise ModelImportError("the model has no operators")
         reader = Reader(self.model, subgraph)
         for end, indices in (("input", subgraph.inputs), ("output", subgraph.outputs)):
             for index in indices:
@@ -75,8 +75,8 @@ class _Importer:
             inputs, made = custom(call, name) if is_custom else IMPORTERS[name](call)
         except Unsupported as error:
             inputs, made = _what_it_takes(call, known), Unknown(name, str(error))
-        except ImportFailure as error:
-            raise ImportFailure(f"{self.place}: {error}", layer=where) from error
+        except ModelImportError as error:
+            raise ModelImportError(f"{self.place}: {error}", layer=where) from error
         outputs = tuple(reader.tensor(index) for index in call.outputs)
         return Node(made, where, tuple(inputs), outputs)
 

@@ -3,7 +3,7 @@
 
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.reader import Call, Imported, Importer
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
@@ -48,7 +48,7 @@ def mirror_pad(call: Call) -> Imported:
 def _margins(call: Call) -> tuple[tuple[int, int], ...]:
     values = call.integers(1)
     if len(values) % 2:
-        raise ImportFailure(f"{len(values)} margins, must be two for each axis", remedy=REMEDY)
+        raise ModelImportError(f"{len(values)} margins, must be two for each axis", remedy=REMEDY)
     return tuple(zip(values[::2], values[1::2]))
 
 
@@ -86,7 +86,7 @@ def resized_to(call: Call) -> tuple[tuple[int, int], bool, bool]:
     """Of both operators that resize: the size, whether corners are aligned, whether pixels' centres are half."""
     size = call.integers(1)
     if len(size) != 2 or min(size) < 1:
-        raise ImportFailure(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)
+        raise ModelImportError(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)
     align_corners, half_pixel_centers = bool(call.option("alignCorners")), bool(call.option("halfPixelCenters"))
     if align_corners and half_pixel_centers:
         raise Unsupported("its corners are aligned and its pixels' centres are half")
@@ -113,7 +113,7 @@ def split(call: Call) -> Imported:
     (axis,), source, count = call.integers(0), call.tensor(1), call.option("numSplits")
     rank = len(source.shape)
     if not -rank <= axis < rank or count < 1 or source.shape[axis] % count:
-        raise ImportFailure(f"{source.form} does not split into {count} along axis {axis}", remedy=REMEDY)
+        raise ModelImportError(f"{source.form} does not split into {count} along axis {axis}", remedy=REMEDY)
     return (source,), movement.Split(axis=axis, sizes=(source.shape[axis] // count,) * count)
 
 

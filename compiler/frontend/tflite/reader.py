@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.compiler.ir.operators.operator import Operator
@@ -47,9 +47,9 @@ class Reader:
         return [f"{name}#{index}" if count[name] > 1 or not name else name for index, name in enumerate(names)]
 
     def raw(self, index: int) -> schema.TensorT:
-        """The tensor as the file has it. Raises ImportFailure where there is none."""
+        """The tensor as the file has it. Raises ModelImportError where there is none."""
         if not 0 <= index < len(self._tensors):
-            raise ImportFailure(f"tensor {index} of {len(self._tensors)}", remedy=REMEDY)
+            raise ModelImportError(f"tensor {index} of {len(self._tensors)}", remedy=REMEDY)
         return self._tensors[index]
 
     def name(self, index: int) -> str:
@@ -65,17 +65,17 @@ class Reader:
         return data is not None and len(data) > 0
 
     def shape(self, index: int) -> tuple[int, ...]:
-        """Raises ImportFailure for one that no array has."""
+        """Raises ModelImportError for one that no array has."""
         shape = self.raw(index).shape
         shape = () if shape is None else tuple(int(size) for size in shape)
         if any(size < 1 for size in shape):
-            raise ImportFailure(f"tensor {self.name(index)} is {times(shape)}", remedy=REMEDY)
+            raise ModelImportError(f"tensor {self.name(index)} is {times(shape)}", remedy=REMEDY)
         return shape
 
     def check_end(self, end: str, index: int) -> None:
-        """Raises ImportFailure for an input or output of the network of a type that arrays do not have."""
+        """Raises ModelImportError for an input or output of the network of a type that arrays do not have."""
         if (kind := self.stored_type(index)) not in _STORED:
-            raise ImportFailure(f"{end} {self.name(index)} is {kind}", remedy=QUANTISE)
+            raise ModelImportError(f"{end} {self.name(index)} is {kind}", remedy=QUANTISE)
 
     def tensor(self, index: int) -> Tensor:
         """Of any type; a constant with its values."""
@@ -117,15 +117,15 @@ class Reader:
         values = self.raw(index).quantization
         points, scale = values.zeroPoint, float(values.scale[0])
         if 0 < scale < np.finfo(np.float32).tiny:
-            raise ImportFailure(f"tensor {self.name(index)}: a scale of {scale:g} is too small", remedy=QUANTISE)
+            raise ModelImportError(f"tensor {self.name(index)}: a scale of {scale:g} is too small", remedy=QUANTISE)
         zero_point = int(points[0]) if points is not None and len(points) else 0
         try:
             return Quantization(scale, zero_point - (UINT8_OFFSET if unsigned else 0))
         except InputError as error:
-            raise ImportFailure(f"tensor {self.name(index)}: {error}", remedy=QUANTISE) from error
+            raise ModelImportError(f"tensor {self.name(index)}: {error}", remedy=QUANTISE) from error
 
     def values(self, index: int) -> np.ndarray:
-        """Of a constant, as the file has them. Raises ImportFailure where they do not fill its shape."""
+        """Of a constant, as the file has them. Raises ModelImportError where they do not fill its shape."""
         kind, tensor = self.stored_type(index), self.raw(index)
         shape = tuple(int(size) for size in (() if tensor.shape is None else tensor.shape))
         if kind not in _STORED or tensor.sparsity is not None:
@@ -134,7 +134,7 @@ class Reader:
         data, wanted = self._model.buffers[tensor.buffer].data, prod(shape) * np.dtype(kind).itemsize
         count = 0 if data is None else len(data)
         if count != wanted or min(shape, default=1) < 0:
-            raise ImportFailure(f"a constant of {times(shape)} has {count} bytes, needs {wanted}", remedy=REMEDY)
+            raise ModelImportError(f"a constant of {times(shape)} has {count} bytes, needs {wanted}", remedy=REMEDY)
         return np.asarray(data, np.uint8).view(kind).reshape(shape)
 
     def scales(self, index: int, channels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -145,9 +145,9 @@ class Reader:
         scales = np.asarray(values.scale, np.float32)
         points = np.zeros(1, np.int64) if values.zeroPoint is None else np.asarray(values.zeroPoint, np.int64)
         if len(scales) not in (1, channels):
-            raise ImportFailure(f"{len(scales)} scales of filters for {channels} channels", remedy=REMEDY)
+            raise ModelImportError(f"{len(scales)} scales of filters for {channels} channels", remedy=REMEDY)
         if not np.all((scales > 0) & (scales < np.inf)):
-            raise ImportFailure(f"filters {self.name(index)}: a scale is positive and finite", remedy=QUANTISE)
+            raise ModelImportError(f"filters {self.name(index)}: a scale is positive and finite", remedy=QUANTISE)
         return scales, points
 
 
@@ -163,7 +163,7 @@ def options_of(name: str) -> str:
 class Call:
     """One operator of the file: what an importer of operators asks for.
 
-    What it does not have raises Unsupported if another model could, ImportFailure if the file contradicts itself.
+    What it does not have raises Unsupported if another model could, ModelImportError if the file contradicts itself.
     """
 
     def __init__(self, reader: Reader, operator: schema.OperatorT, name: str) -> None:
@@ -188,11 +188,11 @@ class Call:
         return float(self._option(name))
 
     def _option(self, name: str) -> float:
-        """Read the table of options. Raises ImportFailure for none, or the table of another operator."""
+        """Read the table of options. Raises ModelImportError for none, or the table of another operator."""
         options, wanted = self._operator.builtinOptions, options_of(self._name)
         found = "missing" if options is None else type(options).__name__.removesuffix("T")
         if found != wanted:
-            raise ImportFailure(f"its options are {found}, must be {wanted}", remedy=REMEDY)
+            raise ModelImportError(f"its options are {found}, must be {wanted}", remedy=REMEDY)
         return getattr(options, name)
 
     @property
@@ -207,7 +207,7 @@ class Call:
     def tensor(self, number: int) -> Tensor:
         """An input of any type."""
         if not self.has(number):
-            raise ImportFailure(f"its input {number} is missing", remedy=REMEDY)
+            raise ModelImportError(f"its input {number} is missing", remedy=REMEDY)
         if (kind := self.reader.stored_type(self.inputs[number])) not in _STORED:
             raise Unsupported(f"its input {number} is {kind}: {QUANTISE}")
         return self.reader.tensor(self.inputs[number])
@@ -233,7 +233,7 @@ class Call:
     def constant(self, number: int) -> np.ndarray:
         """The values of an input that has to be a constant."""
         if not self.has(number):
-            raise ImportFailure(f"its input {number} is missing", remedy=REMEDY)
+            raise ModelImportError(f"its input {number} is missing", remedy=REMEDY)
         index = self.inputs[number]
         if not self.reader.is_constant(index) and min(_list(self.reader.raw(index).shape), default=1) > 0:
             raise Unsupported(f"its input {number} is not a constant")
@@ -261,9 +261,9 @@ class Call:
         shape = self.tensor(0).shape
         stride = self.option("strideH"), self.option("strideW")
         if len(shape) != 4:
-            raise ImportFailure(f"its input is {times(shape)}, must be N x H x W x C", remedy=REMEDY)
+            raise ModelImportError(f"its input is {times(shape)}, must be N x H x W x C", remedy=REMEDY)
         if min(*stride, *kernel, *dilation) < 1:
-            raise ImportFailure(
+            raise ModelImportError(
                 f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of {times(dilation)}",
                 remedy=REMEDY,
             )

@@ -17,7 +17,7 @@ CODES = ("int8", "uint8")
 
 def graph_of_steps(steps: Steps) -> Graph:
     """Maps that go in and come out have channels last in the Graph. An operator of which nothing can be made becomes
-    Unknown. Raises Unsupported for an end that is no codes, Failure where the steps make no Graph."""
+    Unknown. Raises Unsupported for an end that is no codes, CompileError where the steps make no Graph."""
     for value in (*steps.taken, *steps.made):
         if value.dtype not in CODES:
             raise Unsupported("a value that is not quantised goes in or out")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which steps become Graphs for the machine.
+"""Which steps become Graphs for the accelerator.
 
 A unit is a QUANTIZE with the float operators before it, as far as the DEQUANTIZEs that they take: int8 goes in, and
 comes out once. Relax finds units by patterns, which are made here of the units that a function has, and puts those
-together that the machine runs.
+together that the accelerator runs.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from tvm.relax import dpl
 
 from eyrie.compiler.frontend.tvm.read import CODES, graph_of_steps, settled
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value
-from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 
-Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
+Obstacle = Callable[[Graph], str]  # why the accelerator does not run a Graph, "" where it does
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def _unit(root: Step, makers: dict[str, Step], fixed: set[str]) -> Unit:
 
 
 def check(steps: Steps, obstacle: Obstacle) -> None:
-    """Raises Failure where the machine does not run them."""
+    """Raises CompileError where the accelerator does not run them."""
     graph = graph_of_steps(steps)
     for node in graph.nodes:
         if isinstance(node.operator, Unknown):
@@ -74,10 +74,10 @@ def check(steps: Steps, obstacle: Obstacle) -> None:
 
 
 def reason_of(steps: Steps, obstacle: Obstacle) -> str:
-    """Why the machine does not run them, "" where it does."""
+    """Why the accelerator does not run them, "" where it does."""
     try:
         check(steps, obstacle)
-    except Failure as failure:
+    except CompileError as failure:
         return failure.what
     return ""
 

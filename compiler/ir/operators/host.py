@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that take or give more than int8, or need more than the machine has: a host's."""
+"""Operators that take or give more than int8, or need more than the accelerator has: a host's."""
 
 from dataclasses import dataclass
 

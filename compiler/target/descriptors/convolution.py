@@ -14,7 +14,7 @@ from eyrie.compiler.target.descriptors.streams import columns_level, linear_stre
 from eyrie.compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
 from eyrie.compiler.target.scan_ids import convolution_ids
 from eyrie.model import encoding as enc
-from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 from eyrie.model.errors import InputError
@@ -77,9 +77,9 @@ class Sets:
         return max(self.folds, self.down)
 
 
-def convolution_sets(machine: MachineConfig, c: ConvolutionPass) -> Sets:
-    folds = -(-c.blocks.rows // machine.cols)
-    down = max(1, min(c.t, machine.sets // c.r)) if folds == 1 else 1
+def convolution_sets(config: AcceleratorConfig, c: ConvolutionPass) -> Sets:
+    folds = -(-c.blocks.rows // config.cols)
+    down = max(1, min(c.t, config.sets // c.r)) if folds == 1 else 1
     return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1, folds > 1 or c.p * down > GLB_WORD_BYTES)
 
 
@@ -89,18 +89,18 @@ def convolution_groups(c: ConvolutionPass) -> tuple[int, int]:
     return c.ifmap.groups * halves, halves
 
 
-def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descriptor:
-    """Raises InputError where the mapping does not fit the machine."""
+def convolution_descriptor(config: AcceleratorConfig, c: ConvolutionPass) -> Descriptor:
+    """Raises InputError where the mapping does not fit the accelerator."""
     descriptor = Descriptor()
     rows, taps = c.window.kernel
     blocks, stride = c.blocks, equal_stride(c.window)
-    sets = convolution_sets(machine, c)
-    ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride, blocks.cols)
+    sets = convolution_sets(config, c)
+    ids = convolution_ids(config, blocks.rows, c.r, c.t, rows, stride, blocks.cols)
     groups, halves = convolution_groups(c)
     for what, demand, bound in (
         ("channels of a PE", c.q, WORD_CHANNELS),
-        ("filter words of a PE", c.p * taps, machine.filter_words),
-        ("partial sums of a PE", c.p * blocks.pixels, machine.psum_words),
+        ("filter words of a PE", c.p * taps, config.filter_words),
+        ("partial sums of a PE", c.p * blocks.pixels, config.psum_words),
     ):
         if demand > bound:
             raise InputError(f"{what}: needs {demand}, has {bound}")
@@ -138,13 +138,13 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
             ),
         ),
     )
-    _set_convolution_filters(machine, descriptor, c, sets, halves)
+    _set_convolution_filters(config, descriptor, c, sets, halves)
     _set_convolution_output(descriptor, c, sets)
-    return legal(machine, descriptor)
+    return legal(config, descriptor)
 
 
 def _set_convolution_filters(
-    machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets, halves: int
+    config: AcceleratorConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets, halves: int
 ) -> None:
     """Order: tile, group, set across, pair of sets and row, filter, tap."""
     size = c.ring[1] if c.ring else 0
@@ -153,7 +153,7 @@ def _set_convolution_filters(
         return Level(count, words % size if size else words, Axis.ROW, 0, **tags)
 
     rows, taps = c.window.kernel
-    run, lanes = c.p * taps, machine.filter_lanes
+    run, lanes = c.p * taps, config.filter_lanes
     run_words = -(-run // lanes) * lanes
     pair_words = rows * run_words
     across_words = sets.pairs * pair_words

@@ -10,7 +10,7 @@ from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.target.descriptors.streams import linear_stream, ring_of, rows_level
 from eyrie.compiler.target.limits import legal
 from eyrie.model import encoding as enc
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
 
@@ -23,7 +23,7 @@ def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
 
 
 def with_operation(
-    machine: MachineConfig, descriptor: Descriptor, operation: WordOperation, beside: StreamDescriptor
+    config: AcceleratorConfig, descriptor: Descriptor, operation: WordOperation, beside: StreamDescriptor
 ) -> Descriptor:
     """A pass with an operation on the words that leave; beside: the stream that would write the map of words B.
 
@@ -31,11 +31,11 @@ def with_operation(
     """
     set_operation(descriptor, operation)
     descriptor.set_stream(Stream.RESIDUAL, replace(beside, options={}))
-    return legal(machine, descriptor)
+    return legal(config, descriptor)
 
 
 def elementwise_descriptor(
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     operation: WordOperation,
     ifmap: StreamDescriptor,
     ofmap: StreamDescriptor,
@@ -54,7 +54,7 @@ def elementwise_descriptor(
     for stream, program in streams.items():
         if program is not None:
             descriptor.set_stream(stream, program)
-    return legal(machine, descriptor)
+    return legal(config, descriptor)
 
 
 def words_in(

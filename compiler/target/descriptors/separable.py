@@ -28,7 +28,7 @@ from eyrie.compiler.target.limits import (
 from eyrie.compiler.target.scan_ids import block_ids
 from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import average_reciprocal
-from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, MachineConfig
+from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
 from eyrie.model.errors import InputError
@@ -75,7 +75,7 @@ class SeparablePass:
 
 
 def _ifmap_stream(
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     p: SeparablePass,
     inner_levels: list[Level],
     words: int,
@@ -88,7 +88,7 @@ def _ifmap_stream(
     words: ifmap words of a row of a block, from column x on.
     """
     ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride[0]
-    split = machine.sets > 1
+    split = config.sets > 1
     beats = Level(pairs(words, x), 2, Axis.COLUMN, 2)
     # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
     levels = [beats, *inner_levels] if to_pixels else [*inner_levels, beats]
@@ -120,7 +120,7 @@ def _ifmap_stream(
     )
 
 
-def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor:
+def _filter_stream(config: AcceleratorConfig, p: SeparablePass) -> StreamDescriptor:
     """Pointwise filters, dealt in turn over the rows of a set."""
     filters, blocks, groups = p.filters, p.blocks, p.groups
     size = filters.ring[1] if filters.ring else 0
@@ -128,14 +128,14 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     def along(count: int, words: int, **tags: int) -> Level:
         return Level(count, words % size if size else words, Axis.ROW, 0, **tags)
 
-    split = machine.sets > 1
+    split = config.sets > 1
     chunked = filters.chunk_groups is not None
     chunk = filters.chunk_groups or groups
     if groups % chunk:
         raise InputError(f"chunks of {chunk} groups do not divide {groups}")
     if size and not chunked and size < filters.tiles * groups * filters.count:
         raise InputError("a filter ring smaller than the filters needs chunks")
-    each = beat_filters(machine, blocks.pixels)
+    each = beat_filters(config, blocks.pixels)
     levels = [along(filters.count // each, each, tag=enc.TAG.pack(row=1))]
     if not split:
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
@@ -154,7 +154,7 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
         {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": each},
         {
             "half_by_set": int(split),
-            "single": machine.filter_lanes - each,
+            "single": config.filter_lanes - each,
             "chunk": int(chunked),
             "chunk_level": chunk_level if chunked else 0,
         },
@@ -162,17 +162,17 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     )
 
 
-def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor:
+def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descriptor:
     """A fused, pointwise or depthwise pass. Raises InputError where the mapping does not fit."""
     descriptor = Descriptor()
     blocks, depthwise = p.blocks, p.depthwise_address is not None
     mode = (ArrayMode.FUSED if p.filters else ArrayMode.DEPTHWISE) if depthwise else ArrayMode.POINTWISE
-    _check(machine, p, mode)
-    split = machine.sets > 1
+    _check(config, p, mode)
+    split = config.sets > 1
     groups = p.groups * (1 if split else 2)
     stride = equal_stride(p.window) if depthwise else 1
-    ids = block_ids(machine, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
-    each = beat_filters(machine, blocks.pixels)
+    ids = block_ids(config, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
+    each = beat_filters(config, blocks.pixels)
     dealt = dealt_filters(p.filters.count, each) if p.filters else (0, 0, 0)
     zero_points = ZeroPoints(
         p.ifmap_zero_point,
@@ -208,11 +208,11 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
             else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag),
         ]
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
-        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
-        _set_depthwise(machine, descriptor, p)
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, rows, words, x, False, False))
+        _set_depthwise(config, descriptor, p)
     elif p.by_taps:
         descriptor.set_stream(
-            Stream.IFMAP, tap_stream(machine, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks)
+            Stream.IFMAP, tap_stream(config, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks)
         )
     else:
         columns = [
@@ -224,10 +224,10 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
                 rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
                 Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows)),
             ]
-        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, columns, blocks.pixels, x, True, True))
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, columns, blocks.pixels, x, True, True))
 
     if p.filters:
-        descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
+        descriptor.set_stream(Stream.FILTER, _filter_stream(config, p))
         channel_blocks, tiles = p.filters.blocks, p.filters.tiles
         if p.ofmap:
             descriptor.set_stream(
@@ -248,12 +248,12 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
         descriptor.set_stream(
             Stream.OFMAP, ofmap_stream(p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels, p.two_pixels)
         )
-    _set_output(machine, descriptor, p, channel_blocks)
-    return legal(machine, descriptor)
+    _set_output(config, descriptor, p, channel_blocks)
+    return legal(config, descriptor)
 
 
-def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass) -> None:
-    halves = [Level(2, tag=enc.TAG.pack(half=1))] if machine.sets == 1 else []
+def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass) -> None:
+    halves = [Level(2, tag=enc.TAG.pack(half=1))] if config.sets == 1 else []
     descriptor.set_stream(
         Stream.DEPTHWISE,
         linear_stream(
@@ -263,13 +263,13 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparableP
             *halves,
             Level(p.ifmap.groups, enc.DEPTHWISE_GROUP_WORDS),
             Level(p.blocks.inner * p.blocks.outer),
-            half_by_set=int(machine.sets > 1),
+            half_by_set=int(config.sets > 1),
         ),
     )
     descriptor.set(enc.DEPTHWISE_INDEX, enc.DEPTHWISE, **vars(p.middle))
 
 
-def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
+def _set_output(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
     joined = descriptor.drain["ln"]
     if p.filters:
         drain = {
@@ -279,7 +279,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass
             "rows": 7,
             "ln": joined,
             "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1,
-            "pairs": beat_filters(machine, p.blocks.pixels) - 1,
+            "pairs": beat_filters(config, p.blocks.pixels) - 1,
         }
     else:  # the words of both sets, which are the halves of a GLB word
         drain = {
@@ -315,23 +315,23 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass
     )
 
 
-def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
+def _check(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> None:
     """Raises InputError, naming demand and bound, where a pass does not fit the PEs."""
     blocks, stride = p.blocks, 1 if mode == ArrayMode.POINTWISE else equal_stride(p.window)
-    limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
+    limits = [("pixels of a column", blocks.pixels, most_pixels(config))]
     if mode != ArrayMode.POINTWISE:
-        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
+        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, config.ifmap_words))
     if p.filters:
-        dealt = most_dealt(machine, p.filters.count, blocks.pixels)
-        limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
+        dealt = most_dealt(config, p.filters.count, blocks.pixels)
+        limits.append(("partial sums of a PE", dealt * blocks.pixels, config.psum_words))
     if mode == ArrayMode.FUSED and p.filters.tiles > 1:
-        words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if machine.sets == 1 else 1)
-        limits.append(("depthwise words of a SUPER", words, machine.word_buffer_words))
+        words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if config.sets == 1 else 1)
+        limits.append(("depthwise words of a SUPER", words, config.word_buffer_words))
     for what, demand, bound in limits:
         if demand > bound:
             raise InputError(f"{what}: needs {demand}, has {bound}")
-    if mode == ArrayMode.DEPTHWISE and machine.sets < 2:
-        raise InputError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
+    if mode == ArrayMode.DEPTHWISE and config.sets < 2:
+        raise InputError(f"a depthwise layer alone needs two PE sets, the accelerator has {config.sets}")
     if blocks.images:
         images = blocks.images * blocks.inner
         _, width = output_size((p.ifmap.rows, p.ifmap.cols), p.window)

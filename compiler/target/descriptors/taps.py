@@ -10,14 +10,14 @@ from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.streams import inner_level, ring_of, rows_level
 from eyrie.model import encoding as enc
-from eyrie.model.config import MachineConfig
+from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Axis, Destination
 from eyrie.model.errors import InputError
 
 
 def tap_stream(
-    machine: MachineConfig,
+    config: AcceleratorConfig,
     ifmap: FeatureMap,
     window: Window,
     blocks: Blocks,
@@ -35,7 +35,7 @@ def tap_stream(
         return Level(count, step, Axis.COLUMN, step, enc.TAG.pack(column=column_tag))
 
     y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
-    split = machine.sets > 1
+    split = config.sets > 1
     channels = Level(ifmap.groups, ifmap.group_step)
     inner = inner_level(ifmap, blocks, blocks.rows * down, blocks.width * across)
     groups_and_tiles = channels, inner, Level(filters.tiles)

@@ -10,13 +10,13 @@ from eyrie.compiler.performance import Layer, Performance, performance
 from eyrie.compiler.pipeline import Stages, made
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.report.baseline import published_layers
-from eyrie.runtime.shipped import MODEL
 
-SOURCE = """The student design of an Eyeriss machine of 6 x 8 PEs and 64 KiB for MobileNetV1 on CIFAR-10 that this one
-grew from (`data/reference/baseline.csv`): an analytical model, whose network leaves out the requantisation between the
-two halves of a block. Ours are predicted for the default machine, as `eyrie compile` prints them; docs/cost.md says how
-far predictions are from the RTL."""
+SOURCE = """The student design of an Eyeriss accelerator of 6 x 8 PEs and 64 KiB for MobileNetV1 on CIFAR-10 that this
+one grew from (`data/reference/baseline.csv`): an analytical model, whose network leaves out the requantisation between
+the two halves of a block. Ours are predicted for the default configuration, as `eyrie compile` prints them;
+docs/cost.md says how far predictions are from the RTL."""
 COLUMNS = (  # what, the table's column, ours
     ("cycles", "latency_cycles", lambda layer: layer.cycles),
     ("DRAM bytes", "dram_access_B", lambda layer: layer.dram_bytes),

@@ -9,18 +9,18 @@ from eyrie.compiler.buffers.network import Compiled, compiled
 from eyrie.compiler.buffers.partition import Partition, Partitioner
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.network import compile_greedily, compile_network
-from eyrie.compiler.options import EFFORT
+from eyrie.compiler.options import SEARCH_ITERATIONS
 from eyrie.compiler.performance import performance
 from eyrie.measure.networks import mobilenets
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.config import DEFAULT
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.shipped import MODEL
 
 SOURCE = """H. Lan, The study of the programming method for deep learning processors (in Chinese), dissertation,
 University of Chinese Academy of Sciences, 2018, chapter 5: registered buffers, greedy partition and automatic double
 buffering. What is taken from it is in docs/buffers.md."""
-SEARCHED = ("#0", "#9", "#10", "#22")  # operators of the shipped network whose tiles are all tried
+SEARCHED = ("#0", "#9", "#10", "#22")  # operators of the bundled network whose tiles are all tried
 SEARCHED_ON = "vectors"
 NETWORKS = ("mobilenet_v1_0.25_96", "mobilenet_v2_0.35_96")
 LITTLE = 80  # arrangements of the GLB that are tried for these, which is a tenth of what eyrie compile tries
@@ -33,14 +33,14 @@ def section(folder: Path) -> Section:
     return Section("Registered buffers", SOURCE, (_doubling(), _tiles(), _plans(folder)))
 
 
-def _machines() -> list:
-    found = [description.load(path) for path in sorted((ROOT / "data" / "machines").glob("*.buffers"))]
+def _configs() -> list:
+    found = [description.load(path) for path in sorted((ROOT / "data" / "configurations").glob("*.buffers"))]
     return [array_tree(DEFAULT), *found]
 
 
 def _doubling() -> Table:
     graph, rows = load(MODEL), []
-    for tree in _machines():
+    for tree in _configs():
         plain, doubled = compiled(graph, tree), compiled(graph, tree, True)
         gain = f"{100 * (plain.cycles / doubled.cycles - 1):.1f} %"
         printed = GAINS.get(tree.name, NOT_HAD)
@@ -52,9 +52,9 @@ def _doubling() -> Table:
                 OTHER_NETWORKS if tree.name in GAINS else "",
             )
         )
-    text = """The shipped network, each operator from DRAM to DRAM, by the greedy partition, on the machines of
-`data/machines/` and on the array as its buffers describe it. Cycles are what the descriptions say, those of operators
-that the host does are not in them. The dissertation has 6.56 % for Cambricon, too."""
+    text = """The bundled network, each operator from DRAM to DRAM, by the greedy partition, on the configurations of
+`data/configurations/` and on the array as its buffers describe it. Cycles are what the descriptions say, those of
+operators that the host does are not in them. The dissertation has 6.56 % for Cambricon, too."""
     return Table("Double buffering, section 5.3.2.3", text, tuple(rows))
 
 
@@ -63,11 +63,11 @@ def _said(found: Compiled) -> str:
 
 
 def _tiles() -> Table:
-    tree = next(tree for tree in _machines() if tree.name == SEARCHED_ON)
+    tree = next(tree for tree in _configs() if tree.name == SEARCHED_ON)
     steps = [step for step in compiled(load(MODEL), tree).steps if step.node.where in SEARCHED]
     rows, tried = [], dict[str, int]()
     for step in steps:
-        assert step.program is not None  # the machine has room for these operators
+        assert step.program is not None  # the accelerator has room for these operators
         cycles = {}
         for name in ("greedy", "exhaustive"):
             partitioner = Partitioner(step.program.nest, tree, doubled=False)
@@ -91,20 +91,22 @@ def _tiles() -> Table:
             "AlexNet there",
         )
     )
-    text = f"""On {SEARCHED_ON}, of which all tiles that fit are tried for some operators of the shipped network: by the
+    text = f"""On {SEARCHED_ON}, of which all tiles that fit are tried for some operators of the bundled network: by the
 cycles of loads and stores, as in the text, which does not say how good the greedy tiles are."""
     return Table("Greedy partition, section 5.2.5.3", text, tuple(rows))
 
 
 def _plans(folder: Path) -> Table:
-    paths, rows = {MODEL: EFFORT}, []
+    paths, rows = {MODEL: SEARCH_ITERATIONS}, []
     for network in mobilenets.FAMILY:
         if network.name in NETWORKS:
             path = folder / f"{network.name}.tflite"
             path.write_bytes(mobilenets.model(network))
             paths[path] = LITTLE
-    for path, effort in paths.items():
-        greedy, exact = (performance(each(path, effort=effort)) for each in (compile_greedily, compile_network))
+    for path, search_iterations in paths.items():
+        greedy, exact = (
+            performance(each(path, search_iterations=search_iterations)) for each in (compile_greedily, compile_network)
+        )
         rows.append(
             Row(
                 f"{path.stem}: performance",
@@ -112,10 +114,10 @@ def _plans(folder: Path) -> Table:
                 f"{100 * exact.cycles / greedy.cycles:.1f} %: "
                 f"{greedy.cycles:,} cycles and {greedy.dram_bytes:,} DRAM bytes, planned {exact.cycles:,} and "
                 f"{exact.dram_bytes:,}",
-                "there: of instructions written by hand, on three other machines",
+                "there: of instructions written by hand, on three other configurations",
             )
         )
     text = """The array itself, cycles as predicted: each group by itself, from DRAM to DRAM, in the largest tiles that
 fit, the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the
-second and third network places are searched for with `--effort 80`, to keep this page quick to make."""
+second and third network places are searched for with `--search-iterations 80`, to keep this page quick to make."""
     return Table("Greedy plans on the array, section 5.3.2.3", text, tuple(rows))

@@ -23,7 +23,7 @@ from eyrie.compiler.study.fusion import (
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, Halo
 from eyrie.measure.networks.mobilenets import Mobilenet, model
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.bundled import MODEL
 
 SOURCE = """Layer fusion with model partitioning for ReRAM accelerators, Electronics 14 (2025) 2352, section 4. Its
 figures and tables are pictures of which the text repeats no number but those of LeNet's rows; so the plans below are

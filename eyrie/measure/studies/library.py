@@ -12,8 +12,9 @@ from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 
 SOURCE = """Y. Du, thesis on the programming of deep learning processors, chapters 3 (DLPlib, on Cambricon-X) and 4
 (HLAL, on Cambricon-ACC). What is printed is the share of the throughput of instructions by hand. Nobody wrote such
-instructions for this machine; here stands the share of the roofline, which they could not pass: of the predicted cycles
-of the default machine, as in `eyrie operators` (docs/operators.md), which has those counted on the RTL, too."""
+instructions for this configuration; here stands the share of the roofline, which they could not pass: of the predicted
+cycles of the default configuration, as in `eyrie operators` (docs/operators.md), which has those counted on the RTL,
+too."""
 LONGEST = ("Conv1", "Conv2")
 STUDIED = (
     *(layer for layer in LAYERS if layer.name not in LONGEST),
@@ -23,11 +24,11 @@ STUDIED = (
     Layer("fc3", "fully_connected", 1, 4096, 1024),
 )
 LONG = "takes minutes to compile: `eyrie operators --layers Conv1,Conv2`, docs/operators.md"
-GPU = "of a GPU at full size; this machine is simulated, at a clock of its own"
+GPU = "of a GPU at full size; this configuration is simulated, at a clock of its own"
 LRN = "no operator of an int8 network"
-NO_TRAINING = "the machine runs inference only"
+NO_TRAINING = "the accelerator runs inference only"
 NETWORK = "takes too long to compile for this page: `eyrie classics` makes it, `eyrie compile` has its share"
-BY_HAND = "instructions that somebody wrote without overlapping them; there are none for this machine"
+BY_HAND = "instructions that somebody wrote without overlapping them; there are none for this configuration"
 TWO_LAYERS = """input x 1024 scale=0.02
 filter w1 w.npy scale=0.004
 filter w2 w.npy scale=0.006

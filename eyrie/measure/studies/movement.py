@@ -40,7 +40,7 @@ say what Parallel WaveNet's pairs are, nor of how many samples its bytes are."""
                 "copies on chip, off chip left out",
                 "10 %, 11 %",
                 "-",
-                "of all copies of a network and machine that the "
+                "of all copies of a network and accelerator that the "
                 "text does not describe; here nothing but the pair that is left is copied",
             ),
         ),

@@ -16,7 +16,7 @@ class Row:
     printed  as the text has it; NOT_HAD for what only this project has a number of
     ours     as found; NOT_HAD where it cannot be had
     note     why it differs, or why it cannot be had; may be empty
-    agrees   whether it is the printed number; None where the two are of different machines
+    agrees   whether it is the printed number; None where the two are of different configurations
     """
 
     what: str

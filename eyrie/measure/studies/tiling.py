@@ -42,7 +42,7 @@ WIDEST, KERNEL = 200, 20  # of figure 12 (a)
 
 def section(folder: Path) -> Section:
     """folder: not used, nothing is written."""
-    return Section("Tiles", SOURCE, (_optimal_tiles(), _mobilenet(), _figures()))
+    return Section("Tiles", SOURCE, (_optimal_tiles(), _mobilenet(), _metrics()))
 
 
 def _optimal_tiles() -> Table:
@@ -105,7 +105,7 @@ overlaps another there, so tiles save nothing, as the text has it."""
     return Table("Table 2: MobileNet", text, tuple(rows))
 
 
-def _figures() -> Table:
+def _metrics() -> Table:
     falls = _monotone(legal_tiles(60, 5, 1), lambda tile: accesses(60, 5, 1, tile))
     by_stride = [_mean_tile_accesses(60, 12, stride) for stride in range(1, 13)]
     tiles = [optimal_tile(size, KERNEL, 1) for size in range(KERNEL + 1, WIDEST)]

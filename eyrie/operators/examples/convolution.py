@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A convolution on the machine, operator by operator: figure 3.5 of DLPlib, with its parameters and a check."""
+"""A convolution on the accelerator, operator by operator: figure 3.5 of DLPlib, with its parameters and a check."""
 
 import numpy as np
 

@@ -22,7 +22,7 @@ enum eyrie_result eyrie_open(struct eyrie_device *device, const struct eyrie_pla
   device->platform.read_register = NULL; /* not open */
   if (platform == NULL) return EYRIE_BAD_ARGUMENT;
   if (!is_platform(platform)) return EYRIE_BAD_PLATFORM;
-  if (platform->read_register(platform->context, EYRIE_REGISTER_IDENTITY) != EYRIE_IDENTITY) return EYRIE_NO_MACHINE;
+  if (platform->read_register(platform->context, EYRIE_REGISTER_IDENTITY) != EYRIE_IDENTITY) return EYRIE_NO_ACCELERATOR;
   device->platform = *platform;
   device->network = NULL;
   device->watchdog = EYRIE_WATCHDOG_CYCLES;
@@ -164,7 +164,7 @@ enum eyrie_result eyrie_start(struct eyrie_device *device) {
   if (device->network == NULL) return EYRIE_NOT_LOADED;
   const uint32_t status = read_register(device, EYRIE_REGISTER_STATUS), base = device->platform.window_base;
   if ((status & EYRIE_STATUS_BUSY) != 0) return EYRIE_BUSY;
-  if ((status & EYRIE_STATUS_ERROR) != 0) return EYRIE_MACHINE_ERROR;
+  if ((status & EYRIE_STATUS_ERROR) != 0) return EYRIE_ACCELERATOR_ERROR;
   write_register(device, EYRIE_REGISTER_WINDOW_BASE, base);
   write_register(device, EYRIE_REGISTER_WINDOW_LIMIT, base + device->platform.window_bytes);
   write_register(device, EYRIE_REGISTER_PROGRAM_BASE, base + device->placement.offset + device->network->program);
@@ -181,7 +181,7 @@ enum eyrie_result eyrie_poll(struct eyrie_device *device) {
   if (!device->started) return EYRIE_NOT_STARTED;
   const uint32_t status = read_register(device, EYRIE_REGISTER_STATUS);
   if ((status & EYRIE_STATUS_BUSY) != 0) return EYRIE_BUSY;
-  if ((status & EYRIE_STATUS_ERROR) != 0) return EYRIE_MACHINE_ERROR;
+  if ((status & EYRIE_STATUS_ERROR) != 0) return EYRIE_ACCELERATOR_ERROR;
   return (status & EYRIE_STATUS_DONE) != 0 ? EYRIE_OK : EYRIE_NOT_STARTED;
 }
 
@@ -207,7 +207,7 @@ enum eyrie_result eyrie_run(struct eyrie_device *device, uint32_t looks) {
 enum eyrie_result eyrie_get_error(struct eyrie_device *device, struct eyrie_error *error) {
   if (!is_open(device) || error == NULL) return EYRIE_BAD_ARGUMENT;
   const uint32_t code = read_register(device, EYRIE_REGISTER_ERROR_CODE);
-  if (code >= EYRIE_ERROR_CODES) return EYRIE_NO_MACHINE;
+  if (code >= EYRIE_ERROR_CODES) return EYRIE_NO_ACCELERATOR;
   error->code = (enum eyrie_error_code)code;
   error->address = read_register(device, EYRIE_REGISTER_ERROR_ADDRESS);
   error->place = NOT_IN_LIST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Driver of an Eyrie machine: C99 without an operating system, also C++17. docs/driver.md has an example.
+ * Driver of an Eyrie accelerator: C99 without an operating system, also C++17. docs/driver.md has an example.
  *
  * The platform says how to reach registers and memory. A network is what `eyrie compile` writes: image.bin, and
  * network.h, which describes it. A run: eyrie_open and eyrie_load once, then eyrie_put_input, eyrie_run and
@@ -26,30 +26,30 @@ enum eyrie_result {
   EYRIE_OK,
   EYRIE_BAD_ARGUMENT,  /* a pointer that is NULL, a device that is not open, a number that means nothing */
   EYRIE_BAD_PLATFORM,  /* a function is missing, or the window is none */
-  EYRIE_NO_MACHINE,    /* the identity register does not read as that of a machine */
+  EYRIE_NO_ACCELERATOR,    /* the identity register does not read as that of an accelerator */
   EYRIE_BAD_NETWORK,   /* description or command list contradict themselves */
-  EYRIE_OTHER_MACHINE, /* the network was compiled for other sizes than the platform's */
+  EYRIE_OTHER_CONFIGURATION, /* the network was compiled for other sizes than the platform's */
   EYRIE_OTHER_IMAGE,   /* the bytes are not those that the network's description goes with */
   EYRIE_NO_ROOM,       /* the network is larger than the window */
   EYRIE_BAD_SIZE,      /* the values are not as many as the map has */
   EYRIE_NOT_LOADED,    /* there is no network */
   EYRIE_NOT_STARTED,   /* no run of the network has begun, or a reset ended it */
   EYRIE_BUSY,          /* a run has not ended */
-  EYRIE_MACHINE_ERROR, /* the machine stopped: see eyrie_get_error, then eyrie_reset */
-  EYRIE_TIMEOUT,       /* the limit came first; the machine goes on */
+  EYRIE_ACCELERATOR_ERROR, /* the accelerator stopped: see eyrie_get_error, then eyrie_reset */
+  EYRIE_TIMEOUT,       /* the limit came first; the accelerator goes on */
   EYRIE_BUS_WAITS,     /* the memory does not answer, and a reset waits for it: it ends with the answer or rst_ni */
   /* Of the operator library (eyrie.h): */
   EYRIE_BAD_DESCRIPTOR, /* not created, not set, destroyed, or descriptors that do not go together */
   EYRIE_BAD_POINTER,    /* no allocation, one that is too small, or an output that overlaps what is read */
   EYRIE_NO_MEMORY,      /* the window has no room, or the library no entry for another allocation */
-  EYRIE_NOT_SUPPORTED,  /* the machine does not run the operator */
+  EYRIE_NOT_SUPPORTED,  /* the accelerator does not run the operator */
   EYRIE_NOT_COMPILED,   /* there is no program for the operator, and nothing that compiles one */
   EYRIE_CLOSED,         /* the handle is destroyed */
   EYRIE_OTHER_LIBRARY,  /* the library was compiled from another eyrie.h, or with other limits, than the caller */
   EYRIE_RESULTS         /* how many there are */
 };
 
-/* How software reaches the machine and its window of DRAM. Functions get `context`; offsets are from the window's
+/* How software reaches the accelerator and its window of DRAM. Functions get `context`; offsets are from the window's
  * first byte. What write_memory writes has to be in the DRAM, and read_memory has to read the DRAM, when they return:
  * where there is a cache, they see to it. */
 struct eyrie_platform {
@@ -59,9 +59,9 @@ struct eyrie_platform {
   void (*write_memory)(void *context, uint32_t offset, const uint8_t *bytes, uint32_t count);
   void (*read_memory)(void *context, uint32_t offset, uint8_t *bytes, uint32_t count);
   void (*wait)(void *context);  /* returns at the interrupt, or after a while; NULL: STATUS is polled */
-  uint32_t window_base;         /* where the window begins for the machine, a multiple of 64 */
+  uint32_t window_base;         /* where the window begins for the accelerator, a multiple of 64 */
   uint32_t window_bytes;        /* a multiple of 64; the window ends below 2^32 */
-  uint32_t sizes[EYRIE_SIZES];  /* of the machine, by enum eyrie_size: EYRIE_DEFAULT_SIZES, for one */
+  uint32_t sizes[EYRIE_SIZES];  /* of the accelerator, by enum eyrie_size: EYRIE_DEFAULT_SIZES, for one */
 };
 
 /* An input that lies as patches: each pixel in DRAM has the values of height x width pixels of the input, in C order, as
@@ -96,7 +96,7 @@ struct eyrie_network {
   uint32_t program;    /* address of the command list */
   uint32_t program_bytes;
   uint32_t images;     /* that a run takes */
-  uint32_t sizes[EYRIE_SIZES];  /* of the machine that it runs on */
+  uint32_t sizes[EYRIE_SIZES];  /* of the accelerator that it runs on */
   uint32_t input_count, output_count;
   const struct eyrie_map *inputs, *outputs;
 };
@@ -108,7 +108,7 @@ struct eyrie_placement {
   const uint32_t *outputs;  /* likewise */
 };
 
-/* A machine in use: nobody's but the driver's. */
+/* An accelerator in use: nobody's but the driver's. */
 struct eyrie_device {
   struct eyrie_platform platform;
   const struct eyrie_network *network;  /* that is loaded, or NULL */
@@ -130,7 +130,7 @@ const char *eyrie_result_text(enum eyrie_result result);
 const char *eyrie_error_text(enum eyrie_error_code code);
 const char *eyrie_counter_name(enum eyrie_counter counter);
 
-/* Takes a machine, and resets it if it is not idle. The platform is copied. */
+/* Takes an accelerator, and resets it if it is not idle. The platform is copied. */
 enum eyrie_result eyrie_open(struct eyrie_device *device, const struct eyrie_platform *platform);
 
 /* Writes a network into the window, from its first byte on: image.bin's bytes, and the window's address added to the
@@ -160,7 +160,7 @@ enum eyrie_result eyrie_get_output(struct eyrie_device *device, uint32_t output,
 /* Begins a run. */
 enum eyrie_result eyrie_start(struct eyrie_device *device);
 
-/* EYRIE_OK: the run has ended well; EYRIE_BUSY: it has not ended; EYRIE_MACHINE_ERROR. */
+/* EYRIE_OK: the run has ended well; EYRIE_BUSY: it has not ended; EYRIE_ACCELERATOR_ERROR. */
 enum eyrie_result eyrie_poll(struct eyrie_device *device);
 
 /* Polls until the run has ended, `looks` times at most, each after the platform's wait if it has one; then clears the
@@ -173,7 +173,7 @@ enum eyrie_result eyrie_run(struct eyrie_device *device, uint32_t looks);
 /* Why the last run stopped; EYRIE_ERROR_NONE if it did not. */
 enum eyrie_result eyrie_get_error(struct eyrie_device *device, struct eyrie_error *error);
 
-/* Stops whatever runs, and looks at most `looks` times whether the machine is idle. The network stays loaded, though a
+/* Stops whatever runs, and looks at most `looks` times whether the accelerator is idle. The network stays loaded, though a
  * run that was stopped may have left anything in the memory that the network writes. */
 enum eyrie_result eyrie_reset(struct eyrie_device *device, uint32_t looks);
 
@@ -181,7 +181,7 @@ enum eyrie_result eyrie_reset(struct eyrie_device *device, uint32_t looks);
 enum eyrie_result eyrie_get_counter(struct eyrie_device *device, enum eyrie_counter counter, uint64_t *value);
 enum eyrie_result eyrie_get_counters(struct eyrie_device *device, uint64_t *values);
 
-/* Cycles without progress after which the machine stops; 0: never. EYRIE_WATCHDOG_CYCLES until it is said. Counts from
+/* Cycles without progress after which the accelerator stops; 0: never. EYRIE_WATCHDOG_CYCLES until it is said. Counts from
  * the next start. */
 #define EYRIE_WATCHDOG_CYCLES 1000000u
 enum eyrie_result eyrie_set_watchdog(struct eyrie_device *device, uint32_t cycles);

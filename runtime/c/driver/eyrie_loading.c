@@ -150,14 +150,14 @@ static bool are_inside(const struct eyrie_device *device, const struct eyrie_net
   return true;
 }
 
-/* Whether a network may lie there, on this machine. */
+/* Whether a network may lie there, on this configuration. */
 static enum eyrie_result check_placement(const struct eyrie_device *device, const struct eyrie_network *network,
                                          const struct eyrie_placement *placement) {
   const uint32_t window = device->platform.window_bytes;
   if (is_busy(device)) return EYRIE_BUSY;
   if (!is_network(network)) return EYRIE_BAD_NETWORK;
   for (uint32_t n = 0; n < EYRIE_SIZES; n++)
-    if (network->sizes[n] != device->platform.sizes[n]) return EYRIE_OTHER_MACHINE;
+    if (network->sizes[n] != device->platform.sizes[n]) return EYRIE_OTHER_CONFIGURATION;
   if (placement->offset % EYRIE_WINDOW_STEP != 0) return EYRIE_BAD_ARGUMENT;
   if (placement->offset > window || network->bytes > window - placement->offset ||
       !are_inside(device, network, network->inputs, network->input_count, placement->inputs) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The platform whose registers and window are places in memory. Accesses are volatile, so that the compiler keeps their
- * order: the memory is written before the register that starts the machine.
+ * order: the memory is written before the register that starts the accelerator.
  */
 
 #include "eyrie_driver.h"

@@ -33,7 +33,7 @@
 #define EYRIE_STATUS_INTERRUPT 8u
 #define EYRIE_STATUS_BUS_WAITS 16u
 
-/* Why the machine stopped. */
+/* Why the accelerator stopped. */
 enum eyrie_error_code {
   EYRIE_ERROR_NONE = 0,
   EYRIE_ERROR_ILLEGAL_COMMAND = 1,
@@ -54,7 +54,7 @@ enum eyrie_error_code {
   "the memory answered with an error", \
   "nothing went on for as many cycles as the watchdog allows", \
   "a transfer or a stream leaves the global buffer, or a pair of words is odd", \
-  "a pass has a descriptor that the machine does not run"
+  "a pass has a descriptor that the accelerator does not run"
 
 /* Performance counters, of 64 bits. */
 enum eyrie_counter {
@@ -153,7 +153,7 @@ enum eyrie_counter {
 #define EYRIE_TRANSFER_ADDRESS_SHIFT 0u
 #define EYRIE_TRANSFER_ADDRESS_BITS 32u
 
-/* Parameters of a machine. */
+/* Parameters of an accelerator. */
 enum eyrie_size {
   EYRIE_SIZE_ROWS = 0,
   EYRIE_SIZE_COLS = 1,
@@ -171,7 +171,7 @@ enum eyrie_size {
 
 #define EYRIE_SIZES 12
 
-/* Sizes of the default machine. */
+/* Sizes of the default configuration. */
 #define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1}
 
 #endif

@@ -16,7 +16,7 @@
 #include "network.h"
 #include "platform.h"
 
-#define LOOKS 1000000000u /* at a machine that has not ended: its watchdog comes first */
+#define LOOKS 1000000000u /* at an accelerator that has not ended: its watchdog comes first */
 
 struct picture_file {
   int8_t *values;
@@ -74,7 +74,7 @@ static enum eyrie_result classify(struct eyrie_device *device, const struct pict
 static int fail(struct eyrie_device *device, enum eyrie_result result) {
   struct eyrie_error error;
   fprintf(stderr, "classify: %s", eyrie_result_text(result));
-  if (result == EYRIE_MACHINE_ERROR && eyrie_get_error(device, &error) == EYRIE_OK)
+  if (result == EYRIE_ACCELERATOR_ERROR && eyrie_get_error(device, &error) == EYRIE_OK)
     fprintf(stderr, ": %s, command at word %lu", eyrie_error_text(error.code), (unsigned long)error.place);
   fprintf(stderr, "\n");
   return 1;

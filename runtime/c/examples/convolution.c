@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A convolution on the machine, operator by operator: figure 3.5 of DLPlib, with its parameters.
+ * A convolution on the accelerator, operator by operator: figure 3.5 of DLPlib, with its parameters.
  *
  *   convolution IMAGE WEIGHTS OUTPUT
  *
  * IMAGE is a file of int8 [14][14][16], WEIGHTS of int8 [24][3][3][16]; OUTPUT gets int8 [14][14][24]. Prints the
- * machine's cycles.
+ * accelerator's cycles.
  */
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the examples ask of those who run them on a machine of theirs; runtime/board/environment.c is that of the
+ * What the examples ask of those who run them on an accelerator of theirs; runtime/soc/environment.c is that of the
  * simulated one.
  */
 #ifndef PLATFORM_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Fills in how to reach the machine; called once. */
+/* Fills in how to reach the accelerator; called once. */
 void platform_open(struct eyrie_platform *platform);
 
 #ifdef __cplusplus

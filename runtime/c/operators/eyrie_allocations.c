@@ -21,10 +21,10 @@ struct eyrie_allocation *eyrie_find_allocation(struct eyrie_handle *handle, uint
 enum eyrie_result eyrie_check_place(struct eyrie_handle *handle, const char *what, uint32_t place, uint32_t bytes) {
   const struct eyrie_allocation *found = eyrie_find_allocation(handle, place);
   if (found == NULL)
-    return eyrie_refuse(handle, EYRIE_BAD_POINTER, "%s: 0x%x is no allocation: give what eyrie_malloc gave", what,
+    return eyrie_reject(handle, EYRIE_BAD_POINTER, "%s: 0x%x is no allocation: give what eyrie_malloc gave", what,
                         place);
   if (found->bytes < bytes)
-    return eyrie_refuse(handle, EYRIE_BAD_POINTER,
+    return eyrie_reject(handle, EYRIE_BAD_POINTER,
                         "%s: %u bytes are needed, %u are allocated at 0x%x: allocate as many as its descriptor says",
                         what, bytes, found->bytes, place);
   return EYRIE_OK;

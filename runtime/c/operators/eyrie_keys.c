@@ -123,7 +123,7 @@ static void write_key(struct eyrie_handle *handle, const struct eyrie_asked *ask
     add_numbers(&text, " bias=", &bias, 1);
     add_constants(&text, handle, request);
   }
-  add_numbers(&text, " machine=", handle->device.platform.sizes, EYRIE_SIZES);
+  add_numbers(&text, " config=", handle->device.platform.sizes, EYRIE_SIZES);
 }
 
 /* ---- Programs ---- */
@@ -175,7 +175,7 @@ enum eyrie_result eyrie_find_program(struct eyrie_handle *handle, const struct e
   if (result == EYRIE_NOT_COMPILED && programs->compile != NULL)
     result = programs->compile(programs->context, &request, program);
   if (result == EYRIE_OK && !is_program(*program, asked))
-    return eyrie_refuse(handle, EYRIE_BAD_NETWORK, "programs: the program of this %s is of other tensors, or damaged",
+    return eyrie_reject(handle, EYRIE_BAD_NETWORK, "programs: the program of this %s is of other tensors, or damaged",
                         asked->name);
   if (result == EYRIE_OK) handle->message[0] = '\0';
   return result;

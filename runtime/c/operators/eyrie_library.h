@@ -39,16 +39,16 @@ enum eyrie_result eyrie_begin(struct eyrie_handle *handle);
 
 /* Writes a line into the handle's message, and returns the result. In the line stand for a value: %s text, %u uint32_t,
  * %x likewise as hexadecimal, %z size_t, %d int32_t, %f double. */
-enum eyrie_result eyrie_refuse(struct eyrie_handle *handle, enum eyrie_result result, const char *line, ...);
+enum eyrie_result eyrie_reject(struct eyrie_handle *handle, enum eyrie_result result, const char *line, ...);
 
-static inline enum eyrie_result eyrie_refuse_null(struct eyrie_handle *handle, const char *what) {
-  return eyrie_refuse(handle, EYRIE_BAD_ARGUMENT, "%s: is NULL, or something in it is: give one", what);
+static inline enum eyrie_result eyrie_reject_null(struct eyrie_handle *handle, const char *what) {
+  return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "%s: is NULL, or something in it is: give one", what);
 }
 
 /* EYRIE_OK, if a descriptor is set. */
 static inline enum eyrie_result eyrie_check_set(struct eyrie_handle *handle, const char *what, uint32_t state) {
   if (state == EYRIE_STATE_SET) return EYRIE_OK;
-  return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "%s: its descriptor is %s: create it and set it", what,
+  return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "%s: its descriptor is %s: create it and set it", what,
                       state == EYRIE_STATE_GONE ? "destroyed" : "not set");
 }
 

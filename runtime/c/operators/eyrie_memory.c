@@ -10,11 +10,11 @@
 enum eyrie_result eyrie_malloc(struct eyrie_handle *handle, uint32_t bytes, uint32_t *place) {
   const enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
-  if (bytes == 0) return eyrie_refuse(handle, EYRIE_BAD_ARGUMENT, "bytes: 0: give at least 1");
-  if (place == NULL) return eyrie_refuse_null(handle, "place");
+  if (bytes == 0) return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "bytes: 0: give at least 1");
+  if (place == NULL) return eyrie_reject_null(handle, "place");
   const struct eyrie_allocation *found = eyrie_room_for(handle, bytes);
   if (found == NULL)
-    return eyrie_refuse(handle, EYRIE_NO_MEMORY,
+    return eyrie_reject(handle, EYRIE_NO_MEMORY,
                         "bytes: %u have no room beside %u allocations (of at most %u) in a window of %u bytes: "
                         "free some",
                         bytes, handle->allocation_count, EYRIE_MOST_ALLOCATIONS,
@@ -44,15 +44,15 @@ static enum eyrie_result begin_copy(struct eyrie_handle *handle, const char *wha
 
 static enum eyrie_result check_count(struct eyrie_handle *handle, size_t count, uint32_t wanted) {
   if (count == wanted) return EYRIE_OK;
-  return eyrie_refuse(handle, EYRIE_BAD_SIZE, "count: %z values, the descriptor says %u", count, wanted);
+  return eyrie_reject(handle, EYRIE_BAD_SIZE, "count: %z values, the descriptor says %u", count, wanted);
 }
 
 static enum eyrie_result begin_tensor(struct eyrie_handle *handle, const struct eyrie_tensor *tensor,
                                       const int8_t *values, size_t count, bool writes) {
   enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
-  if (tensor == NULL || tensor->descriptor == NULL) return eyrie_refuse_null(handle, "tensor");
-  if (values == NULL) return eyrie_refuse_null(handle, "values");
+  if (tensor == NULL || tensor->descriptor == NULL) return eyrie_reject_null(handle, "tensor");
+  if (values == NULL) return eyrie_reject_null(handle, "values");
   const struct eyrie_tensor_setting *setting = &tensor->descriptor->setting;
   result = eyrie_check_set(handle, "tensor", tensor->descriptor->state);
   if (result == EYRIE_OK) result = check_count(handle, count, setting->n * setting->h * setting->w * setting->c);
@@ -88,8 +88,8 @@ static enum eyrie_result begin_filter(struct eyrie_handle *handle, const struct 
                                       const int8_t *values, size_t count, bool writes) {
   enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
-  if (filter == NULL || filter->descriptor == NULL) return eyrie_refuse_null(handle, "filter");
-  if (values == NULL) return eyrie_refuse_null(handle, "values");
+  if (filter == NULL || filter->descriptor == NULL) return eyrie_reject_null(handle, "filter");
+  if (values == NULL) return eyrie_reject_null(handle, "values");
   result = eyrie_check_set(handle, "filter", filter->descriptor->state);
   if (result != EYRIE_OK) return result;
   const uint32_t bytes = eyrie_filter_bytes(&filter->descriptor->setting);
@@ -128,10 +128,10 @@ enum eyrie_result eyrie_copy_from_filter(struct eyrie_handle *handle, const stru
 enum eyrie_result eyrie_copy_to_bias(struct eyrie_handle *handle, uint32_t place, const int32_t *values, size_t count) {
   enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
-  if (values == NULL) return eyrie_refuse_null(handle, "values");
-  if (count == 0) return eyrie_refuse(handle, EYRIE_BAD_ARGUMENT, "count: 0: give at least 1");
+  if (values == NULL) return eyrie_reject_null(handle, "values");
+  if (count == 0) return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "count: 0: give at least 1");
   if (count > UINT32_MAX / 4)
-    return eyrie_refuse(handle, EYRIE_BAD_SIZE, "count: %z: give at most %u", count, UINT32_MAX / 4);
+    return eyrie_reject(handle, EYRIE_BAD_SIZE, "count: %z: give at most %u", count, UINT32_MAX / 4);
   result = begin_copy(handle, "place", place, 4 * (uint32_t)count, true);
   if (result != EYRIE_OK) return result;
   const struct eyrie_platform *platform = &handle->device.platform;

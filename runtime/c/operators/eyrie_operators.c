@@ -20,12 +20,12 @@ static enum eyrie_result check_tensor(struct eyrie_handle *handle, const struct 
   const struct eyrie_tensor_setting *of = &operation->tensors[n], *out = &operation->tensors[0];
   const uint32_t bytes = eyrie_tensor_bytes(of), place = operation->places[n];
   if (of->n != out->n)
-    return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "%s: has %u maps, the output %u: give as many", what, of->n,
+    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "%s: has %u maps, the output %u: give as many", what, of->n,
                         out->n);
   const enum eyrie_result result = eyrie_check_place(handle, what, place, bytes);
   if (result != EYRIE_OK || n == 0 || !overlap(place, bytes, operation->places[0], eyrie_tensor_bytes(out)))
     return result;
-  return eyrie_refuse(handle, EYRIE_BAD_POINTER, "output: overlaps the %s at 0x%x: allocate one of its own", what,
+  return eyrie_reject(handle, EYRIE_BAD_POINTER, "output: overlaps the %s at 0x%x: allocate one of its own", what,
                       place);
 }
 
@@ -44,7 +44,7 @@ static enum eyrie_result take_tensors(struct eyrie_stream *stream, const struct 
   operation->map = 0;
   operation->beta = 0;
   for (uint32_t n = 0; n <= inputs; n++) {
-    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return eyrie_refuse_null(handle, what[n]);
+    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return eyrie_reject_null(handle, what[n]);
     result = eyrie_check_set(handle, what[n], tensors[n]->descriptor->state);
     if (result != EYRIE_OK) return result;
     operation->tensors[n] = tensors[n]->descriptor->setting;
@@ -59,10 +59,10 @@ static enum eyrie_result check_output(const struct eyrie_operation *operation, u
   struct eyrie_handle *handle = operation->stream->handle;
   const struct eyrie_tensor_setting *out = &operation->tensors[0], *in = &operation->tensors[1];
   if (h == 0 || w == 0)
-    return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "input: %u x %u with its pads is smaller than the window", in->h,
+    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "input: %u x %u with its pads is smaller than the window", in->h,
                         in->w);
   if (out->h == h && out->w == w && out->c == c) return EYRIE_OK;
-  return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "output: is %u x %u x %u, the operator makes %u x %u x %u", out->h,
+  return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "output: is %u x %u x %u, the operator makes %u x %u x %u", out->h,
                       out->w, out->c, h, w, c);
 }
 
@@ -71,7 +71,7 @@ static enum eyrie_result check_scale(const struct eyrie_operation *operation, co
   const struct eyrie_tensor_setting *out = &operation->tensors[0];
   if (!(out->scale < made->scale) && !(out->scale > made->scale) && out->zero_point == made->zero_point)
     return EYRIE_OK;
-  return eyrie_refuse(operation->stream->handle, EYRIE_BAD_DESCRIPTOR,
+  return eyrie_reject(operation->stream->handle, EYRIE_BAD_DESCRIPTOR,
                       "output: its scale is %f and its zero point %d, the operator makes %f and %d",
                       (double)out->scale, out->zero_point, (double)made->scale, made->zero_point);
 }
@@ -105,14 +105,14 @@ static uint64_t reach_of(uint32_t taps, uint32_t dilation) { return (uint64_t)(t
 
 static enum eyrie_result take_filter(struct eyrie_handle *handle, const struct eyrie_filter *filter, uint32_t bias,
                                      struct eyrie_asked *asked) {
-  if (filter == NULL || filter->descriptor == NULL) return eyrie_refuse_null(handle, "filter");
+  if (filter == NULL || filter->descriptor == NULL) return eyrie_reject_null(handle, "filter");
   enum eyrie_result result = eyrie_check_set(handle, "filter", filter->descriptor->state);
   if (result != EYRIE_OK) return result;
   asked->filter = &filter->descriptor->setting;
   asked->filters = filter->place;
   asked->bias = bias;
   if (asked->filter->m > UINT32_MAX / 4)
-    return eyrie_refuse(handle, EYRIE_BAD_DESCRIPTOR, "filter: m = %u: must be at most %u", asked->filter->m,
+    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "filter: m = %u: must be at most %u", asked->filter->m,
                         UINT32_MAX / 4);
   result = eyrie_check_place(handle, "filter", filter->place, eyrie_filter_bytes(asked->filter));
   if (result != EYRIE_OK || bias == EYRIE_NO_BIAS) return result;
@@ -131,18 +131,18 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("convolution");
   enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
-  if (result == EYRIE_OK && convolution == NULL) result = eyrie_refuse_null(stream->handle, "convolution");
+  if (result == EYRIE_OK && convolution == NULL) result = eyrie_reject_null(stream->handle, "convolution");
   if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "convolution", convolution->state);
   if (result != EYRIE_OK) return result;
   const struct eyrie_convolution_setting *of = asked.convolution = &convolution->setting;
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
   if ((uint64_t)asked.filter->c * of->groups != in->c)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "filter: %u channels in %u groups do not go with an input of %u channels", asked.filter->c,
                         of->groups, in->c);
   if (asked.filter->m % of->groups != 0)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "filter: %u filters do not go into %u groups: give as many to each", asked.filter->m,
                         of->groups);
   result = check_output(
@@ -163,13 +163,13 @@ enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struc
   const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
   const uint32_t taken = in->h * in->w * in->c, made = out->h * out->w * out->c; /* no overflow: set */
   if (asked.filter->r != 1 || asked.filter->s != 1)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "filter: is %u x %u, of a fully connected layer it is 1 x 1", asked.filter->r, asked.filter->s);
   if (taken != asked.filter->c)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR, "filter: takes %u values, the input has %u",
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "filter: takes %u values, the input has %u",
                         asked.filter->c, taken);
   if (made != asked.filter->m)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR, "output: has %u values, the filters make %u", made,
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "output: has %u values, the filters make %u", made,
                         asked.filter->m);
   return add_program(&operation, &asked);
 }
@@ -180,7 +180,7 @@ enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("pooling");
   enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
-  if (result == EYRIE_OK && pooling == NULL) result = eyrie_refuse_null(stream->handle, "pooling");
+  if (result == EYRIE_OK && pooling == NULL) result = eyrie_reject_null(stream->handle, "pooling");
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "pooling", pooling->state);
   if (result != EYRIE_OK) return result;
   const struct eyrie_pooling_setting *of = asked.pooling = &pooling->setting;
@@ -200,7 +200,7 @@ enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyr
   struct eyrie_asked asked = asked_of("activation");
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
   enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
-  if (result == EYRIE_OK && activation == NULL) result = eyrie_refuse_null(stream->handle, "activation");
+  if (result == EYRIE_OK && activation == NULL) result = eyrie_reject_null(stream->handle, "activation");
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "activation", activation->state);
   if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
   if (result != EYRIE_OK) return result;
@@ -222,13 +222,13 @@ enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_functio
   enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
   if (result != EYRIE_OK) return result;
   if ((uint32_t)fused > EYRIE_RELU_N1_TO_1)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_ARGUMENT,
+    return eyrie_reject(stream->handle, EYRIE_BAD_ARGUMENT,
                         "fused: is %u: give EYRIE_NONE, EYRIE_RELU, EYRIE_RELU6 or EYRIE_RELU_N1_TO_1",
                         (uint32_t)fused);
   const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
   const uint32_t h = broadcast(one->h, other->h), w = broadcast(one->w, other->w), c = broadcast(one->c, other->c);
   if (h == 0 || w == 0 || c == 0)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_DESCRIPTOR,
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "second: is %u x %u x %u, the first %u x %u x %u: give sizes that are equal, or one of them 1",
                         other->h, other->w, other->c, one->h, one->w, one->c);
   result = check_output(&operation, h, w, c);
@@ -244,11 +244,11 @@ enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const s
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
   enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
   if (result == EYRIE_OK && !(beta > 0.0f && beta < 3.4e38f))
-    result = eyrie_refuse(stream->handle, EYRIE_BAD_ARGUMENT, "beta: is %f: must be positive and finite", (double)beta);
+    result = eyrie_reject(stream->handle, EYRIE_BAD_ARGUMENT, "beta: is %f: must be positive and finite", (double)beta);
   if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
   if (result == EYRIE_OK) result = check_scale(&operation, &made);
   if (result == EYRIE_OK && in->c > EYRIE_SOFTMAX_CHANNELS)
-    result = eyrie_refuse(stream->handle, EYRIE_NOT_SUPPORTED,
+    result = eyrie_reject(stream->handle, EYRIE_NOT_SUPPORTED,
                           "a softmax of more than %u channels (%u): their exponentials have no sum that fits",
                           EYRIE_SOFTMAX_CHANNELS, in->c);
   if (result != EYRIE_OK) return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handles and streams: a queue of operators, which calls of the library move on. The machine does one at a time, in the
+ * Handles and streams: a queue of operators, which calls of the library move on. The accelerator does one at a time, in the
  * order in which they were given.
  */
 
@@ -8,7 +8,7 @@
 
 #define RESET_LOOKS 1000000u
 
-/* ---- The first operator on the machine ---- */
+/* ---- The first operator on the accelerator ---- */
 
 static bool is_tensor(const struct eyrie_map *map, const struct eyrie_map *tensor) {
   return map->height == tensor->height && map->width == tensor->width && map->channels == tensor->channels &&
@@ -80,7 +80,7 @@ static void fail_first(struct eyrie_handle *handle, enum eyrie_result result) {
   stream->failure = result;
   stream->failure_text = eyrie_result_text(result);
   stream->failure_bytes = first_of(handle)->program != NULL ? first_of(handle)->program->network->bytes : 0;
-  if (result == EYRIE_MACHINE_ERROR && eyrie_get_error(&handle->device, &error) == EYRIE_OK)
+  if (result == EYRIE_ACCELERATOR_ERROR && eyrie_get_error(&handle->device, &error) == EYRIE_OK)
     stream->failure_text = eyrie_error_text(error.code);
   if (handle->running) {
     handle->running = false;
@@ -90,7 +90,7 @@ static void fail_first(struct eyrie_handle *handle, enum eyrie_result result) {
   drop_first(handle);
 }
 
-/* Moves the first operator on; looks: at the machine, 0: once, without waiting. EYRIE_OK: it moved. */
+/* Moves the first operator on; looks: at the accelerator, 0: once, without waiting. EYRIE_OK: it moved. */
 static enum eyrie_result step(struct eyrie_handle *handle, uint32_t looks) {
   struct eyrie_operation *operation = first_of(handle);
   enum eyrie_result result = EYRIE_OK;
@@ -122,7 +122,7 @@ static enum eyrie_result step(struct eyrie_handle *handle, uint32_t looks) {
 
 /* Says a result that is no operator's. */
 static enum eyrie_result say(struct eyrie_handle *handle, enum eyrie_result result) {
-  return eyrie_refuse(handle, result, "%s", eyrie_result_text(result));
+  return eyrie_reject(handle, result, "%s", eyrie_result_text(result));
 }
 
 bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place) {
@@ -155,10 +155,10 @@ static enum eyrie_result end_stream(struct eyrie_stream *stream) {
   if (stream->running_cycles != 0) stream->cycles = stream->running_cycles;
   stream->running_cycles = 0;
   if (failure == EYRIE_NO_MEMORY)
-    return eyrie_refuse(stream->handle, failure,
+    return eyrie_reject(stream->handle, failure,
                         "an operator's program of %u bytes has no room in a window of %u bytes: free some tensors",
                         stream->failure_bytes, stream->handle->device.platform.window_bytes);
-  return failure == EYRIE_OK ? EYRIE_OK : eyrie_refuse(stream->handle, failure, "%s", stream->failure_text);
+  return failure == EYRIE_OK ? EYRIE_OK : eyrie_reject(stream->handle, failure, "%s", stream->failure_text);
 }
 
 static void begin_stream(struct eyrie_handle *handle, struct eyrie_stream *stream) {
@@ -174,7 +174,7 @@ static void begin_stream(struct eyrie_handle *handle, struct eyrie_stream *strea
 enum eyrie_result eyrie_create_stream(struct eyrie_handle *handle, struct eyrie_stream *stream) {
   const enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
-  if (stream == NULL) return eyrie_refuse_null(handle, "stream");
+  if (stream == NULL) return eyrie_reject_null(handle, "stream");
   begin_stream(handle, stream);
   stream->next = handle->stream.next;
   handle->stream.next = stream;
@@ -185,7 +185,7 @@ enum eyrie_result eyrie_destroy_stream(struct eyrie_stream *stream) {
   enum eyrie_result result = begin_call(stream);
   if (result != EYRIE_OK) return result;
   if (stream == &stream->handle->stream)
-    return eyrie_refuse(stream->handle, EYRIE_BAD_ARGUMENT,
+    return eyrie_reject(stream->handle, EYRIE_BAD_ARGUMENT,
                         "stream: is the handle's own: give one that eyrie_create_stream made");
   result = eyrie_synchronize_stream(stream);
   if (result == EYRIE_TIMEOUT && stream->waiting > 0) return result;
@@ -222,7 +222,7 @@ enum eyrie_result eyrie_synchronize(struct eyrie_handle *handle) {
 enum eyrie_result eyrie_get_cycles(const struct eyrie_stream *stream, uint64_t *cycles) {
   const enum eyrie_result result = begin_call(stream);
   if (result != EYRIE_OK) return result;
-  if (cycles == NULL) return eyrie_refuse_null(stream->handle, "cycles");
+  if (cycles == NULL) return eyrie_reject_null(stream->handle, "cycles");
   *cycles = stream->cycles;
   return EYRIE_OK;
 }
@@ -232,7 +232,7 @@ enum eyrie_result eyrie_get_cycles(const struct eyrie_stream *stream, uint64_t *
 /* Checks one number that caller and library were compiled with. */
 static enum eyrie_result check_same(struct eyrie_handle *handle, const char *what, size_t caller, size_t library) {
   if (caller == library) return EYRIE_OK;
-  return eyrie_refuse(handle, EYRIE_OTHER_LIBRARY,
+  return eyrie_reject(handle, EYRIE_OTHER_LIBRARY,
                       "%s: %z in the caller, %z in the library: compile both with one eyrie.h and the same limits",
                       what, caller, library);
 }
@@ -252,7 +252,7 @@ enum eyrie_result eyrie_create_handle_of(struct eyrie_handle *handle, const stru
     result = check_same(handle, "sizeof(struct eyrie_handle)", caller->handle_bytes, sizeof *handle);
   if (result != EYRIE_OK) return result;
   result = eyrie_open(&handle->device, platform);
-  if (result != EYRIE_OK) return eyrie_refuse(handle, result, "platform: %s", eyrie_result_text(result));
+  if (result != EYRIE_OK) return eyrie_reject(handle, result, "platform: %s", eyrie_result_text(result));
   handle->programs = programs != NULL ? programs : &none;
   handle->allocation_count = handle->clock = 0;
   handle->first_operation = handle->operation_count = 0;
@@ -268,7 +268,7 @@ enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle) {
   handle->message[0] = '\0';
   if (!is_in_use(handle)) return EYRIE_OK;
   while (handle->operation_count > 0)
-    if (step(handle, EYRIE_LOOKS) != EYRIE_OK) fail_first(handle, EYRIE_TIMEOUT); /* which stops the machine */
+    if (step(handle, EYRIE_LOOKS) != EYRIE_OK) fail_first(handle, EYRIE_TIMEOUT); /* which stops the accelerator */
   handle->state = EYRIE_STATE_GONE;
   return EYRIE_OK;
 }

@@ -50,7 +50,7 @@ static void add_float(struct eyrie_text *text, double value) {
   eyrie_add_signed(text, exponent);
 }
 
-enum eyrie_result eyrie_refuse(struct eyrie_handle *handle, enum eyrie_result result, const char *line, ...) {
+enum eyrie_result eyrie_reject(struct eyrie_handle *handle, enum eyrie_result result, const char *line, ...) {
   struct eyrie_text text = {handle->message, 0};
   va_list values;
   va_start(values, line);
@@ -76,7 +76,7 @@ enum eyrie_result eyrie_refuse(struct eyrie_handle *handle, enum eyrie_result re
 
 enum eyrie_result eyrie_begin(struct eyrie_handle *handle) {
   if (handle == NULL) return EYRIE_BAD_ARGUMENT;
-  if (!is_in_use(handle)) return eyrie_refuse(handle, EYRIE_CLOSED, "the handle is not open: create it");
+  if (!is_in_use(handle)) return eyrie_reject(handle, EYRIE_CLOSED, "the handle is not open: create it");
   handle->message[0] = '\0';
   return EYRIE_OK;
 }

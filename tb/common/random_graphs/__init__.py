@@ -84,7 +84,7 @@ FAMILIES: tuple[tuple[str, tuple[Reference, ...], tuple[Operator, ...], float], 
 
 
 @dataclass(frozen=True)
-class DrawnGraph:
+class RandomGraph:
     """A model, inputs as the references take them, and which references give the answer that is followed."""
 
     model: bytes
@@ -139,7 +139,7 @@ def _grow(net, operators):
 
 def _drawn(net, references):
     outputs = [value for value in net.made if value.index not in net.taken or chance(net.rng, 0.1)]
-    return DrawnGraph(
+    return RandomGraph(
         net.builder.pack([value.index for value, _ in net.inputs], [value.index for value in outputs]),
         tuple(operand.stored for _, operand in net.inputs),
         references,

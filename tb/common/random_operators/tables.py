@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random operators of one tensor that the machine has tables for."""
+"""Random operators of one tensor that the accelerator has tables for."""
 
 import numpy as np
 

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stages of a network that have a text: what each holds, and how compiling goes on from it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from eyrie.compiler.ir.failure import InternalError
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.heading import IMPORT, heading, stage_of
+from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages
+from eyrie.compiler.text.classes import said, takes
+from eyrie.compiler.text.reading import Misread, values_of
+from eyrie.compiler.text.writing import NoText, written
+from eyrie.model.config import AcceleratorConfig
+from eyrie.model.errors import InputError
+from eyrie.model.messages import unknown
+from eyrie.model.reading import read_file
+
+REMEDY = "write it with eyrie ir"
+T = TypeVar("T")
+Values = Mapping[str, object]  # of a text, by name
+ASKED = {"config": AcceleratorConfig, "objective": str, "search_iterations": int, "images": int}  # of the compilation
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """after: the stage that makes it. holds: the types of its values by name. values: of a network that has got there.
+    taken: puts them into one that goes on behind that stage."""
+
+    after: str
+    holds: dict[str, object]
+    values: Callable[[Stages], dict[str, object]]
+    taken: Callable[[Stages, Values], None]
+
+
+def _value(values: Values, name: str, kind: type[T]) -> T:
+    """What `_read` has found to be of this kind."""
+    value = values[name]
+    assert isinstance(value, kind)
+    return value
+
+
+def _list(values: Values, name: str, kind: type[T]) -> list[T]:
+    found: list[T] = _value(values, name, list)
+    assert all(isinstance(each, kind) for each in found)
+    return found
+
+
+def _groups_taken(work: Stages, values: Values) -> None:
+    work.inputs, work.ends = _list(values, "inputs", Map), _value(values, "ends", dict)
+    work.groups = _list(values, "groups", Group)
+
+
+def _segments_taken(work: Stages, values: Values) -> None:
+    from eyrie.compiler.plan.given import check_segments
+    from eyrie.compiler.plan.tensors import plan_maps
+
+    _check_images("segments", work)
+    _groups_taken(work, values)
+    made(STAGES[NAMES.index("groups")].verify)(work)
+    groups, segments = made(work.groups), _list(values, "segments", Segment)
+    check_segments(groups, segments)
+    work.plan = plan_maps(groups, segments, work.config, _value(values, "stores_overlap", bool))
+
+
+def _check_images(stage: str, work: Stages) -> None:
+    if stage == "segments" and work.images > 1:
+        raise NoText("segments of several images have no text: write stage groups, or leave out --batch")
+
+
+def _graph_taken(work: Stages, values: Values) -> None:
+    work.graph, work.folded = (_with_dimensions(_value(values, name, Graph)) for name in ("graph", "folded"))
+
+
+_ENDS = {"inputs": list[Map], "ends": dict[str, str]}
+CHECKPOINTS = {
+    IMPORT: Checkpoint("import", {"graph": Graph}, lambda work: {"graph": work.graph}, lambda work, values: None),
+    "passes": Checkpoint(
+        "passes",
+        {"graph": Graph, "folded": Graph},
+        lambda work: {"graph": work.graph, "folded": work.folded},
+        _graph_taken,
+    ),
+    "groups": Checkpoint(
+        "groups",
+        {"groups": list[Group], **_ENDS},
+        lambda work: {"groups": work.groups, "inputs": work.inputs, "ends": work.ends},
+        _groups_taken,
+    ),
+    "segments": Checkpoint(
+        "segments",
+        {"groups": list[Group], "segments": list[Segment], "stores_overlap": bool, **_ENDS},
+        lambda work: {
+            "groups": made(work.plan).groups,
+            "inputs": work.inputs,
+            "ends": work.ends,
+            "segments": made(work.plan).segments,
+            "stores_overlap": made(work.plan).stores_overlap,
+        },
+        _segments_taken,
+    ),
+}
+
+
+def text_of(work: Stages, stage: str) -> str:
+    """A network that has got to a stage, as text. Raises NoText."""
+    _check_images(stage, work)
+    asked = {} if stage == IMPORT else {name: getattr(work, name) for name in ASKED}
+    return f"{heading(stage)}\n{written(asked | CHECKPOINTS[stage].values(work))}"
+
+
+def load(path: str | Path) -> Graph:
+    """The graph of a text of stage `import`. Raises InputError, which begins with the path."""
+    _, values = _read(path)
+    return _checked(path, lambda: _with_dimensions(_value(values, "graph", Graph)).verified())
+
+
+def _with_dimensions(graph: Graph) -> Graph:
+    """Raises InputError for a tensor of a dimension below 1, of which no operator has anything to say."""
+    for tensor in (*graph.inputs, *(output for node in graph.nodes for output in node.outputs)):
+        if min(tensor.shape, default=1) < 1:
+            raise InputError(f"{tensor.name} has the shape {tensor.shape}: give dimensions of 1 or more")
+    return graph
+
+
+def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) -> Stages:
+    """A network from a stage behind `import` on, for the accelerator and the objective that its text says. Raises
+    InputError, which begins with the path."""
+    stage, values = _read(path)
+    work = Stages(
+        path,
+        _value(values, "config", AcceleratorConfig),
+        _value(values, "objective", str),
+        _value(values, "search_iterations", int),
+        _value(values, "images", int),
+    )
+    behind = STAGES[NAMES.index(CHECKPOINTS[stage].after) + 1 :]
+    try:
+        _checked(path, lambda: CHECKPOINTS[stage].taken(work, values))
+        if verify := STAGES[NAMES.index(CHECKPOINTS[stage].after)].verify:
+            _checked(path, lambda: verify(work))
+        return _checked(path, lambda: run_stages(work, behind, on_stage))
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise InputError(f"{path}: the values do not go together ({what}): {REMEDY}") from error
+
+
+def _checked(path: str | Path, check: Callable[[], T]) -> T:
+    """What a check gives; what it finds begins with the path, once."""
+    try:
+        return check()
+    except (InternalError, InputError) as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise InputError(f"{path}: {error}") from error
+
+
+def _read(path: str | Path) -> tuple[str, dict[str, object]]:
+    """The stage and its values. Raises Misread."""
+    data = read_file(path, REMEDY)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise Misread(f"{path}: no text: {REMEDY}") from error
+    stage = stage_of(data)
+    if stage not in CHECKPOINTS:
+        raise Misread(f"{path}:1:1: {unknown('stage', stage or '', CHECKPOINTS)}")
+    values, wanted = values_of(path, text), CHECKPOINTS[stage].holds | ({} if stage == IMPORT else ASKED)
+    for name, hint in wanted.items():
+        if name not in values:
+            raise Misread(f"{path}: {name} is missing: a text of stage {stage} has {', '.join(wanted)}")
+        if not takes(hint, values[name]):
+            raise Misread(f"{path}: {name} has to be {said(hint)}")
+    if stage != IMPORT and (
+        values["objective"] not in OBJECTIVES
+        or _value(values, "search_iterations", int) < 1
+        or not 1 <= _value(values, "images", int) <= MOST_IMAGES
+    ):
+        raise Misread(
+            f"{path}: objective is one of {', '.join(OBJECTIVES)}, effort 1 or more, images 1 to {MOST_IMAGES}"
+        )
+    return stage, values

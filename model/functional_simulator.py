@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The accelerator at command level: executes the command list of a DRAM image, as the RTL does.
+
+Passes and transfers are carried out in the order of the list. A pass that waits for filter chunks lets
+the transfers behind it go on, as the two queues of the accelerator do; where nothing can go on, the list is
+not a serial execution and the accelerator says so.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eyrie.model import demand, streams
+from eyrie.model import encoding as enc
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, AcceleratorConfig
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import ErrorCode, Opcode, Stream
+from eyrie.model.errors import InputError
+from eyrie.model.legality import broken_rule
+from eyrie.model.passes import PassTrace, run_pass
+from eyrie.model.word import Word
+
+
+class ProgramError(InputError):
+    """The accelerator stopped with an error code.
+
+    code: what happened; address: DRAM byte address of the command; reason: in words.
+    """
+
+    def __init__(self, code: ErrorCode, address: int, reason: str) -> None:
+        super().__init__(f"{code.name} at command 0x{address:08x}: {reason}")
+        self.code, self.address, self.reason = code, address, reason
+
+
+@dataclass
+class FunctionalSimulator:
+    """GLB, DRAM and token counts; `run` executes a program.
+
+    dram     uint8 array; a copy is not made
+    observe  called with a PassTrace after each pass
+    """
+
+    dram: np.ndarray
+    config: AcceleratorConfig = DEFAULT
+    window: tuple[int, int] | None = None
+    observe: Callable[[PassTrace], None] | None = None
+    glb: np.ndarray = field(init=False)
+    counters: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.glb = np.zeros(self.config.glb_words, np.uint64)
+        self._first, self._end = self.window or (0, len(self.dram))
+        self._reset()
+
+    def _reset(self) -> None:
+        self.counters = dict.fromkeys(
+            (
+                "TRANSFERS",
+                "PASSES",
+                "DRAM_READ_BYTES",
+                "DRAM_WRITE_BYTES",
+                "COMMAND_BYTES",
+                "GLB_LOAD_BYTES",
+                "GLB_STORE_BYTES",
+                "GLB_OFMAP_BYTES",
+            ),
+            0,
+        )
+        self._shadow = Descriptor()
+        self._chunks_loaded = self._chunks_taken = self._chunks_freed = 0
+        self._pass: Iterator[None] | None = None  # waits for a chunk
+
+    # ---- Commands ----
+
+    def run(self, base: int) -> None:
+        """Executes the list at DRAM address `base` until END; only the GLB is kept from a run before.
+
+        Raises MachineError.
+        """
+        self._reset()
+        self._next = base
+        while True:
+            address = self._next
+            word = self._fetch(address)
+            opcode = word & 0xF
+            if opcode == Opcode.END:
+                _unpack(enc.END, word, address)
+                self._finish_pass()
+                return
+            if opcode == Opcode.CONFIG:
+                self._configure(address, _unpack(enc.CONFIG, word, address))
+            elif opcode == Opcode.PASS:
+                self._start_pass(address, _unpack(enc.PASS, word, address))
+            elif opcode in (Opcode.LOAD, Opcode.STORE):
+                self._transfer(address, _unpack(enc.TRANSFER, word, address))
+            elif opcode == Opcode.CHUNKS:
+                self._chunks(address, _unpack(enc.TRANSFER, word, address))
+            else:
+                raise ProgramError(ErrorCode.ILLEGAL_COMMAND, address, f"opcode {opcode}")
+
+    def _fetch(self, command: int) -> int:
+        data = self._dram_words(self._next, 1, command)
+        self._next += GLB_WORD_BYTES
+        self.counters["DRAM_READ_BYTES"] += GLB_WORD_BYTES
+        self.counters["COMMAND_BYTES"] += GLB_WORD_BYTES
+        return int(data[0])
+
+    def _dram_words(self, address: int, count: int, command: int) -> np.ndarray:
+        end = address + count * GLB_WORD_BYTES
+        if address % GLB_WORD_BYTES or address < self._first or end > self._end:
+            raise ProgramError(
+                ErrorCode.DRAM_ADDRESS, command, f"0x{address:08x} to 0x{end:08x} is not aligned or not in the window"
+            )
+        if end > len(self.dram):
+            raise ProgramError(ErrorCode.AXI_RESPONSE, command, f"no memory at 0x{end:08x}")
+        return self.dram[address:end].view(np.uint64)
+
+    def _configure(self, address: int, command: dict[str, int]) -> None:
+        _expect(command["count"], address, "CONFIG of nothing")
+        last = command["index"] + command["count"]
+        _expect(last <= enc.CONFIG_WORDS, address, "CONFIG beyond the descriptor")
+        for n in range(command["index"], last):
+            self._shadow.words[n] = self._fetch(address)
+
+    def _transfer(self, address: int, command: dict[str, int]) -> None:
+        load = command["opcode"] == Opcode.LOAD
+        _expect(load or not command["chunk"], address, "STORE of a chunk")
+        where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
+        _expect(where["words"], address, "a transfer of nothing")
+        rows = {"count": 1, "dram_stride": 0, "glb_stride": 0}
+        planes = dict(rows)
+        if command["block"]:
+            rows = _unpack(enc.TRANSFER_ROWS, self._fetch(address), address)
+            _expect(rows["count"], address, "a block of no rows")
+            planes = _unpack(enc.TRANSFER_PLANES, self._fetch(address), address)
+            _expect(planes["count"], address, "a block of no planes")
+        self._wait(address, command)
+        for plane in range(planes["count"]):
+            for row in range(rows["count"]):
+                dram = where["dram_address"] + plane * planes["dram_stride"] + row * rows["dram_stride"]
+                glb = where["glb_address"] + plane * planes["glb_stride"] + row * rows["glb_stride"]
+                self._move(address, load, dram % (1 << 32), glb % (1 << 16), where["words"])
+        self.counters["TRANSFERS"] += 1
+        self._chunks_loaded += command["chunk"]
+
+    def _chunks(self, address: int, command: dict[str, int]) -> None:
+        _expect(not command["chunk"] and not command["block"], address, "CHUNKS with a bit of LOAD")
+        where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
+        _expect(where["words"], address, "chunks of nothing")
+        chunks = _unpack(enc.TRANSFER_CHUNKS, self._fetch(address), address)
+        _expect(chunks["count"], address, "CHUNKS without a chunk")
+        _expect(command["wait_chunks"] + chunks["count"] <= 1 << enc.TOKEN_BITS, address, "CHUNKS beyond the tokens")
+        dram, glb = where["dram_address"], where["glb_address"]
+        for number in range(chunks["count"]):
+            self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
+            self._move(address, True, dram, glb, where["words"])
+            self.counters["TRANSFERS"] += 1
+            self._chunks_loaded += 1
+            dram, glb = (dram + where["words"] * GLB_WORD_BYTES) % (1 << 32), (glb + where["words"]) % (1 << 16)
+            glb = chunks["ring_first"] if glb == chunks["ring_end"] else glb
+
+    def _wait(self, address: int, command: dict[str, int]) -> None:
+        """Lets a pass that waits for chunks go on until the tokens of a transfer are reached."""
+        while not self._tokens(command):
+            if not self._resume():
+                raise ProgramError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
+
+    def _tokens(self, command: dict[str, int]) -> bool:
+        return self.counters["PASSES"] >= command["wait_passes"] and self._chunks_freed >= command["wait_chunks"]
+
+    def _move(self, command: int, load: bool, dram: int, glb: int, words: int) -> None:
+        outside = self._dram_words(dram, words, command)
+        if glb + words > self.config.glb_words:
+            raise ProgramError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
+        inside = self.glb[glb : glb + words]
+        if load:
+            inside[:] = outside
+        else:
+            outside[:] = inside
+        moved = words * GLB_WORD_BYTES
+        self.counters["DRAM_READ_BYTES" if load else "DRAM_WRITE_BYTES"] += moved
+        self.counters["GLB_LOAD_BYTES" if load else "GLB_STORE_BYTES"] += moved
+
+    # ---- Passes ----
+
+    def _start_pass(self, address: int, command: dict[str, int]) -> None:
+        self._finish_pass()
+        if self.counters["TRANSFERS"] < command["wait_transfers"]:
+            raise ProgramError(ErrorCode.WATCHDOG, address, "the pass waits for transfers behind it")
+        if self.counters["PASSES"] < command["wait_passes"]:
+            raise ProgramError(ErrorCode.WATCHDOG, address, "the pass waits for passes behind it")
+        descriptor = Descriptor(self._shadow.words)
+        if broken := broken_rule(self.config, descriptor):
+            raise ProgramError(ErrorCode.DESCRIPTOR, address, broken)
+        self._pass, self._pass_command = self._execute(descriptor), address
+        self._resume()
+
+    def _finish_pass(self) -> None:
+        """The pass before has to be able to end."""
+        self._resume()
+        if self._pass is not None:
+            raise ProgramError(ErrorCode.WATCHDOG, self._pass_command, "it waits for filter chunks that do not come")
+
+    def _resume(self) -> bool:
+        """Goes on with a pass that waited for a chunk; says whether it could go on at all."""
+        if self._pass is None:
+            return False
+        before = self._chunks_taken
+        try:
+            next(self._pass)
+        except StopIteration:
+            self._pass = None
+            return True
+        except IndexError as error:
+            raise ProgramError(ErrorCode.GLB_ADDRESS, self._pass_command, f"a stream: {error}") from error
+        except demand.SurplusWords as error:
+            raise ProgramError(ErrorCode.DESCRIPTOR, self._pass_command, str(error)) from error
+        except demand.MissingWords as error:
+            raise ProgramError(ErrorCode.WATCHDOG, self._pass_command, str(error)) from error
+        return self._chunks_taken != before
+
+    def _execute(self, descriptor: Descriptor) -> Iterator[None]:
+        """One pass; yields where it has to wait for a filter chunk."""
+        filters = yield from self._read_filters(descriptor.stream(Stream.FILTER))
+        trace = run_pass(self.config, descriptor, self.glb, filters)
+        self.counters["GLB_OFMAP_BYTES"] += trace.written
+        self.counters["PASSES"] += 1
+        if self.observe:
+            self.observe(trace)
+
+    def _read_filters(self, program: StreamDescriptor) -> Generator[None, None, streams.Beats | None]:
+        """The filter beats of a pass whose filters come in chunks; yields for those not there."""
+        if not (program.options["enable"] and program.options["chunk"]):
+            return None
+        at = streams.positions(program, self.config.filter_lanes)
+        level = program.options["chunk_level"]
+        size = int(np.prod([v.count for v in program.levels[:level]]))
+        reuses = program.levels[level + 1].count  # by inner blocks
+        parts = []
+        for first in range(0, len(at.address), size):
+            use = at.digits[first, level + 1]
+            while use == 0 and self._chunks_taken == self._chunks_loaded:
+                yield
+            self._chunks_taken += int(use == 0)
+            chunk = slice(first, first + size)
+            part = streams.Positions(**{name: values[chunk] for name, values in vars(at).items()})
+            parts.append(streams.read(program, self.glb, self.config.filter_lanes, part))
+            self._chunks_freed += int(use == reuses - 1)
+        return streams.Beats(
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.lanes for part in parts]),
+            at.tag,
+            parts[0].half_by_set,
+        )
+
+
+def _expect(legal: object, address: int, reason: str) -> None:
+    """Raises MachineError unless the command at `address` is legal."""
+    if not legal:
+        raise ProgramError(ErrorCode.ILLEGAL_COMMAND, address, reason)
+
+
+def _unpack(format_: Word, word: int, address: int) -> dict[str, int]:
+    """The fields of a command word. Raises MachineError if a bit outside of them is set."""
+    values = format_.unpack(word)
+    _expect(format_.pack(**values) == word, address, "a bit without meaning is set")
+    return values

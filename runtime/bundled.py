@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes with Eyrie: a network, its float weights, a photo."""
+
+from eyrie.runtime.folders import ROOT
+
+MODEL = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
+FLOAT_WEIGHTS = MODEL.with_name("mobilenetv1_cifar10_float.npz")
+SMALL_CONFIG = ROOT / "data" / "configurations" / "small.json"  # 6 x 4 PEs: two sets of half the columns
+PHOTO = ROOT / "data" / "photos" / "cat.png"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a network run, from the accelerator's counters (keys: docs/summary.md)."""
+
+from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
+from eyrie.compiler.ir.image import Image
+from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
+
+# The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
+_PE_WAITS = {
+    "wait_ifmap": "PE_WAIT_IFMAP",
+    "wait_words": "PE_WAIT_WORDS",
+    "wait_filter": "PE_WAIT_FILTER",
+    "wait_psum": "PE_WAIT_PSUM",
+    "idle": "PE_IDLE",
+}
+_UNITS = {
+    "ifmap": {"stall": "IFMAP_STALL", "wait": "IFMAP_WAIT"},
+    "filter": {"stall": "FILTER_STALL", "wait": "FILTER_WAIT"},
+    "drain": {"busy": "DRAIN_BUSY", "stall": "DRAIN_STALL"},
+    "dma": {"busy": "DMA_BUSY", "wait": "DMA_WAIT"},
+    "glb": {"lost": "GLB_CONFLICTS"},
+}
+_TITLES = {
+    "pe": " PEs: busy, waiting for ..., idle ",
+    "ifmap": " ifmap ",
+    "filter": " filter ",
+    "drain": " drain ",
+    "dma": " DMA ",
+    "glb": " GLB ",
+}
+
+
+def multipliers(image: Image) -> int:
+    config = image.map["config"]
+    return config["rows"] * config["cols"] * config["multipliers"]
+
+
+def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
+    """By unit, in cycles: busy, stalled by the next unit, waiting for another; PEs on average."""
+    config = image.map["config"]
+    pes = config["rows"] * config["cols"]
+    pe = {"busy": round(counters["MACS"] / multipliers(image))}
+    pe |= {what: round(counters[name] / pes) for what, name in _PE_WAITS.items()}
+    return {"pe": pe} | {
+        unit: {what: counters[name] for what, name in states.items()} for unit, states in _UNITS.items()
+    }
+
+
+def _layers(image: Image, passes: list[dict]) -> list[dict]:
+    """Per group: what the counters went on from the end of the pass before to the end of each of its own;
+    cycles: PE cycles of its passes / PEs, the cycles after the last pass left the array being the last
+    group's."""
+    counts = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
+    pes = image.map["config"]["rows"] * image.map["config"]["cols"]
+    before = [dict.fromkeys(counts, 0), *passes[:-1]]
+    gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
+    rows = list[dict]()
+    for step in image.map["steps"]:
+        row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
+        cycles = round(sum(passes[number]["pe_cycles"] for number in step["passes"]) / pes)
+        if step is image.map["steps"][-1]:
+            cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
+        rows.append(
+            {
+                "name": step["name"],
+                "way": step["way"],
+                "cycles": cycles,
+                "macs": step["macs"],
+                "roofline_cycles": round(step_cycles(image, step)),
+                "roofline_share": _share(step_cycles(image, step), cycles),
+                "utilisation": _share(step["macs"], multipliers(image) * cycles),
+                "gated": row["GATED"],
+                "dram_read_bytes": row["DRAM_READ_BYTES"],
+                "dram_write_bytes": row["DRAM_WRITE_BYTES"],
+                "glb_read_bytes": glb_read_bytes(row),
+                "glb_write_bytes": glb_write_bytes(row),
+                "units": units(image, row),
+                "counters": {name.lower(): value for name, value in row.items()},
+            }
+        )
+    return rows
+
+
+def _share(part: float, cycles: int) -> float:
+    """0 of a group that is not in the PEs for a cycle: of one of elementwise passes."""
+    return round(part / cycles, 4) if cycles else 0.0
+
+
+def metrics(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
+    """The entries of a network run's summary."""
+    macs, cycles = sum(step["macs"] for step in image.map["steps"]), counters["CYCLES"]
+    glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
+    dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
+    worked, clock_hz = counters["MACS"] - counters["GATED"], image.map["config"]["clock_hz"]
+    return {
+        "images": image.images,
+        "cycles": cycles,
+        "cycles_per_image": round(cycles / image.images, 1),
+        "dram_bytes_per_image": round(dram / image.images, 1),
+        "macs": macs,
+        "multipliers": multipliers(image),
+        "utilisation": round(macs / (multipliers(image) * cycles), 4),
+        "roofline_cycles": roofline_cycles(image),
+        "dram_read_bytes": counters["DRAM_READ_BYTES"],
+        "dram_write_bytes": counters["DRAM_WRITE_BYTES"],
+        "compulsory_dram_bytes": compulsory_bytes(image),
+        "dram_over_compulsory": round(dram / compulsory_bytes(image), 4),
+        "glb_read_bytes": glb_read,
+        "glb_write_bytes": glb_write,
+        "glb_bytes": glb_read + glb_write,
+        "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, clock_hz), 2),
+        "units": units(image, counters),
+        "counters": {name.lower(): value for name, value in counters.items()},
+        "layers": _layers(image, passes),
+    }
+
+
+def _dram(row: dict) -> int:
+    return row["dram_read_bytes"] + row["dram_write_bytes"]
+
+
+def layer_table(metrics: dict) -> str:
+    """Per layer and in all: cycles, roofline, share of multipliers used, bytes."""
+    lines = [f"{'layer':10} {'cycles':>8} {'roofline':>9} {'use':>6} {'DRAM bytes':>11} {'GLB bytes':>10}"]
+    for row in [*metrics["layers"], metrics | {"name": "network"}]:
+        lines.append(
+            f"{row['name']:10} {row['cycles']:8,} {row['roofline_cycles']:9,} "
+            f"{100 * row['utilisation']:5.1f}% {_dram(row):11,} "
+            f"{row['glb_read_bytes'] + row['glb_write_bytes']:10,}"
+        )
+    return "\n".join(lines)
+
+
+def unit_table(metrics: dict) -> str:
+    """Per layer, from the end of the layer before to its own, and in all: cycles of each unit."""
+    names = [(unit, what) for unit, states in metrics["units"].items() for what in states]
+    heads = [what.removeprefix("wait_") for _, what in names]
+    widths = [max(7, len(head) + 1) for head in heads]
+    title = f"{'':8} {'':7}"
+    for unit in metrics["units"]:
+        width = sum(w for w, (of, _) in zip(widths, names) if of == unit)
+        title += f" {_TITLES[unit]:-^{width - 1}}"
+    lines = [title, f"{'layer':8} {'span':>7}" + "".join(f"{head:>{w}}" for head, w in zip(heads, widths))]
+    for row in [*metrics["layers"], metrics | {"name": "network"}]:
+        cells = [f"{row['units'][unit][what]:{w}}" for w, (unit, what) in zip(widths, names)]
+        lines.append(f"{row['name']:8} {row['counters']['cycles']:7}" + "".join(cells))
+    return "\n".join(lines)
+
+
+def ratios(metrics: dict) -> str:
+    """How far the network is from its bounds."""
+    roofline = metrics["roofline_cycles"]  # 0 of operations on words alone
+    times = f"{metrics['cycles'] / roofline:.3f}" if roofline else "-"
+    return f"cycles / roofline {times}, DRAM / compulsory bytes {metrics['dram_over_compulsory']:.3f}"

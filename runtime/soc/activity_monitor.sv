@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts again what the performance counters of busy, stall and wait cycles count, from the handshakes that they are
+// about: a bench compares the two at the end of a run. Reads SoC's u_eyrie; ARRAY_BUSY and ARRAY_STALL come from the
+// cycles in which the counter of multiplications grew, which is compared with the model.
+module activity_monitor
+  import encoding_pkg::*;
+  import eyrie_pkg::*;
+(
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic                      unit_rst_ni,
+  input  machine_status_t           status_i,
+  input  pass_control_t             pass_control_i,
+  input  pass_status_t              pass_status_i,
+  input  logic [63:0]               macs_i,         // the counter
+  input  logic                      ifmap_valid_i,
+  input  logic                      ifmap_ready_i,
+  input  logic                      elementwise_i,   // such a pass is at the PPU
+  input  logic                      filter_valid_i,
+  input  logic                      filter_ready_i,
+  input  logic                      transfer_valid_i,
+  input  logic                      transfer_ready_i,
+  input  tiling_pkg::transfer_t     transfer_i,
+  input  logic                      transfer_done_i,
+  input  logic                      pass_waiting_i,  // a PASS heads its queue
+  input  tiling_pkg::pass_t         pass_i,
+  output logic [Counters-1:0]       watched_o,       // counters that are counted here
+  output logic [Counters-1:0][63:0] counts_o
+);
+
+  localparam int unsigned Late = ActivityDelay + 2;  // cycles until what the array does is in its counters
+
+  int          running, transfers, passes, chunks, in_flight;
+  logic        was_running, was_counting;  // when the array did what is in its counters
+  logic [63:0] macs_q;
+  logic        grew;
+  logic [Counters-1:0] event_now;
+
+  assign grew = macs_i != macs_q;
+
+  always_comb begin : watch
+    watched_o = '0;
+    event_now = '0;
+    watched_o[CounterArrayBusy]   = 1'b1;
+    event_now[CounterArrayBusy]   = was_counting && grew;
+    watched_o[CounterArrayStall]  = 1'b1;
+    event_now[CounterArrayStall]  = was_counting && was_running && !grew;
+    watched_o[CounterIfmapStall]  = 1'b1;
+    event_now[CounterIfmapStall]  = status_i.counting && ifmap_valid_i && !ifmap_ready_i;
+    watched_o[CounterFilterStall] = 1'b1;
+    event_now[CounterFilterStall] = status_i.counting && filter_valid_i && !filter_ready_i;
+    watched_o[CounterDmaBusy]     = 1'b1;
+    event_now[CounterDmaBusy]     = status_i.counting && in_flight != 0;
+    watched_o[CounterDmaWait]     = 1'b1;
+    event_now[CounterDmaWait]     = status_i.counting && transfer_valid_i &&
+                                    (passes < int'(transfer_i.wait_passes) ||
+                                     chunks < int'(transfer_i.wait_chunks));
+    watched_o[CounterPassWait]    = 1'b1;
+    event_now[CounterPassWait]    = status_i.counting && pass_waiting_i &&
+                                    transfers < int'(pass_i.wait_transfers);
+  end
+
+  delay_line #(.WIDTH(2), .CYCLES(Late)) u_delay (
+    .clk_i,
+    .rst_ni,
+    .value_i({running != 32'(elementwise_i), status_i.counting}),
+    .late_o ({was_running, was_counting})
+  );
+
+  always_ff @(posedge clk_i) begin
+    macs_q <= macs_i;
+    if (!unit_rst_ni) begin
+      running   <= 0;
+      transfers <= 0;
+      passes    <= 0;
+      chunks    <= 0;
+      in_flight <= 0;
+      counts_o  <= '0;
+    end else begin
+      running   <= running + 32'(pass_control_i.pass_valid && pass_status_i.pass_ready)
+                   - 32'(pass_status_i.pass_done);
+      transfers <= transfers + 32'(transfer_done_i);
+      passes    <= passes + 32'(pass_status_i.pass_done);
+      chunks    <= chunks + 32'(pass_status_i.chunk_freed);
+      in_flight <= in_flight + 32'(transfer_valid_i && transfer_ready_i) - 32'(transfer_done_i);
+      for (int c = 0; c < Counters; c++) counts_o[c] <= counts_o[c] + 64'(event_now[c]);
+    end
+  end
+
+endmodule

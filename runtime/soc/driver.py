@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C driver (runtime/c/driver) from Python: its structures, and a device on a simulated SoC."""
+
+import ctypes
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.cost.predict import DRAM_BYTES
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.network_header import patch_numbers
+from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.encoding import Counter
+from eyrie.runtime.soc.library import soc_library
+
+TRACED_PASSES = 8192  # PASSES of soc.sv
+RESULTS = (
+    "OK BAD_ARGUMENT BAD_PLATFORM NO_ACCELERATOR BAD_NETWORK OTHER_CONFIGURATION OTHER_IMAGE NO_ROOM BAD_SIZE "
+    "NOT_LOADED NOT_STARTED BUSY ACCELERATOR_ERROR TIMEOUT BUS_WAITS BAD_DESCRIPTOR BAD_POINTER NO_MEMORY "
+    "NOT_SUPPORTED NOT_COMPILED CLOSED OTHER_LIBRARY"
+).split()
+U32, SIZES = ctypes.c_uint32, ctypes.c_uint32 * len(DEFAULT.parameters)
+BYTES = ctypes.POINTER(ctypes.c_uint8)
+_WINDOW_STEP = 64  # bytes
+_RESET_LOOKS = 1_000_000
+
+
+class Platform(ctypes.Structure):
+    _fields_ = [
+        ("context", ctypes.c_void_p),
+        ("read_register", ctypes.CFUNCTYPE(U32, ctypes.c_void_p, U32)),
+        ("write_register", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, U32)),
+        ("write_memory", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, BYTES, U32)),
+        ("read_memory", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, BYTES, U32)),
+        ("wait", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("window_base", U32),
+        ("window_bytes", U32),
+        ("sizes", SIZES),
+    ]
+
+
+class Patches(ctypes.Structure):
+    _fields_ = [(name, U32) for name in ("rows", "cols", "height", "width", "row_step", "column_step", "top", "left")]
+
+
+class Map(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        *((name, U32) for name in ("address", "height", "width", "channels", "groups", "pitch")),
+        ("packed", ctypes.c_bool),
+        ("scale", ctypes.c_float),
+        ("zero_point", ctypes.c_int32),
+        ("patches", Patches),
+    ]
+
+
+class Network(ctypes.Structure):
+    _fields_ = [
+        *((name, U32) for name in ("bytes", "crc", "program", "program_bytes", "images")),
+        ("sizes", SIZES),
+        ("input_count", U32),
+        ("output_count", U32),
+        ("inputs", ctypes.POINTER(Map)),
+        ("outputs", ctypes.POINTER(Map)),
+    ]
+
+
+class Placement(ctypes.Structure):
+    _fields_ = [("offset", U32), ("inputs", ctypes.POINTER(U32)), ("outputs", ctypes.POINTER(U32))]
+
+
+class Device(ctypes.Structure):
+    _fields_ = [
+        ("platform", Platform),
+        ("network", ctypes.POINTER(Network)),
+        ("placement", Placement),
+        ("watchdog", U32),
+        ("interrupt", ctypes.c_bool),
+        ("started", ctypes.c_bool),
+    ]
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int), ("address", U32), ("place", U32)]
+
+
+class View(ctypes.Structure):
+    """struct soc_view."""
+
+    _fields_ = [("soc", ctypes.c_void_p), ("window_base", U32)]
+
+
+class DeviceError(RuntimeError):
+    """The driver rejects, or the accelerator stopped; the message is one line."""
+
+
+def typed(library: ctypes.CDLL) -> ctypes.CDLL:
+    """A library with the driver, its functions' types said."""
+    for name in ("eyrie_result_text", "eyrie_error_text", "eyrie_counter_name"):
+        getattr(library, name).restype = ctypes.c_char_p
+    for name in ("eyrie_put_input", "eyrie_get_output"):
+        getattr(library, name).argtypes = [ctypes.c_void_p, U32, U32, ctypes.c_void_p, ctypes.c_size_t]
+    library.eyrie_load.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    return library
+
+
+@cache
+def functions(path: Path) -> ctypes.CDLL:
+    """A simulated SoC's library, with the driver."""
+    found = typed(ctypes.CDLL(str(path)))
+    pointer, number = ctypes.c_void_p, ctypes.c_uint64
+    for name, result, *arguments in (
+        ("open", pointer, U32, ctypes.c_uint16, number),
+        ("close", None, pointer),
+        ("memory", pointer, pointer),
+        ("trace", number, pointer, ctypes.c_uint16, ctypes.c_uint8),
+        ("cycles", number, pointer),
+        ("platform", None, ctypes.POINTER(View), U32, ctypes.c_bool, ctypes.POINTER(Platform)),
+    ):
+        function = getattr(found, f"soc_{name}")
+        function.restype, function.argtypes = result, arguments
+    return found
+
+
+def described(image: Image) -> Network:
+    """What network.h says of a compiled network."""
+    ends = []
+    for places in (image.map["inputs"], image.map["outputs"]):
+        ends.append((Map * len(places))(*(_map(name, place) for name, place in places.items())))
+    program = image.map["program"]
+    return Network(
+        image.map["bytes"],
+        zlib.crc32(image.dram.tobytes()),
+        program["address"],
+        program["bytes"],
+        image.images,
+        SIZES(*image.config.parameters.values()),
+        len(ends[0]),
+        len(ends[1]),
+        *ends,
+    )
+
+
+def _map(name: str, place: dict) -> Map:
+    layout = FeatureMap(**place["layout"])
+    return Map(
+        name.encode(),
+        place["address"],
+        *place["shape"],
+        layout.groups,
+        layout.pitch,
+        layout.packed,
+        place["scale"],
+        place["zero_point"],
+        Patches(*patch_numbers(place)),
+    )
+
+
+class Soc:
+    """A simulated SoC of its own with a device on it, until it is closed. Used by one thread at a time.
+
+    Raises BuildError and SourceError where there is none; every method raises DeviceError.
+    """
+
+    def __init__(
+        self, config: AcceleratorConfig, window: int = DRAM_BYTES, seed: int = 1, latency: int = DRAM_LATENCY
+    ) -> None:
+        """window: bytes of DRAM at least, from address 0 on; latency: of the DRAM, in cycles."""
+        self.config, self._library = config, functions(soc_library(config))
+        self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
+        self._view = View(self._library.soc_open(seed, latency, self.window), 0)
+        platform, self._device = Platform(), Device()
+        self._library.soc_platform(self._view, self.window, True, platform)
+        self._call("open", ctypes.byref(platform))
+
+    def __enter__(self) -> "Soc":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """A second time does nothing."""
+        self._library.soc_close(self._view.soc)
+        self._view.soc = None
+
+    @property
+    def memory(self) -> np.ndarray:
+        """uint8: the DRAM's window, shared with the simulated SoC: not to be used when that is closed."""
+        place = self._library.soc_memory(self._view.soc)
+        return np.ctypeslib.as_array((ctypes.c_uint8 * self.window).from_address(place))
+
+    @property
+    def cycles(self) -> int:
+        """Since the reset."""
+        return self._library.soc_cycles(self._view.soc)
+
+    def load(self, image: Image) -> None:
+        """Into the window, from its first byte on."""
+        self._network = described(image)
+        self._call("load", ctypes.byref(self._network), image.dram.ctypes.data, image.dram.size)
+
+    def place(self, image: Image, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> Network:
+        """Likewise, from byte `offset` of the window on, with maps elsewhere: offsets of each. Returns what `bind`
+        takes."""
+        self._placed_at(offset, inputs, outputs)
+        self._network = described(image)
+        self._call(
+            "place",
+            ctypes.byref(self._network),
+            ctypes.c_void_p(image.dram.ctypes.data),
+            ctypes.c_size_t(image.dram.size),
+            ctypes.byref(self._placement),
+        )
+        return self._network
+
+    def bind(self, network: Network, image: Image, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Takes a network that has been placed at that offset, with other places of its maps perhaps."""
+        self._placed_at(offset, inputs, outputs)
+        self._network = network
+        self._call(
+            "bind", ctypes.byref(network), ctypes.c_void_p(image.dram.ctypes.data), ctypes.byref(self._placement)
+        )
+
+    def _placed_at(self, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        self._ends = (U32 * len(inputs))(*inputs), (U32 * len(outputs))(*outputs)
+        self._placement = Placement(offset, *self._ends)
+
+    def put(self, number: int, image: int, values: np.ndarray) -> None:
+        """An input of an image of the run, int8 [H, W, C]."""
+        values = np.ascontiguousarray(values)
+        self._call("put_input", number, image, values.ctypes.data, values.size)
+
+    def get(self, number: int, image: int, shape: tuple[int, ...]) -> np.ndarray:
+        values = np.empty(shape, np.int8)
+        self._call("get_output", number, image, values.ctypes.data, values.size)
+        return values
+
+    def reset(self) -> None:
+        """Stops whatever runs."""
+        self._call("reset", _RESET_LOOKS)
+
+    def start(self) -> None:
+        self._call("start")
+
+    def wait(self) -> bool:
+        """Runs the clock for a while; returns whether the run has ended."""
+        return self._call("wait", 1, more=("TIMEOUT",)) == "OK"
+
+    def counter(self, counter: Counter) -> int:
+        value = ctypes.c_uint64()
+        self._call("get_counter", int(counter), ctypes.byref(value))
+        return value.value
+
+    def counters(self) -> dict[str, int]:
+        """Of the run that was the last."""
+        values = (ctypes.c_uint64 * len(Counter))()
+        self._call("get_counters", values)
+        return {counter.name: values[counter] for counter in Counter}
+
+    def passes(self, count: int) -> list[dict[str, int]]:
+        """Of the last run, at the end of each of its `count` passes: the counters, the signature of the ofmap, and the
+        cycles of the PEs together."""
+        names = [*(counter.name for counter in Counter), "signature", "pe_cycles"]
+        return [
+            {name: self._library.soc_trace(self._view.soc, number, select) for select, name in enumerate(names)}
+            for number in range(count)
+        ]
+
+    def _call(self, name: str, *arguments: object, more: tuple[str, ...] = ()) -> str:
+        """The result's name: OK, or one of `more`. Raises DeviceError for all others."""
+        number = getattr(self._library, f"eyrie_{name}")(ctypes.byref(self._device), *arguments)
+        if number and RESULTS[number] not in more:
+            raise DeviceError(self._reason(number))
+        return RESULTS[number]
+
+    def _reason(self, number: int) -> str:
+        said, error = self._library.eyrie_result_text(number).decode(), Error()
+        if RESULTS[number] != "ACCELERATOR_ERROR" or self._library.eyrie_get_error(
+            ctypes.byref(self._device), ctypes.byref(error)
+        ):
+            return said
+        return f"{said}: {self._library.eyrie_error_text(error.code).decode()}, command at word {error.place}"

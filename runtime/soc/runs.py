@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled networks on the simulated RTL, with given inputs."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.compiler.ir.image import Image
+from eyrie.model.encoding import Counter
+from eyrie.model.errors import InputError
+from eyrie.runtime import progress
+from eyrie.runtime.results import network_summary, parts_summary, write_page, write_part_pages
+from eyrie.runtime.session import AcceleratorRun, Done, Session
+from eyrie.runtime.simulator.summary import write_summary
+from eyrie.runtime.soc.driver import TRACED_PASSES, DeviceError, Soc
+
+
+class RunFailed(InputError):
+    """The accelerator stopped without a result. The message is one line."""
+
+
+@dataclass(frozen=True)
+class RtlRun:
+    """What came out of the RTL.
+
+    image    the network
+    named    outputs by name, int8 [N, H, W, C] each
+    runs     of as many images each as the network takes at once: the counters, the trace of the passes (the
+             counters at the end of each), the seconds from start to interrupt
+    """
+
+    image: Image
+    named: dict[str, np.ndarray]
+    runs: list[dict]
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """Of a network with one output."""
+        [output] = self.named.values()
+        return output
+
+
+def on_rtl(program: Path, inputs: np.ndarray, seed: int = 1, latency: int = DRAM_LATENCY) -> RtlRun:
+    """`named_on_rtl` of a network with one input, int8 [N, H, W, C]."""
+    return named_on_rtl(program, Image.load(program).named(inputs), seed, latency)
+
+
+def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, latency: int = DRAM_LATENCY) -> RtlRun:
+    """Runs the network of the folder `program`, on a simulated SoC of the accelerator that it was compiled for, on
+    inputs by name, int8 [N, H, W, C] each. seed: of the start values; latency: of the DRAM, in cycles. May be called by
+    several threads at once: each has a simulated SoC of its own.
+
+    Raises RunFailed if the accelerator stopped, InputError if it cannot run the network, BuildError, SourceError.
+    """
+    image = Image.load(program)
+    steps = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
+    if len(steps) > TRACED_PASSES:
+        raise InputError(f"the network takes {len(steps)} passes, the simulated SoC keeps account of {TRACED_PASSES}")
+    given, outputs, results = image.runs(inputs), [], []
+    with (
+        Soc(image.config, image.dram.size, seed, latency) as soc,  # it builds the simulator first
+        progress.task("simulating", "passes") as task,
+    ):
+        try:
+            soc.load(image)
+            for number, values in enumerate(given):
+                made, result = _run(soc, image, values, _Passes(task, steps, number, len(given)))
+                outputs.append(made)
+                results.append(result)
+        except DeviceError as error:
+            raise RunFailed(f"the simulation failed: {error}") from error
+    return RtlRun(image, image.results(outputs, len(next(iter(inputs.values())))), results)
+
+
+def _run(soc: Soc, image: Image, values: dict[str, np.ndarray], passes: "_Passes") -> tuple[dict, dict]:
+    """The outputs of a run by name, and what RtlRun.runs has of it."""
+    for index, (name, place) in enumerate(image.map["inputs"].items()):
+        for n, one in enumerate(values[name].reshape(image.images, *place["shape"])):
+            soc.put(index, n, one)
+    began = time.perf_counter()
+    soc.start()
+    while not soc.wait():
+        passes.show(soc.counter(Counter.PASSES))
+    seconds = time.perf_counter() - began
+    passes.show(soc.counter(Counter.PASSES))
+    counters = soc.counters()
+    outputs = {
+        name: np.stack([soc.get(index, n, tuple(place["shape"])) for n in range(image.images)])
+        for index, (name, place) in enumerate(image.map["outputs"].items())
+    }
+    return outputs, {"counters": counters, "passes": soc.passes(counters["PASSES"]), "seconds": seconds}
+
+
+def reported(
+    folder: Path,
+    name: str,
+    title: str,
+    program: Path,
+    inputs: list[np.ndarray],
+    seed: int = 1,
+    golden: list[np.ndarray] | None = None,
+    latency: int = DRAM_LATENCY,
+) -> tuple[RtlRun, dict]:
+    """named_on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
+
+    name: of the test; title: of the page; inputs, golden: in the order of the map, int8 [N, H, W, C] each; golden: what
+    the golden model gives, None where nothing is compared.
+    """
+    named = dict(zip(Image.load(program).map["inputs"], inputs, strict=True))
+    done = named_on_rtl(program, named, seed, latency)
+    summary = network_summary(name, done.image, done.runs, seed, list(done.named.values()), golden)
+    write_summary(folder / "summary.json", summary)
+    write_page(folder, title, done.image, summary, done.runs[0]["passes"])
+    return done, summary
+
+
+@dataclass(frozen=True)
+class RtlBackEnd:
+    """A BackEnd of sessions, for any number of threads."""
+
+    seed: int = 1
+    latency: int = DRAM_LATENCY
+
+    def __call__(self, program: Path, inputs: dict[str, np.ndarray]) -> AcceleratorRun:
+        done = named_on_rtl(program, inputs, self.seed, self.latency)
+        return AcceleratorRun(done.image, done.named, done.runs)
+
+
+def parts_reported(
+    folder: Path,
+    name: str,
+    title: str,
+    session: Session,
+    inputs: list[np.ndarray],
+    seed: int = 1,
+    golden: list[np.ndarray] | None = None,
+) -> tuple[Done, dict, list[str]]:
+    """`reported` of a network in parts: inputs and golden as its session has them. Returns what was done, the summary
+    and the names of the folders with the pages, one of each configuration part."""
+    done = session.run(inputs, RtlBackEnd(seed))
+    summary = parts_summary(name, done, seed, golden)
+    write_summary(folder / "summary.json", summary)
+    return done, summary, write_part_pages(folder, name, title, done, seed)
+
+
+@dataclass(frozen=True)
+class _Passes:
+    """Shows which pass of which run is done; names: of the layers, by pass."""
+
+    task: progress.Task
+    names: dict[int, str]
+    run: int
+    runs: int
+
+    def show(self, done: int) -> None:
+        detail = self.names.get(done - 1, "")
+        if self.runs > 1:
+            detail = f"run {self.run + 1} of {self.runs}, {detail}"
+        self.task.at(self.run * len(self.names) + done, self.runs * len(self.names), detail)

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole machine with a DRAM behind its AXI port.
+//
+// The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
+// dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
+// of every pass (`trace`: all counters, then the signature, PE cycles, ofmap bytes); trace_select_i picks
+// an entry of pass trace_pass_i. Behind those come the set of counters that activity_monitor counts, and its count of
+// counter trace_pass_i.
+//
+// flip_i inverts AXI-Lite and AXI inputs, bit by bit, and outputs_o is all that the machine says: a bench flips within
+// a cycle and sees whether an output follows.
+//
+// A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
+// it says at every pass whether what was written is what the golden model writes.
+module soc
+  import bus_pkg::*;
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned GLB_BANKS = 8,
+  parameter int unsigned GLB_BANK_WORDS = 1024,
+  parameter int unsigned IFMAP_WORDS = 15,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 14,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned BUS_WORDS = 1,
+  parameter int unsigned FILTER_LANES = 1,
+  parameter int unsigned PASSES = 8192
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  output logic        interrupt_o,
+  output logic        pass_done_o,
+  output logic [7:0]  activity_delay_o,  // cycles by which the array's counts are late
+
+  input  logic [15:0] latency_i,
+  input  logic [7:0]  beats_i,
+  input  logic [7:0]  cycles_i,
+  input  logic [7:0]  stall_i,
+  input  logic [32:0] bytes_i,
+  input  logic [1:0]  outside_i,
+  input  logic [4:0]  dead_i,
+  output logic [63:0] dram_pointer_o,
+
+  input  logic [11:0] reg_awaddr_i,
+  input  logic        reg_awvalid_i,
+  output logic        reg_awready_o,
+  input  logic [31:0] reg_wdata_i,
+  input  logic [3:0]  reg_wstrb_i,
+  input  logic        reg_wvalid_i,
+  output logic        reg_wready_o,
+  output logic [1:0]  reg_bresp_o,
+  output logic        reg_bvalid_o,
+  input  logic        reg_bready_i,
+  input  logic [11:0] reg_araddr_i,
+  input  logic        reg_arvalid_i,
+  output logic        reg_arready_o,
+  output logic [31:0] reg_rdata_o,
+  output logic [1:0]  reg_rresp_o,
+  output logic        reg_rvalid_o,
+  input  logic        reg_rready_i,
+
+  input  logic [202:0] flip_i,
+  output logic [511:0] outputs_o,
+
+  input  logic [15:0] trace_pass_i,
+  input  logic [7:0]  trace_select_i,
+  output logic [63:0] trace_o
+);
+
+  // ---- Pins ----
+
+  localparam int unsigned LiteInputs = 65;  // bits
+
+  logic [11:0]   awaddr, araddr;
+  logic [31:0]   wdata;
+  logic [3:0]    wstrb;
+  logic          awvalid, wvalid, bready, arvalid, rready;
+  logic [2:0]    arsize, awsize;
+  logic [1:0]    arburst, awburst;
+  axi_request_t  axi_request;
+  axi_response_t axi_response, axi;
+
+  assign {awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready} = flip_i[LiteInputs-1:0] ^
+         {reg_awaddr_i, reg_awvalid_i, reg_wdata_i, reg_wstrb_i, reg_wvalid_i, reg_bready_i,
+          reg_araddr_i, reg_arvalid_i, reg_rready_i};
+  assign axi = axi_response ^ flip_i[LiteInputs +: $bits(axi_response_t)];
+
+  if (BUS_WORDS < MostBusWords) begin : gen_unused_words
+    assign axi_request.w_data[MostBusWords-1:BUS_WORDS]   = '0;
+    assign axi_request.w_strobe[MostBusWords-1:BUS_WORDS] = '0;
+  end
+
+  eyrie #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
+  ) u_eyrie (
+    .clk_i, .rst_ni, .interrupt_o,
+    .reg_awaddr_i (awaddr),
+    .reg_awvalid_i(awvalid),
+    .reg_awready_o,
+    .reg_wdata_i  (wdata),
+    .reg_wstrb_i  (wstrb),
+    .reg_wvalid_i (wvalid),
+    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o,
+    .reg_bready_i (bready),
+    .reg_araddr_i (araddr),
+    .reg_arvalid_i(arvalid),
+    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o,
+    .reg_rready_i (rready),
+    .axi_araddr_o (axi_request.ar.address),
+    .axi_arlen_o  (axi_request.ar.length),
+    .axi_arsize_o (arsize),
+    .axi_arburst_o(arburst),
+    .axi_arvalid_o(axi_request.ar.valid),
+    .axi_arready_i(axi.ar_ready),
+    .axi_rdata_i  (axi.r_data[BUS_WORDS-1:0]),
+    .axi_rresp_i  (axi.r_response),
+    .axi_rlast_i  (axi.r_last),
+    .axi_rvalid_i (axi.r_valid),
+    .axi_rready_o (axi_request.r_ready),
+    .axi_awaddr_o (axi_request.aw.address),
+    .axi_awlen_o  (axi_request.aw.length),
+    .axi_awsize_o (awsize),
+    .axi_awburst_o(awburst),
+    .axi_awvalid_o(axi_request.aw.valid),
+    .axi_awready_i(axi.aw_ready),
+    .axi_wdata_o  (axi_request.w_data[BUS_WORDS-1:0]),
+    .axi_wstrb_o  (axi_request.w_strobe[BUS_WORDS-1:0]),
+    .axi_wlast_o  (axi_request.w_last),
+    .axi_wvalid_o (axi_request.w_valid),
+    .axi_wready_i (axi.w_ready),
+    .axi_bresp_i  (axi.b_response),
+    .axi_bvalid_i (axi.b_valid),
+    .axi_bready_o (axi_request.b_ready)
+  );
+
+  axi_dram #(.BUS_WORDS(BUS_WORDS)) u_dram (
+    .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i, .bytes_i, .outside_i, .dead_i,
+    .pointer_o(dram_pointer_o),
+    .axi_i    (axi_request),
+    .axi_o    (axi_response)
+  );
+
+  assign outputs_o = 512'({interrupt_o, reg_awready_o, reg_wready_o, reg_bresp_o, reg_bvalid_o, reg_arready_o,
+                           reg_rdata_o, reg_rresp_o, reg_rvalid_o, axi_request, arsize, arburst, awsize, awburst});
+
+  // ---- Counters at the end of each pass ----
+
+  localparam int unsigned PlaceWidth = $clog2(PASSES);
+  localparam logic [63:0] Spread = 64'h9E37_79B9_7F4A_7C15;
+
+  logic [Counters-1:0][63:0] trace [PASSES];
+  logic [63:0]      signature_q, signature, signatures [PASSES], chosen_signature;
+  logic [31:0]      written_q, written, written_bytes [PASSES];
+  logic [15:0]      written_passes_q;
+  glb_request_t     write;
+
+  assign write = u_eyrie.u_core.request[StreamOfmap];
+
+  always_comb begin : sign
+    logic [63:0] data;
+    signature = signature_q;
+    written   = written_q;
+    for (int lane = 0; lane < 2; lane++) begin
+      data = '0;
+      for (int b = 0; b < 8; b++) begin
+        if (write.strobe[lane][b]) data[8*b +: 8] = write.data[lane][8*b +: 8];
+      end
+      if (u_eyrie.u_core.request_valid[StreamOfmap] &&
+          u_eyrie.u_core.request_ready[StreamOfmap] && write.strobe[lane] != '0) begin
+        signature += (data ^ (64'(write.address + 16'(lane)) * Spread)) * Spread;
+        written   += 32'($countones(write.strobe[lane]));
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!u_eyrie.unit_rst_n) begin
+      signature_q      <= '0;
+      written_q        <= '0;
+      written_passes_q <= '0;
+    end else if (u_eyrie.u_core.ofmap_done) begin
+      signature_q                                      <= '0;
+      written_q                                        <= written;
+      written_passes_q                                 <= written_passes_q + 16'd1;
+      signatures[written_passes_q[PlaceWidth-1:0]]     <= signature;
+      written_bytes[written_passes_q[PlaceWidth-1:0]]  <= written;
+    end else begin
+      signature_q <= signature;
+      written_q   <= written;
+    end
+  end
+
+  // A counter is some cycles behind what it counts: so is this.
+  localparam int unsigned Behind = ActivityDelay + 2;  // the bytes of the GLB are one late, too
+
+  logic [Behind-1:0]      ends_q;
+  logic [PlaceWidth-1:0]  passes_seen_q;
+
+  always_ff @(posedge clk_i) begin
+    ends_q <= Behind'({ends_q, u_eyrie.pass_status.pass_done});
+    if (!u_eyrie.unit_rst_n) begin
+      ends_q        <= '0;
+      passes_seen_q <= '0;
+    end else if (ends_q[Behind-1]) begin
+      trace[passes_seen_q] <= u_eyrie.u_register_file.u_counters.counters_q;
+      passes_seen_q        <= passes_seen_q + 1'b1;
+    end
+  end
+
+  // PE cycles by pass. Passes that run at the same time, each in some of the PEs, share the cycles; PEs
+  // without a pass count for the latest one that others run, or if there is none for the one to come.
+  localparam int unsigned Pes = ROWS * COLS;
+
+  logic [31:0] pe_cycles [PASSES];
+  logic [15:0] offers, idle_pass, pes_idle, pes_behind, pes_running;
+
+  always_ff @(posedge clk_i) begin
+    offers <= u_eyrie.unit_rst_n ? offers + 16'(u_eyrie.pass_control.pass_valid &&
+                                                u_eyrie.pass_status.pass_ready) : '0;
+  end
+
+  // As of the cycle that the array's activity counts are of.
+  logic [15:0] offered;
+  logic        counting;
+
+  delay_line #(.WIDTH(17), .CYCLES(ActivityDelay)) u_delay (
+    .clk_i, .rst_ni,
+    .value_i({offers, u_eyrie.status.counting}),
+    .late_o ({offered, counting})
+  );
+
+  assign pes_idle   = u_eyrie.increment[CounterPeIdle];
+  assign pes_behind = u_eyrie.increment[CounterPeBehind];
+  assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass offered last
+
+  always_comb begin : place_idle
+    idle_pass = offered;
+    if (pes_running != '0)     idle_pass = offered - 16'd1;
+    else if (pes_behind != '0) idle_pass = offered - 16'd2;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!u_eyrie.unit_rst_n) begin
+      for (int unsigned n = 0; n < PASSES; n++) pe_cycles[n] <= '0;
+    end else if (counting) begin
+      pe_cycles[place(idle_pass)] <= pe_cycles[place(idle_pass)] + 32'(pes_idle);
+      if (pes_running != '0) begin
+        pe_cycles[place(offered - 16'd1)] <= pe_cycles[place(offered - 16'd1)] + 32'(pes_running) +
+            ((idle_pass == offered - 16'd1) ? 32'(pes_idle) : '0);
+      end
+      if (pes_behind != '0) begin
+        pe_cycles[place(offered - 16'd2)] <= pe_cycles[place(offered - 16'd2)] + 32'(pes_behind) +
+            ((idle_pass == offered - 16'd2) ? 32'(pes_idle) : '0);
+      end
+    end
+  end
+
+  function automatic logic [PlaceWidth-1:0] place(logic [15:0] number);
+    return number[PlaceWidth-1:0];
+  endfunction
+
+  assign chosen_signature = signatures[trace_pass_i[PlaceWidth-1:0]];
+
+  // ---- Counters of busy, stall and wait cycles, counted again ----
+
+  logic [Counters-1:0]       watched;
+  logic [Counters-1:0][63:0] watched_counts;
+
+  activity_monitor u_monitor (
+    .clk_i, .rst_ni,
+    .unit_rst_ni     (u_eyrie.unit_rst_n),
+    .status_i        (u_eyrie.status),
+    .pass_control_i  (u_eyrie.pass_control),
+    .pass_status_i   (u_eyrie.pass_status),
+    .macs_i          (u_eyrie.u_register_file.u_counters.counters_q[CounterMacs]),
+    .ifmap_valid_i   (u_eyrie.u_core.ifmap.valid || u_eyrie.u_core.words.valid),
+    .ifmap_ready_i   (u_eyrie.u_core.words.valid ? u_eyrie.u_core.words_ready : u_eyrie.u_core.ifmap_ready),
+    .elementwise_i   (u_eyrie.activity.elementwise),
+    .filter_valid_i  (u_eyrie.u_core.filter.valid),
+    .filter_ready_i  (u_eyrie.u_core.filter_ready),
+    .transfer_valid_i(u_eyrie.u_tiling_controller.transfer_valid),
+    .transfer_ready_i(u_eyrie.u_tiling_controller.transfer_ready),
+    .transfer_i      (u_eyrie.u_tiling_controller.transfer),
+    .transfer_done_i (u_eyrie.tiling.transfer_done),
+    .pass_waiting_i  (u_eyrie.u_tiling_controller.u_commands.waits),
+    .pass_i          (u_eyrie.u_tiling_controller.u_commands.pass),
+    .watched_o       (watched),
+    .counts_o        (watched_counts)
+  );
+
+  always_comb begin : choose
+    unique case (trace_select_i)
+      8'(Counters):     trace_o = chosen_signature;
+      8'(Counters + 1): trace_o = 64'(pe_cycles[trace_pass_i[PlaceWidth-1:0]]);
+      8'(Counters + 2): trace_o = 64'(written_bytes[trace_pass_i[PlaceWidth-1:0]]);
+      8'(Counters + 3): trace_o = 64'(watched);
+      8'(Counters + 4): trace_o = watched_counts[trace_pass_i[$clog2(Counters)-1:0]];
+      default: trace_o = trace[trace_pass_i[PlaceWidth-1:0]][trace_select_i[$clog2(Counters)-1:0]];
+    endcase
+  end
+
+  assign pass_done_o      = u_eyrie.pass_status.pass_done;
+  assign activity_delay_o = 8'(ActivityDelay);
+
+endmodule
