@@ -16,7 +16,7 @@ from eyrie.model.streams import Beats
 
 
 @dataclass(frozen=True)
-class DrainBeats:
+class DrainTransfers:
     """The sums of one tile that leave a column, in order; of a beat of two pixels the first one's comes first.
 
     For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]; of a tile that is dealt from
@@ -41,10 +41,10 @@ def in_pixel_pairs(blocks: int, pixels: int, each: int) -> np.ndarray:
     return np.concatenate([pairs, places[:, paired:].reshape(blocks, -1)], axis=1).ravel()
 
 
-def drain_beats(descriptor: Descriptor) -> DrainBeats:
+def drain_transfers(descriptor: Descriptor) -> DrainTransfers:
     """The beats of a tile; see docs/machine.md, "Drain order"."""
     drain, pixels = descriptor.drain, descriptor.shape["pixels"]
-    loops = (drain["heads"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
+    loops = (drain["chains"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
     place, step = np.arange(np.prod(loops)), 1
     if drain["two_pixels"]:
         place, step = in_pixel_pairs(loops[0] * loops[1], pixels, drain["block"]), 2
@@ -63,7 +63,7 @@ def drain_beats(descriptor: Descriptor) -> DrainBeats:
         index = slot % drain["set_filters"] * pixels + pixel
         if drain["mode"] == DrainMode.CONVOLUTION:
             rows[:] = [drain["rows"] >> row & 1 for row in range(SET_ROWS)]
-    return DrainBeats(head * drain["head_sets"], rows, index, pixel % step == 1, place, loops)
+    return DrainTransfers(head * drain["chain_sets"], rows, index, pixel % step == 1, place, loops)
 
 
 def _activations(words: np.ndarray, offset: int) -> np.ndarray:
@@ -148,8 +148,8 @@ class ArrayModel:
 
     def _tables(self, beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
         """int64 [groups of tables, 3, 4]: bias, multiplier, shift of the set's channels."""
-        raw = np.ascontiguousarray(beats.data[mine, 0]).reshape(-1, enc.TABLE_WORDS)
-        half = self._half(beats, mine, set_).reshape(-1, enc.TABLE_WORDS)[:, 0].astype(int)
+        raw = np.ascontiguousarray(beats.data[mine, 0]).reshape(-1, enc.PARAMETER_WORDS)
+        half = self._half(beats, mine, set_).reshape(-1, enc.PARAMETER_WORDS)[:, 0].astype(int)
         values = unpack_tables(raw)
         channel = half[:, None] * WORD_CHANNELS + np.arange(WORD_CHANNELS)
         return np.take_along_axis(values, channel[:, None, :], axis=2)
@@ -195,7 +195,7 @@ class ArrayModel:
 
     def rows_dealt_from(self) -> np.ndarray:
         """For each tile, the row of a set from which its filters are dealt (docs/machine.md)."""
-        return np.arange(self.tiles) * self.shape["deal"] % SET_ROWS
+        return np.arange(self.tiles) * self.shape["rotation"] % SET_ROWS
 
     def filters_of(self, set_row: int) -> list[int]:
         """For each tile, how many a row of a set has."""
@@ -216,7 +216,7 @@ class ArrayModel:
 
         ipsum: int32 of the same shape, where the chains start with one.
         """
-        beats = drain_beats(self.descriptor)
+        beats = drain_transfers(self.descriptor)
         chain_of = self._chain_ends()
         result = np.zeros((psums.shape[2], beats.set.size, self.config.cols), np.int32)
         first = np.tile(np.repeat(self.rows_dealt_from(), self.inner), self.outer)  # of each tile of the pass
@@ -231,7 +231,7 @@ class ArrayModel:
         """For each set, the set at which its chain starts."""
         start = [0]
         for set_ in range(1, self.config.sets):
-            joined = self.descriptor.drain["ln"] >> (set_ * SET_ROWS - 1) & 1
+            joined = self.descriptor.drain["link_enable"] >> (set_ * SET_ROWS - 1) & 1
             start.append(start[-1] if joined else set_)
         return start
 

@@ -2,8 +2,8 @@
 """Machine parameters: the sizes that can differ from one Eyrie to another, and which of them are legal.
 
 AcceleratorConfig is the only place where they stand. `scripts/gen_pkg.py` writes the same bounds as
-`rtl/machine_check.sv`, which rejects at elaboration what AcceleratorConfig rejects; docs/machine.md shows them as a
-table; tests hold the three equal. The widths of command and configuration fields do not depend on them and live in
+`rtl/configuration_check.sv`, which rejects at elaboration what AcceleratorConfig rejects; docs/machine.md shows them as
+a table; tests hold the three equal. The widths of command and configuration fields do not depend on them and live in
 `model/encoding.py`.
 """
 

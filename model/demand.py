@@ -12,7 +12,7 @@ import numpy as np
 
 from eyrie.model import encoding as enc
 from eyrie.model import ppu
-from eyrie.model.array import ArrayModel, DrainBeats, drain_beats
+from eyrie.model.array import ArrayModel, DrainTransfers, drain_transfers
 from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
@@ -21,7 +21,7 @@ from eyrie.model.streams import Beats
 _COLUMN_BITS = {Stream.IFMAP: 6, Stream.FILTER: 2}
 
 
-class SurplusWords(ValueError):
+class OverrunWords(ValueError):
     """A stream brings more words than its pass takes, or the ofmap has not as many as the pass makes."""
 
 
@@ -39,7 +39,7 @@ class Demand:
 
 
 def check(array: ArrayModel, beats: dict[Stream, Beats]) -> None:
-    """Raises MissingWords, or else SurplusWords; beats: of the read streams that the pass uses."""
+    """Raises MissingWords, or else OverrunWords; beats: of the read streams that the pass uses."""
     _judge([*_array(array, beats), *_sums(array, beats)])
     if array.descriptor.drain["to_ppu"]:
         _check_places(array.descriptor, _ppu_words(array))
@@ -49,7 +49,7 @@ def check_words(descriptor: Descriptor, beats: dict[Stream, Beats]) -> None:
     """Likewise, of an elementwise pass: its ifmap words are all that come."""
     words = len(beats[Stream.IFMAP].data)
     made = ppu.words_made(descriptor, words)
-    taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.TABLE: made}
+    taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.PARAMETERS: made}
     _judge(
         [
             Demand(stream.name.lower(), len(beats[stream].data), count)
@@ -66,13 +66,13 @@ def _judge(demands: list[Demand]) -> None:
             raise MissingWords(f"{demand.what}: {demand.brought} words come, {demand.taken} are taken")
     for demand in demands:
         if demand.brought > demand.taken:
-            raise SurplusWords(f"{demand.what}: {demand.brought} words come, {demand.taken} are taken")
+            raise OverrunWords(f"{demand.what}: {demand.brought} words come, {demand.taken} are taken")
 
 
 def _check_places(descriptor: Descriptor, words: int) -> None:
     places = descriptor.stream(Stream.OFMAP).length
     if words != places:
-        raise SurplusWords(f"ofmap: the pass writes {words} times, for {places} places")
+        raise OverrunWords(f"ofmap: the pass writes {words} times, for {places} places")
 
 
 def _counts(beats: Beats | None, column_bits: int) -> np.ndarray:
@@ -108,13 +108,13 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
                 continue
             yield Demand(f"taps of {where}", set_rows[row % SET_ROWS], runs * dw_groups * DEPTHWISE_TAPS)
             if row % SET_ROWS == SET_ROWS - 1:
-                yield Demand(f"tables of {where}", set_rows[SET_ROWS:].sum(), dw_groups * enc.TABLE_WORDS)
+                yield Demand(f"tables of {where}", set_rows[SET_ROWS:].sum(), dw_groups * enc.PARAMETER_WORDS)
 
 
-def _tiles(array: ArrayModel) -> tuple[int, DrainBeats]:
+def _tiles(array: ArrayModel) -> tuple[int, DrainTransfers]:
     """Tiles of sums of the pass, and the sums of one."""
     tiles = 1 if array.mode == ArrayMode.DEPTHWISE else array.tiles
-    return array.outer * tiles * array.inner, drain_beats(array.descriptor)
+    return array.outer * tiles * array.inner, drain_transfers(array.descriptor)
 
 
 def _ppu_words(array: ArrayModel) -> int:
@@ -127,7 +127,7 @@ def _sums(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
     tiles, sums = _tiles(array)
     taken = {
         Stream.IPSUM: tiles * len(sums.place) * -(-array.descriptor.drain["columns"] // 2),
-        Stream.TABLE: tiles * sums.loops[0] * sums.loops[1] * enc.TABLE_WORDS,
+        Stream.PARAMETERS: tiles * sums.loops[0] * sums.loops[1] * enc.PARAMETER_WORDS,
         Stream.RESIDUAL: ppu.others_taken(array.descriptor, _ppu_words(array)),
     }
     for stream, words in taken.items():

@@ -26,9 +26,9 @@ class Opcode(IntEnum):
 # `wait_transfers`, `wait_passes` and `wait_chunks` are timeline tokens: the command waits until the
 # number of transfers (LOAD and STORE) done, passes done and filter chunks freed since the start has
 # reached the value; 0 waits for nothing. A list within 32 bits of byte addresses has fewer than
-# 2**TOKEN_BITS words, so that no count wraps but by more chunks than that, which CHUNKS can name: a
+# 2**SEMAPHORE_BITS words, so that no count wraps but by more chunks than that, which CHUNKS can name: a
 # count that has wrapped is too low, and makes what waits for it wait longer.
-TOKEN_BITS = 29
+SEMAPHORE_BITS = 29
 END = Word("EndCommand", fields("opcode:4"))
 CONFIG = Word("ConfigCommand", fields("opcode:4 index:12 count:12"))
 PASS = Word("PassCommand", fields("opcode:4 wait_transfers:29 wait_passes:29"))
@@ -102,7 +102,7 @@ ARRAY_SHAPE = Word(
     "ArrayShape",
     fields(
         "mode:3 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
-        "filters_0:9 filters_1:9 filters_2:9 deal:2 filter_zero_point:s8 depthwise_zero_point:s8"
+        "filters_0:9 filters_1:9 filters_2:9 rotation:2 filter_zero_point:s8 depthwise_zero_point:s8"
     ),
 )
 # A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
@@ -117,8 +117,8 @@ DEPTHWISE = Word("DepthwiseOutput", fields("zero_point:s8 act_min:s8 act_max:s8"
 DRAIN = Word(
     "Drain",
     fields(
-        "mode:2 block:4 blocks:11 last_block:4 set_filters:4 heads:3 head_sets:3 fold:1 "
-        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 ln:14"
+        "mode:2 block:4 blocks:11 last_block:4 set_filters:4 chains:3 chain_sets:3 fold:1 "
+        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 link_enable:14"
     ),
 )
 # pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is pool_reciprocal / 2^(17 +
@@ -167,7 +167,7 @@ class Stream(IntEnum):
     IFMAP = 0
     FILTER = 1
     DEPTHWISE = 2  # depthwise filters and their requantisation tables
-    TABLE = 3  # requantisation tables of the PPU; of a SUM, a word for each window
+    PARAMETERS = 3  # requantisation tables of the PPU; of a SUM, a word for each window
     IPSUM = 4
     OFMAP = 5
     RESIDUAL = 6  # second operand of the PPU's operation, in the order of the words A, or its table
@@ -223,7 +223,7 @@ STREAM_RANGE_OFFSET = 1
 STREAM_OPTIONS_OFFSET = 2
 STREAM_LEVELS_OFFSET = 4
 
-TABLE_WORDS = 9  # GLB words of 8 channels' table: 4 of biases, 4 of multipliers, 1 of shifts
+PARAMETER_WORDS = 9  # GLB words of 8 channels' table: 4 of biases, 4 of multipliers, 1 of shifts
 DEPTHWISE_GROUP_WORDS = 18  # 9 taps of 8 channels, then their table
 DEPTHWISE_RUN = 3  # words that share a row tag: tags 0-2 are filter rows, 3-5 the table
 
@@ -288,14 +288,14 @@ class Counter(IntEnum):
     PASSES = 1
     TRANSFERS = 2
     MACS = 3  # multiplications issued, gated ones included
-    GATED = 4  # of these, with a zero operand: the multiplier's inputs were held
+    ZERO_SKIPPED = 4  # of these, with a zero operand: the multiplier's inputs were held
     DRAM_READ_BYTES = 5
     DRAM_WRITE_BYTES = 6
     COMMAND_BYTES = 7  # part of DRAM_READ_BYTES
     GLB_IFMAP_BYTES = 8
     GLB_FILTER_BYTES = 9
     GLB_DEPTHWISE_BYTES = 10
-    GLB_TABLE_BYTES = 11
+    GLB_PARAMETER_BYTES = 11
     GLB_IPSUM_BYTES = 12
     GLB_STORE_BYTES = 13
     GLB_OFMAP_BYTES = 14
@@ -328,7 +328,7 @@ def counter_register(counter: Counter) -> int:
     return Register.COUNTERS + COUNTER_BYTES * counter
 
 
-_GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "TABLE", "IPSUM", "RESIDUAL", "STORE")
+_GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "PARAMETERS", "IPSUM", "RESIDUAL", "STORE")
 
 
 def glb_read_bytes(counters: dict[str, int]) -> int:

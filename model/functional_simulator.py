@@ -150,7 +150,9 @@ class FunctionalSimulator:
         _expect(where["words"], address, "chunks of nothing")
         chunks = _unpack(enc.TRANSFER_CHUNKS, self._fetch(address), address)
         _expect(chunks["count"], address, "CHUNKS without a chunk")
-        _expect(command["wait_chunks"] + chunks["count"] <= 1 << enc.TOKEN_BITS, address, "CHUNKS beyond the tokens")
+        _expect(
+            command["wait_chunks"] + chunks["count"] <= 1 << enc.SEMAPHORE_BITS, address, "CHUNKS beyond the tokens"
+        )
         dram, glb = where["dram_address"], where["glb_address"]
         for number in range(chunks["count"]):
             self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
@@ -214,7 +216,7 @@ class FunctionalSimulator:
             return True
         except IndexError as error:
             raise ProgramError(ErrorCode.GLB_ADDRESS, self._pass_command, f"a stream: {error}") from error
-        except demand.SurplusWords as error:
+        except demand.OverrunWords as error:
             raise ProgramError(ErrorCode.DESCRIPTOR, self._pass_command, str(error)) from error
         except demand.MissingWords as error:
             raise ProgramError(ErrorCode.WATCHDOG, self._pass_command, str(error)) from error

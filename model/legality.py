@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which descriptors an accelerator runs: one list of rules, for the model and for the RTL.
+"""The rules for a legal pass descriptor: one list for the functional simulator and for the RTL.
 
-A PASS whose descriptor breaks a rule stops the accelerator with ErrorCode.DESCRIPTOR before it begins. The rules
-catch what would lose words or sums without a word, or reach where there is nothing; a pass that only waits for
-words that never come is the watchdog's. `scripts/gen_pkg.py` writes them as `rtl/pass/descriptor_rules.sv`.
+A PASS whose descriptor breaks a rule stops the accelerator with ErrorCode.DESCRIPTOR before the pass begins. The
+rules reject descriptors that lose words or sums silently or that address missing rows, columns or sets. A pass that
+waits for words that never come is left to the watchdog. `scripts/gen_pkg.py` writes the rules as
+`rtl/pass/descriptor_rules.sv`.
 
-A rule is a Python expression of the fields of the descriptor's words (shape, loops, middle: of the depthwise
-words, drain, ppu, first and result: of the operation on words, ifmap: the options of its stream), of the streams that
-are used (used.IFMAP, ...), and of the accelerator's sizes: RTL parameters by their names, SETS, and LN_WITHIN, the
-joints within sets.
+A rule is a Python expression. It may use the fields of the descriptor's words (shape, loops, drain, ppu; middle is the
+depthwise output, first and result belong to the elementwise operation, ifmap holds the options of the ifmap stream),
+the streams in use (used.IFMAP, ...) and the parameters of the RTL by name. SETS is the number of sets, and
+LINKS_WITHIN_SET has the link enable bits within sets.
 """
 
 from collections.abc import Mapping
@@ -42,145 +43,157 @@ _POINTWISE = "(shape.mode == ArrayMode.FUSED or shape.mode == ArrayMode.POINTWIS
 
 RULES = (
     # The array.
-    Rule("shape.mode <= ArrayMode.ELEMENTWISE", "a mode that there is not"),
-    Rule(f"not {_ARRAY} or shape.pixels >= 1", "a pass of no pixels"),
+    Rule("shape.mode <= ArrayMode.ELEMENTWISE", "unknown array mode"),
+    Rule(f"not {_ARRAY} or shape.pixels >= 1", "a pass needs at least one pixel"),
     Rule(
         f"not {_ARRAY} or loops.groups >= 1 and loops.inner >= 1 and loops.tiles >= 1 and loops.outer >= 1",
-        "a loop of none",
+        "every loop needs at least one iteration",
     ),
-    Rule(f"{_ARRAY} or shape.filters_0 + shape.filters_1 + shape.filters_2 == 0", "filters of an elementwise pass"),
+    Rule(f"{_ARRAY} or shape.filters_0 + shape.filters_1 + shape.filters_2 == 0", "an elementwise pass has no filters"),
     *(
         Rule(
             f"shape.mode == ArrayMode.DEPTHWISE or shape.pixels * shape.filters_{row} <= PSUM_WORDS",
-            f"sums of row {row} of a set do not fit a psum half",
+            f"psums of set row {row} do not fit a half of the psum buffer",
         )
         for row in range(SET_ROWS)
     ),
-    Rule(f"not {_POINTWISE} or shape.pixels <= PIXEL_WORDS", "pixels do not fit the pixel queue"),
-    Rule(f"not {_DEPTHWISE} or shape.taps == 3", "depthwise work has three taps"),
+    Rule(f"not {_POINTWISE} or shape.pixels <= PIXEL_WORDS", "the pixels do not fit the pixel queue"),
+    Rule(f"not {_DEPTHWISE} or shape.taps == 3", "depthwise filters need three taps"),
     Rule(
         f"not {_DEPTHWISE} or (shape.pixels - 1) * (shape.stride_2 + 1) + 3 <= IFMAP_WORDS",
-        "a depthwise group does not fit the ifmap queue",
+        "the depthwise group does not fit the ifmap queue",
     ),
     *(
         Rule(
             f"shape.mode != ArrayMode.CONVOLUTION or shape.taps * shape.filters_{row} <= FILTER_WORDS",
-            f"filters of row {row} of a set do not fit the filter queue",
+            f"filters of set row {row} do not fit the filter queue",
         )
         for row in range(SET_ROWS)
     ),
     Rule(
-        f"shape.deal == 0 or {_POINTWISE} and shape.deal < 3 and "
+        f"shape.rotation == 0 or {_POINTWISE} and shape.rotation < 3 and "
         "shape.filters_0 >= 1 and shape.filters_1 >= 1 and shape.filters_2 >= 1",
-        "a deal that goes on where there is none, or to rows without filters",
+        "rotation needs a pointwise pass with filters in all three set rows",
     ),
-    Rule("shape.mode != ArrayMode.CONVOLUTION or shape.taps >= 1", "a convolution of no taps"),
-    Rule(f"not {_DEPTHWISE} or middle.act_min <= middle.act_max", "an empty clamp of depthwise words"),
+    Rule("shape.mode != ArrayMode.CONVOLUTION or shape.taps >= 1", "a convolution needs at least one tap"),
+    Rule(f"not {_DEPTHWISE} or middle.act_min <= middle.act_max", "the clamp of depthwise words is empty"),
     # The drain.
     Rule(
         "(drain.mode == DrainMode.NONE) == (shape.mode == ArrayMode.ELEMENTWISE) "
         "and (drain.mode == DrainMode.CONVOLUTION) == (shape.mode == ArrayMode.CONVOLUTION) "
         "and (drain.mode == DrainMode.WORDS) == (shape.mode == ArrayMode.DEPTHWISE)",
-        "the drain takes other sums than the array makes",
+        "the drain mode does not match the array mode",
     ),
-    Rule(f"not {_ARRAY} or 1 <= drain.columns and drain.columns <= COLS", "columns that there are not"),
+    Rule(f"not {_ARRAY} or 1 <= drain.columns and drain.columns <= COLS", "the columns in use exceed the array"),
     Rule(
         f"not {_ARRAY} or 1 <= drain.block and drain.block <= 8 and drain.blocks >= 1 and drain.set_filters >= 1",
-        "a block of none, or of more than 8",
+        "a block needs 1 to 8 filters",
     ),
     Rule(
         f"not {_ARRAY} or 1 <= drain.last_block and drain.last_block <= drain.block",
-        "a last block of none, or of more than the others",
+        "the last block needs 1 to `block` filters",
     ),
     Rule(
         f"not {_ARRAY} or drain.mode == DrainMode.POINTWISE or drain.last_block == drain.block",
-        "a last block of fewer filters where these are not dealt",
+        "only pointwise passes may have a smaller last block",
     ),
     Rule(
-        f"not {_ARRAY} or drain.heads >= 1 and (drain.heads - 1) * drain.head_sets < SETS",
-        "a chain at a set that there is not",
+        f"not {_ARRAY} or drain.chains >= 1 and (drain.chains - 1) * drain.chain_sets < SETS",
+        "a chain begins at a set beyond the array",
     ),
     Rule(
         f"not {_ARRAY} or drain.mode == DrainMode.POINTWISE or "
-        "drain.block <= drain.set_filters * (1 if drain.fold else drain.heads)",
-        "a block of more filters than its chains have",
+        "drain.block <= drain.set_filters * (1 if drain.fold else drain.chains)",
+        "a block has more filters than its chains",
     ),
     *(
         Rule(
             f"drain.mode != DrainMode.CONVOLUTION or shape.filters_{row} == "
             f"(drain.set_filters if (drain.rows >> {row}) & 1 else 0)",
-            f"row {row} of a set has other filters than the drain takes",
+            f"the filters of set row {row} differ from the drain",
         )
         for row in range(SET_ROWS)
     ),
-    Rule("drain.mode != DrainMode.CONVOLUTION or drain.blocks == 1", "a convolution drains block by block"),
+    Rule(
+        "drain.mode != DrainMode.CONVOLUTION or drain.blocks == 1",
+        "a convolution drains one block of filters per chain",
+    ),
     Rule(
         "drain.mode != DrainMode.POINTWISE or drain.block * drain.blocks == "
         "shape.filters_0 + shape.filters_1 + shape.filters_2 + (drain.block - drain.last_block)",
-        "the drain takes other filters than the array has",
+        "the drain and the array have different filter counts",
     ),
     Rule(
         "drain.mode != DrainMode.POINTWISE or (drain.rows == 7 and drain.pairs < FILTER_LANES)",
-        "filters are not dealt as they come",
+        "pointwise filters must be assigned to all three set rows, in pairs only with two lanes",
     ),
-    Rule("drain.mode != DrainMode.WORDS or (drain.block == 2 and not drain.ipsum)", "words are halves without ipsum"),
-    Rule(f"not {_ARRAY} or drain.ln & LN_WITHIN == LN_WITHIN", "a chain is cut within a set"),
+    Rule(
+        "drain.mode != DrainMode.WORDS or (drain.block == 2 and not drain.ipsum)",
+        "depthwise words need blocks of two halves and no ipsum",
+    ),
+    Rule(f"not {_ARRAY} or drain.link_enable & LINKS_WITHIN_SET == LINKS_WITHIN_SET", "a chain is cut within a set"),
     # The PPU.
-    Rule(f"{_ARRAY} or drain.to_ppu", "an elementwise pass without the PPU"),
-    Rule("not drain.to_ppu or ppu.raw == (drain.mode == DrainMode.WORDS)", "the PPU gets other words than it takes"),
-    Rule("not drain.to_ppu or ppu.pool <= PoolMode.MAX", "a pooling that there is not"),
-    Rule("not drain.to_ppu or not ppu.raw or ppu.pool == PoolMode.NONE", "raw words are not pooled"),
-    Rule(f"{_ARRAY} or ppu.pool == PoolMode.NONE", "a pooling of an elementwise pass"),
-    Rule("not drain.to_ppu or ppu.raw or ppu.act_min <= ppu.act_max", "an empty clamp"),
+    Rule(f"{_ARRAY} or drain.to_ppu", "an elementwise pass needs the PPU"),
+    Rule(
+        "not drain.to_ppu or ppu.raw == (drain.mode == DrainMode.WORDS)",
+        "raw words need drain mode WORDS and no other mode",
+    ),
+    Rule("not drain.to_ppu or ppu.pool <= PoolMode.MAX", "unknown pooling mode"),
+    Rule("not drain.to_ppu or not ppu.raw or ppu.pool == PoolMode.NONE", "raw words cannot be pooled"),
+    Rule(f"{_ARRAY} or ppu.pool == PoolMode.NONE", "an elementwise pass cannot pool"),
+    Rule("not drain.to_ppu or ppu.raw or ppu.act_min <= ppu.act_max", "the clamp is empty"),
     Rule(
         "not drain.to_ppu or ppu.pool != PoolMode.MAX or ((drain.columns | shape.pixels) & 1 == 0)",
-        "maxima of an odd number of columns or pixels",
+        "max pooling needs an even number of columns and of pixels",
     ),
     Rule(
         "not drain.to_ppu or ppu.pool != PoolMode.AVERAGE or (1 <= ppu.pool_count and ppu.pool_count <= 1024)",
-        "an average over none, or over more than 1024 pixels",
+        "average pooling needs 1 to 1024 pixels",
     ),
     # The operation.
     Rule(
         "not drain.to_ppu or result.operation == Operation.NONE or result.act_min <= result.act_max",
-        "an empty clamp of an operation",
+        "the clamp of the operation is empty",
     ),
-    Rule("not drain.to_ppu or result.shift != 31 and result.shift + 32 != 0", "a shift beyond -31 to 30"),
+    Rule("not drain.to_ppu or result.shift != 31 and result.shift + 32 != 0", "the shift is not within -31 to 30"),
     Rule(
         f"not drain.to_ppu or first.window == 0 or not {_ARRAY} and (result.operation == Operation.MAXIMUM or "
         "result.operation == Operation.MINIMUM or result.operation == Operation.SUM)",
-        "a window of what has none",
+        "windows need MAXIMUM, MINIMUM or SUM in an elementwise pass",
     ),
-    Rule("not drain.to_ppu or result.operation != Operation.SUM or first.window >= 1", "a sum over no window"),
+    Rule("not drain.to_ppu or result.operation != Operation.SUM or first.window >= 1", "SUM needs a window"),
     # The streams.
-    Rule("used.IFMAP", "a pass without ifmap"),
+    Rule("used.IFMAP", "the ifmap stream is not in use"),
     Rule(
         "(ifmap.destination == Destination.PIXELS) == (shape.mode == ArrayMode.POINTWISE) "
         "and (ifmap.destination == Destination.PPU) == (shape.mode == ArrayMode.ELEMENTWISE)",
-        "ifmap words to where they are not taken",
+        "the destination of ifmap words does not match the array mode",
     ),
     Rule(
         "not ifmap.packed_pixels or not ifmap.single and ifmap.destination != Destination.PPU",
-        "packed pixels that come one by one",
+        "packed pixels need two lanes",
     ),
-    Rule(f"used.FILTER == ({_ARRAY} and shape.mode != ArrayMode.DEPTHWISE)", "filters without use, or none"),
-    Rule(f"used.DEPTHWISE == {_DEPTHWISE}", "depthwise filters without use, or none"),
     Rule(
-        f"used.TABLE == (drain.to_ppu and (not ppu.raw if {_ARRAY} else result.operation == Operation.SUM))",
-        "tables without use, or none",
+        f"used.FILTER == ({_ARRAY} and shape.mode != ArrayMode.DEPTHWISE)",
+        "the filter stream does not match the array mode",
     ),
-    Rule(f"used.IPSUM == (drain.ipsum and {_ARRAY})", "an ipsum without use, or none"),
-    Rule("used.OFMAP == drain.to_ppu", "an ofmap without words, or none"),
+    Rule(f"used.DEPTHWISE == {_DEPTHWISE}", "the depthwise stream does not match the array mode"),
+    Rule(
+        f"used.PARAMETERS == (drain.to_ppu and (not ppu.raw if {_ARRAY} else result.operation == Operation.SUM))",
+        "the parameter stream does not match the pass",
+    ),
+    Rule(f"used.IPSUM == (drain.ipsum and {_ARRAY})", "the ipsum stream does not match the drain"),
+    Rule("used.OFMAP == drain.to_ppu", "the ofmap stream does not match the drain"),
     Rule(
         f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or result.operation == Operation.TABLE))",
-        "a residual without use, or none",
+        "the residual stream does not match the operation",
     ),
     # The drain and what takes its sums.
     Rule(
         "not drain.two_pixels or ((drain.mode == DrainMode.CONVOLUTION or drain.mode == DrainMode.POINTWISE) and "
         "not drain.ipsum and (not drain.to_ppu or ppu.pool == PoolMode.NONE and "
         "result.operation == Operation.NONE))",
-        "two pixels at a time of what leaves one by one",
+        "two pixels need psums without ipsum, pooling or operation",
     ),
 )
 
@@ -188,7 +201,11 @@ RULES = (
 def sizes(config: AcceleratorConfig) -> dict[str, int]:
     """The names of sizes that rules use."""
     within = sum(1 << row for row in range(config.rows - 1) if row % SET_ROWS != SET_ROWS - 1)
-    return {"SETS": config.sets, "LN_WITHIN": within, **{name: getattr(config, name.lower()) for name in PARAMETERS}}
+    return {
+        "SETS": config.sets,
+        "LINKS_WITHIN_SET": within,
+        **{name: getattr(config, name.lower()) for name in PARAMETERS},
+    }
 
 
 @cache

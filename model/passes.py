@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyrie.model import demand, ppu, streams
-from eyrie.model.array import ArrayModel, drain_beats
+from eyrie.model.array import ArrayModel, drain_transfers
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
@@ -35,7 +35,7 @@ def run_pass(
     """Carries out a pass; `glb` (uint64) receives the ofmap.
 
     filters: the filter stream's beats, where they do not all lie in the GLB at once. Raises MissingWords or else
-    SurplusWords where streams do not bring what the loops take, IndexError for words that there are not.
+    OverrunWords where streams do not bring what the loops take, IndexError for words that there are not.
     """
 
     lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}
@@ -49,7 +49,7 @@ def run_pass(
 
     if descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
         demand.check_words(descriptor, beats)
-        out = ppu.operate(descriptor, beats[Stream.IFMAP].data[:, 0], data(Stream.RESIDUAL), data(Stream.TABLE))
+        out = ppu.operate(descriptor, beats[Stream.IFMAP].data[:, 0], data(Stream.RESIDUAL), data(Stream.PARAMETERS))
         sums = np.zeros((0, 0, config.cols), np.int32)
         return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
     array = ArrayModel(config, descriptor)
@@ -64,7 +64,7 @@ def run_pass(
             sums = sums + _ipsums(beats[Stream.IPSUM].data[:, 0], sums.shape, descriptor.drain["columns"])
     if not descriptor.drain["to_ppu"]:
         return PassTrace(descriptor, sums, None, 0, 0)
-    out = ppu.words(descriptor, sums, drain_beats(descriptor), data(Stream.TABLE), data(Stream.RESIDUAL))
+    out = ppu.words(descriptor, sums, drain_transfers(descriptor), data(Stream.PARAMETERS), data(Stream.RESIDUAL))
     ofmap = descriptor.stream(Stream.OFMAP)
     return PassTrace(descriptor, sums, out, *streams.write(ofmap, glb, out, streams.written_lanes(descriptor)))
 

@@ -5,7 +5,7 @@ import numpy as np
 
 from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import multiply_by_quantized_multiplier, rounding_average, table_entries, wrap_int32
-from eyrie.model.array import DrainBeats, in_pixel_pairs, unpack_tables
+from eyrie.model.array import DrainTransfers, in_pixel_pairs, unpack_tables
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Operation, PoolMode
 from eyrie.model.operators.elementwise import ADD_LEFT_SHIFT
@@ -17,7 +17,7 @@ BYTES = 256  # values of an int8
 def words(
     descriptor: Descriptor,
     sums: np.ndarray,
-    beats: DrainBeats,
+    beats: DrainTransfers,
     tables: np.ndarray | None,
     residual: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -36,7 +36,8 @@ def words(
         values = low_high.view(np.int8).reshape(*low_high.shape[:3], -1)
     else:
         values = _pool(
-            descriptor, _requantize(descriptor, blocks, unpack_tables(_brought(tables).reshape(-1, enc.TABLE_WORDS)))
+            descriptor,
+            _requantize(descriptor, blocks, unpack_tables(_brought(tables).reshape(-1, enc.PARAMETER_WORDS))),
         )
     packed = np.zeros((*values.shape[:-1], BLOCK_CHANNELS), np.int8)
     packed[..., : values.shape[-1]] = values
@@ -49,7 +50,7 @@ def words(
 
 
 def words_of_tile(descriptor: Descriptor, loops: tuple[int, int, int, int]) -> int:
-    """Times that GLB words, one or those of two pixels, leave for a tile of sums; loops: of `DrainBeats`."""
+    """Times that GLB words, one or those of two pixels, leave for a tile of sums; loops: of `DrainTransfers`."""
     chains, blocks, pixels, _ = loops
     columns, mode = descriptor.drain["columns"], descriptor.ppu["pool"]
     if mode == PoolMode.AVERAGE:

@@ -79,12 +79,12 @@ module eyrie
 
   localparam int unsigned IncrementWidth = 16;
 
-  machine_check #(
+  configuration_check #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
     .GLB_BANK_WORDS(GLB_BANK_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .IFMAP_WORDS(IFMAP_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
     .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
-  ) u_machine_check ();
+  ) u_configuration_check ();
 
   // ---- Pins ----
 
@@ -125,17 +125,17 @@ module eyrie
 
   // Counters of what the array says of itself (see ActivityDelay).
   localparam logic [Counters-1:0] ArrayCounters =
-      (Counters'(1) << CounterMacs) | (Counters'(1) << CounterGated) |
+      (Counters'(1) << CounterMacs) | (Counters'(1) << CounterZeroSkipped) |
       (Counters'(1) << CounterArrayBusy) | (Counters'(1) << CounterArrayStall) |
       (Counters'(1) << CounterPeWaitIfmap) | (Counters'(1) << CounterPeWaitWords) |
       (Counters'(1) << CounterPeWaitFilter) | (Counters'(1) << CounterPeWaitPsum) |
       (Counters'(1) << CounterPeIdle) | (Counters'(1) << CounterPeBehind);
 
-  logic             unit_rst_n;
-  machine_control_t control;
-  machine_status_t  status;
-  pass_control_t    pass_control;
-  pass_status_t     pass_status;
+  logic                 unit_rst_n;
+  accelerator_control_t control;
+  accelerator_status_t  status;
+  pass_control_t        pass_control;
+  pass_status_t         pass_status;
   tiling_pkg::tiling_activity_t tiling;
   activity_t        activity;
 
@@ -234,14 +234,14 @@ module eyrie
     increment[CounterPasses]             = 16'(pass_status.pass_done);
     increment[CounterTransfers]          = 16'(tiling.transfer_done);
     increment[CounterMacs]               = 16'(activity.macs);
-    increment[CounterGated]              = 16'(activity.gated);
+    increment[CounterZeroSkipped]        = 16'(activity.zero_skipped);
     increment[CounterDramReadBytes]      = tiling.read_beat ? 16'(8 * BUS_WORDS) : '0;
     increment[CounterDramWriteBytes]     = tiling.write_beat ? 16'(8 * BUS_WORDS) : '0;
     increment[CounterCommandBytes]       = tiling.command_beat ? 16'(8 * BUS_WORDS) : '0;
     increment[CounterGlbIfmapBytes]      = 16'(activity.glb_bytes[StreamIfmap]);
     increment[CounterGlbFilterBytes]     = 16'(activity.glb_bytes[StreamFilter]);
     increment[CounterGlbDepthwiseBytes]  = 16'(activity.glb_bytes[StreamDepthwise]);
-    increment[CounterGlbTableBytes]      = 16'(activity.glb_bytes[StreamTable]);
+    increment[CounterGlbParameterBytes]  = 16'(activity.glb_bytes[StreamParameters]);
     increment[CounterGlbIpsumBytes]      = 16'(activity.glb_bytes[StreamIpsum]);
     increment[CounterGlbResidualBytes]   = 16'(activity.glb_bytes[StreamResidual]);
     increment[CounterGlbStoreBytes]      = 16'(activity.glb_bytes[ClientStore]);
@@ -268,7 +268,7 @@ module eyrie
     increment[CounterIfmapWait]          = 16'(activity.ifmap_waits);
   end
 
-  `EYRIE_ASSERT_WHEN(DoneWereOffered, pass_status.pass_done, passes_running != '0,
+  `EYRIE_ASSERT_WHEN(DoneWereRequested, pass_status.pass_done, passes_running != '0,
       "more passes done than offered")
   `EYRIE_ASSERT_WHEN(FewPasses, passes_running == '1, pass_status.pass_done ||
       !(pass_control.pass_valid && pass_status.pass_ready), "more passes at a time than counted")

@@ -47,8 +47,8 @@ module eyrie_core
   id_scan_t         scan;
   logic [Streams-1:0] streams_want;
   stream_load_t     stream_load;
-  logic [Units-1:0] taken;
-  logic             drain_done, ofmap_done, drain_epoch, ppu_epoch;
+  logic [Units-1:0] accepted;
+  logic             drain_done, ofmap_done, drain_phase, ppu_phase;
 
   pass_controller #(
     .ROWS(ROWS), .COLS(COLS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
@@ -64,7 +64,7 @@ module eyrie_core
     .scan_o        (scan),
     .streams_want_i(streams_want),
     .stream_load_o (stream_load),
-    .taken_i       (taken),
+    .accepted_i    (accepted),
     .drain_done_i  (drain_done),
     .ofmap_done_i  (ofmap_done)
   );
@@ -73,60 +73,60 @@ module eyrie_core
   logic unused_options;
   assign unused_options = ^{pass.destination, pass.single, pass.packed_pixels};
 
-  assign taken[UnitDrain] = drain_epoch == pass.epoch;
-  assign taken[UnitPpu]   = ppu_epoch == pass.epoch;
+  assign accepted[UnitDrain] = drain_phase == pass.pass_phase;
+  assign accepted[UnitPpu]   = ppu_phase == pass.pass_phase;
 
   // ---- Words between the GLB and the units ----
 
   logic         [Clients-1:0]   request_valid, request_ready, read_valid;
   glb_request_t [Clients-1:0]   request;
   glb_word_t [Clients-1:0][1:0] read_data;
-  ifmap_feed_t                  ifmap;
-  filter_feed_t                 filter, depthwise;
-  word_feed_t                   tables, residual, ipsum;
-  elementwise_feed_t            words;
-  ofmap_feed_t                  ofmap;
+  ifmap_stream_t                ifmap;
+  filter_stream_t               filter, depthwise;
+  word_stream_t                 parameters, residual, ipsum;
+  elementwise_stream_t          words;
+  ofmap_stream_t                ofmap;
   logic                         ifmap_ready, words_ready, filter_ready, depthwise_ready;
-  logic                         table_ready, residual_ready, ipsum_ready, ofmap_ready;
+  logic                         parameters_ready, residual_ready, ipsum_ready, ofmap_ready;
   logic                         ofmap_unequal, reading;
 
   stream_set #(.FILTER_LANES(FILTER_LANES)) u_stream_set (
     .clk_i, .rst_ni,
-    .offer_epoch_i    (pass.epoch),
-    .offer_used_i     (pass.streams),
-    .wanted_o         (streams_want),
-    .load_i           (stream_load),
-    .wait_passes_i    (wait_passes),
-    .taken_o          (taken[UnitStreams]),
-    .passes_done_i    (control_i.passes_done),
-    .chunks_loaded_i  (control_i.chunks_loaded),
-    .chunk_freed_o    (status_o.chunk_freed),
-    .ofmap_done_o     (ofmap_done),
-    .ofmap_unequal_o  (ofmap_unequal),
-    .reading_o        (reading),
-    .ifmap_waits_o    (activity_o.ifmap_waits),
-    .filter_waits_o   (activity_o.filter_waits),
-    .request_valid_o  (request_valid[Streams-1:0]),
-    .request_ready_i  (request_ready[Streams-1:0]),
-    .request_o        (request[Streams-1:0]),
-    .read_valid_i     (read_valid[Streams-1:0]),
-    .read_data_i      (read_data[Streams-1:0]),
-    .ifmap_o          (ifmap),
-    .ifmap_ready_i    (ifmap_ready),
-    .words_o          (words),
-    .words_ready_i    (words_ready),
-    .filter_o         (filter),
-    .filter_ready_i   (filter_ready),
-    .depthwise_o      (depthwise),
-    .depthwise_ready_i(depthwise_ready),
-    .table_o          (tables),
-    .table_ready_i    (table_ready),
-    .residual_o       (residual),
-    .residual_ready_i (residual_ready),
-    .ipsum_o          (ipsum),
-    .ipsum_ready_i    (ipsum_ready),
-    .ofmap_i          (ofmap),
-    .ofmap_ready_o    (ofmap_ready)
+    .pending_phase_i   (pass.pass_phase),
+    .pending_used_i    (pass.streams),
+    .wanted_o          (streams_want),
+    .load_i            (stream_load),
+    .wait_passes_i     (wait_passes),
+    .accepted_o        (accepted[UnitStreams]),
+    .passes_done_i     (control_i.passes_done),
+    .chunks_loaded_i   (control_i.chunks_loaded),
+    .chunk_freed_o     (status_o.chunk_freed),
+    .ofmap_done_o      (ofmap_done),
+    .ofmap_unequal_o   (ofmap_unequal),
+    .reading_o         (reading),
+    .ifmap_waits_o     (activity_o.ifmap_waits),
+    .filter_waits_o    (activity_o.filter_waits),
+    .request_valid_o   (request_valid[Streams-1:0]),
+    .request_ready_i   (request_ready[Streams-1:0]),
+    .request_o         (request[Streams-1:0]),
+    .read_valid_i      (read_valid[Streams-1:0]),
+    .read_data_i       (read_data[Streams-1:0]),
+    .ifmap_o           (ifmap),
+    .ifmap_ready_i     (ifmap_ready),
+    .words_o           (words),
+    .words_ready_i     (words_ready),
+    .filter_o          (filter),
+    .filter_ready_i    (filter_ready),
+    .depthwise_o       (depthwise),
+    .depthwise_ready_i (depthwise_ready),
+    .parameters_o      (parameters),
+    .parameters_ready_i(parameters_ready),
+    .residual_o        (residual),
+    .residual_ready_i  (residual_ready),
+    .ipsum_o           (ipsum),
+    .ipsum_ready_i     (ipsum_ready),
+    .ofmap_i           (ofmap),
+    .ofmap_ready_o     (ofmap_ready)
   );
 
   assign request_valid[ClientLoad]  = load_valid_i;
@@ -152,12 +152,12 @@ module eyrie_core
 
   // ---- Products and sums ----
 
-  drain_feed_t     drain;
+  drain_stream_t   drain;
   sum_t [COLS-1:0] drain_sums;
   sum_t [1:0][COLS-1:0] sums;
-  drain_beat_t     sums_beat;
-  logic            drain_ready, drain_empty, sums_valid, sums_ready;
-  logic            array_surplus, drain_surplus, ppu_surplus;
+  drain_flags_t     sums_flags;
+  logic             drain_ready, drain_empty, sums_valid, sums_ready;
+  logic             array_overrun, drain_overrun, ppu_overrun;
 
   localparam pe_sizes_t Sizes = '{
     multipliers: MULTIPLIERS, ifmap_words: IFMAP_WORDS, filter_words: FILTER_WORDS,
@@ -168,8 +168,8 @@ module eyrie_core
   pe_array #(.SIZES(Sizes), .ROWS(ROWS), .COLS(COLS)) u_pe_array (
     .clk_i, .rst_ni,
     .cfg_i            (pass.array),
-    .cfg_epoch_i      (pass.epoch),
-    .taken_o          (taken[UnitArray]),
+    .pass_phase_i     (pass.pass_phase),
+    .accepted_o       (accepted[UnitArray]),
     .scan_i           (scan),
     .ifmap_i          (ifmap),
     .ifmap_ready_o    (ifmap_ready),
@@ -181,13 +181,13 @@ module eyrie_core
     .drain_sums_i     (drain_sums),
     .drain_ready_o    (drain_ready),
     .drain_empty_o    (drain_empty),
-    .surplus_o        (array_surplus),
+    .overrun_o        (array_overrun),
     .sums_valid_o     (sums_valid),
     .sums_ready_i     (sums_ready),
     .sums_o           (sums),
-    .sums_beat_o      (sums_beat),
+    .sums_flags_o     (sums_flags),
     .macs_o           (activity_o.macs),
-    .gated_o          (activity_o.gated),
+    .zero_skipped_o   (activity_o.zero_skipped),
     .waits_o          (activity_o.waits),
     .behind_o         (activity_o.behind)
   );
@@ -197,11 +197,11 @@ module eyrie_core
     .cfg_i        (pass.drain),
     .loops_i      (pass.array.loops),
     .pixels_i     (pass.array.shape.pixels),
-    .deal_i       (pass.array.shape.deal),
-    .cfg_epoch_i  (pass.epoch),
-    .cfg_epoch_o  (drain_epoch),
+    .rotation_i   (pass.array.shape.rotation),
+    .pass_phase_i (pass.pass_phase),
+    .pass_phase_o (drain_phase),
     .done_o       (drain_done),
-    .surplus_o    (drain_surplus),
+    .overrun_o    (drain_overrun),
     .ipsum_i      (ipsum),
     .ipsum_ready_o(ipsum_ready),
     .drain_o      (drain),
@@ -212,47 +212,47 @@ module eyrie_core
 
   ppu #(.COLS(COLS)) u_ppu (
     .clk_i, .rst_ni,
-    .cfg_i           (pass.post),
-    .cfg_epoch_i     (pass.epoch),
-    .cfg_epoch_o     (ppu_epoch),
-    .sums_valid_i    (sums_valid),
-    .sums_ready_o    (sums_ready),
-    .sums_i          (sums),
-    .beat_i          (sums_beat),
-    .words_i         (words),
-    .words_ready_o   (words_ready),
-    .table_i         (tables),
-    .table_ready_o   (table_ready),
-    .residual_i      (residual),
-    .residual_ready_o(residual_ready),
-    .word_o          (ofmap),
-    .word_ready_i    (ofmap_ready),
-    .surplus_o       (ppu_surplus),
-    .elementwise_o   (activity_o.elementwise),
-    .busy_o          (activity_o.drain_busy),
-    .stall_o         (activity_o.drain_stall)
+    .cfg_i             (pass.post),
+    .pass_phase_i      (pass.pass_phase),
+    .pass_phase_o      (ppu_phase),
+    .sums_valid_i      (sums_valid),
+    .sums_ready_o      (sums_ready),
+    .sums_i            (sums),
+    .flags_i           (sums_flags),
+    .words_i           (words),
+    .words_ready_o     (words_ready),
+    .parameters_i      (parameters),
+    .parameters_ready_o(parameters_ready),
+    .residual_i        (residual),
+    .residual_ready_o  (residual_ready),
+    .word_o            (ofmap),
+    .word_ready_i      (ofmap_ready),
+    .overrun_o         (ppu_overrun),
+    .elementwise_o     (activity_o.elementwise),
+    .busy_o            (activity_o.drain_busy),
+    .stall_o           (activity_o.drain_stall)
   );
 
   // ---- Words that no unit took ----
 
   // From a stream's last beat until it has stopped the machine: a skid buffer, a register here and
   // one in the tiling controller.
-  localparam int unsigned SurplusDelay = 3;
+  localparam int unsigned OverrunDelay = 3;
 
-  logic                    surplus_q;
-  logic [SurplusDelay-1:0] reading_q;
+  logic                    overrun_q;
+  logic [OverrunDelay-1:0] reading_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      surplus_q <= 1'b0;
+      overrun_q <= 1'b0;
       reading_q <= '0;
     end else begin
-      surplus_q <= array_surplus || drain_surplus || ppu_surplus || ofmap_unequal;
-      reading_q <= {reading_q[SurplusDelay-2:0], reading};
+      overrun_q <= array_overrun || drain_overrun || ppu_overrun || ofmap_unequal;
+      reading_q <= {reading_q[OverrunDelay-2:0], reading};
     end
   end
 
-  assign status_o.surplus = surplus_q;
+  assign status_o.overrun = overrun_q;
   assign status_o.reading = reading || reading_q != '0;
 
   // ---- Activity ----

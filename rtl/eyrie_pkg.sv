@@ -43,8 +43,8 @@ package eyrie_pkg;
 
   // The pass on offer, and the configurations of both epochs: a PE or SUPER is at that of its own.
   typedef struct packed {
-    logic                       epoch;  // of the offer
-    encoding_pkg::array_shape_t offer;
+    logic                       pass_phase;  // of the offer
+    encoding_pkg::array_shape_t pending;
     array_config_t [1:0]        held;
     group_words_t [1:0]         group_words;
   } array_passes_t;
@@ -58,39 +58,39 @@ package eyrie_pkg;
     psum_index_t        index;
     logic               word;
     logic               two_pixels;
-  } chain_phase_t;
+  } chain_control_t;
 
   // A beat on its way down a sum chain. sums[1] means nothing but in a beat of two pixels.
   typedef struct packed {
-    logic         valid;
-    chain_phase_t phase;
-    sum_t [1:0]   sums;
-  } chain_beat_t;
+    logic           valid;
+    chain_control_t control;
+    sum_t [1:0]     sums;
+  } chain_transfer_t;
 
   // What the networks offer to a PE: one or two adjacent ifmap words, filter words, a depthwise
-  // tap. `lanes`: the words that count. `epoch`: of the pass that they were brought for.
+  // tap. `lanes`: the words that count. `pass_phase`: of the pass that they were brought for.
   typedef struct packed {
     logic        valid;
-    logic        epoch;
+    logic        pass_phase;
     logic [1:0]  lanes;
     logic        to_pixels;  // pointwise pixels
     word_t [1:0] data;
-  } ifmap_offer_t;
+  } ifmap_request_t;
   typedef struct packed {
     logic        valid;
-    logic        epoch;
+    logic        pass_phase;
     logic [1:0]  lanes;
     word_t [1:0] data;
-  } filter_offer_t;
+  } filter_request_t;
   typedef struct packed {
     logic  valid;
-    logic  epoch;
+    logic  pass_phase;
     word_t data;
-  } tap_offer_t;
+  } tap_request_t;
   typedef struct packed {
-    ifmap_offer_t  ifmap;
-    filter_offer_t filter;
-    tap_offer_t    tap;
+    ifmap_request_t  ifmap;
+    filter_request_t filter;
+    tap_request_t    tap;
   } operands_t;
   typedef struct packed {
     logic ifmap;
@@ -102,21 +102,21 @@ package eyrie_pkg;
   typedef struct packed {
     logic  valid;
     word_t data;
-  } word_offer_t;
+  } word_request_t;
 
   // A word of a requantisation table, offered to a SUPER; `half`: the 4 of 8 channels that are its.
   typedef struct packed {
     logic      valid;
-    logic      epoch;
+    logic      pass_phase;
     logic      half;
     glb_word_t data;
-  } table_offer_t;
+  } parameters_request_t;
 
   // Depthwise sums of a pixel.
   typedef struct packed {
     logic     valid;
     dw_sums_t sums;
-  } dw_offer_t;
+  } dw_request_t;
 
   function automatic dw_sums_t add_dw_sums(dw_sums_t one, dw_sums_t other);
     dw_sums_t sums;
@@ -137,7 +137,7 @@ package eyrie_pkg;
     logic       pixel_last;
     logic       tile_last;
     logic       pass_last;
-  } drain_beat_t;
+  } drain_flags_t;
 
   // Where the product of a PE's word goes: to a depthwise sum, or to a psum.
   typedef struct packed {
@@ -158,52 +158,52 @@ package eyrie_pkg;
 
   // What a PE does in a cycle.
   typedef struct packed {
-    logic       multiplies;  // a word is issued
-    logic [2:0] gated;       // of its channels, those with a zero operand
-    pe_wait_e   waits;       // why none is issued
-    logic       behind;      // it is at work on the pass before the one on offer
+    logic       multiplies;    // a word is issued
+    logic [2:0] zero_skipped;  // of its channels, those with a zero operand
+    pe_wait_e   waits;         // why none is issued
+    logic       behind;        // it is at work on the pass before the one on offer
   } pe_activity_t;
 
   // ---- Channels: the fields of a feed have a meaning while `valid`, which waits for a ready ----
 
   // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one. swap, without a word:
-  // the words behind it are the next pass's, with its IDs and its epoch.
+  // the words behind it are the next pass's, with its IDs and its pass_phase.
   typedef struct packed {
     logic                swap;
-    logic                epoch;
+    logic                pass_phase;
     logic                valid;
     glb_word_t [1:0]     data;
     logic [1:0]          lanes;
     logic                to_pixels;
     logic                half_by_set;
     encoding_pkg::tag_t  tag;
-  } ifmap_feed_t;
+  } ifmap_stream_t;
 
   // One or two filter words on their way to the PEs; depthwise words and tables come one by one, in
   // lane 0.
   typedef struct packed {
     logic               swap;
-    logic               epoch;
+    logic               pass_phase;
     logic               valid;
     glb_word_t [1:0]    data;
     logic [1:0]         lanes;
     logic               half_by_set;
     encoding_pkg::tag_t tag;
-  } filter_feed_t;
+  } filter_stream_t;
 
-  // Words for the PPU and the drain. `epoch`: of the pass that they were brought for.
+  // Words for the PPU and the drain. `pass_phase`: of the pass that they were brought for.
   typedef struct packed {
     logic      valid;
-    logic      epoch;
+    logic      pass_phase;
     glb_word_t word;
-  } word_feed_t;
+  } word_stream_t;
 
   // Words A of an elementwise pass.
   typedef struct packed {
     logic      valid;
     logic      last;  // of a pass
     glb_word_t word;
-  } elementwise_feed_t;
+  } elementwise_stream_t;
 
   // Words of the PPU: of a pixel, and with two_pixels of the one on its right.
   typedef struct packed {
@@ -211,13 +211,13 @@ package eyrie_pkg;
     logic            last;  // of a pass
     logic            two_pixels;
     glb_word_t [1:0] words;
-  } ofmap_feed_t;
+  } ofmap_stream_t;
 
   // Whether a word on offer is one too many, of a pass that its unit is done with: by the epochs of
   // the word, of the unit and of the pass on offer, and whether the unit runs a pass. A word for
   // the next pass comes only when that is on offer.
-  function automatic logic is_surplus(logic word, logic unit, logic offer, logic running);
-    return (word == unit) ? !running : (unit == offer);
+  function automatic logic is_overrun(logic word, logic unit, logic pending, logic running);
+    return (word == unit) ? !running : (unit == pending);
   endfunction
 
   // A beat for the sum chains, which begins at set `set`. ln and columns say how the chains are
@@ -225,11 +225,11 @@ package eyrie_pkg;
   typedef struct packed {
     logic                valid;
     logic [2:0]          set;
-    chain_phase_t        phase;
-    drain_beat_t         beat;
-    logic [MaxRows-2:0]  ln;
+    chain_control_t      control;
+    drain_flags_t        flags;
+    logic [MaxRows-2:0]  link_enable;
     logic [MaxCols-1:0]  columns;
-  } drain_feed_t;
+  } drain_stream_t;
 
   // IDs on their way into the scan chains.
   typedef struct packed {
@@ -261,9 +261,9 @@ package eyrie_pkg;
     logic                      elementwise;
   } ppu_pass_t;
 
-  // The pass on offer: new, once `epoch` has changed; it stands until every unit has taken it.
+  // The pass on offer: new, once `pass_phase` has changed; it stands until every unit has taken it.
   typedef struct packed {
-    logic                                         epoch;
+    logic                                         pass_phase;
     array_config_t                                array;
     encoding_pkg::drain_t                         drain;
     ppu_pass_t                                    post;
@@ -324,7 +324,7 @@ package eyrie_pkg;
     logic [31:0] window_base;
     logic [31:0] window_limit;
     logic [31:0] watchdog_limit;
-  } machine_control_t;
+  } accelerator_control_t;
 
   // What the machine tells software. clear: a run begins; counting: its cycles count. When done or
   // error is there no counter changes. bus_waits: the machine has stopped, or wants to, and the AXI
@@ -338,7 +338,7 @@ package eyrie_pkg;
     logic                      bus_waits;
     encoding_pkg::error_code_e error_code;
     logic [31:0]               error_address;
-  } machine_status_t;
+  } accelerator_status_t;
 
   // ---- Activity in a cycle, for the counters ----
 
@@ -347,7 +347,7 @@ package eyrie_pkg;
 
   typedef struct packed {
     pe_count_t               macs;
-    pe_count_t               gated;
+    pe_count_t               zero_skipped;
     pe_count_t [PeWaits-1:0] waits;          // PEs that wait, by reason
     pe_count_t               behind;         // PEs in the pass before the one offered last
     logic                    ifmap_waits;    // the ifmap stream waits for passes
@@ -362,11 +362,11 @@ package eyrie_pkg;
   } activity_t;
 
   // A timeline: events since the start of the run, or a token that names one; it never wraps (see
-  // TOKEN_BITS of model/encoding.py).
-  typedef logic [encoding_pkg::TokenBits-1:0] count_t;
+  // SEMAPHORE_BITS of model/encoding.py).
+  typedef logic [encoding_pkg::SemaphoreBits-1:0] count_t;
 
   // Whether a timeline has reached the value that a token names.
-  function automatic logic token_reached(count_t count, count_t token);
+  function automatic logic semaphore_reached(count_t count, count_t token);
     return count >= token;
   endfunction
 
@@ -385,7 +385,7 @@ package eyrie_pkg;
   // Back: pass_done and chunk_freed pulse, at most once a cycle. For the watchdog: wants_chunk, a
   // pass waits for a filter chunk and for nothing else that has to come; progress, something moved.
   // glb_error: an access beyond the GLB. illegal_pass: the pass that is offered has a descriptor
-  // that the machine does not run; surplus: one that was offered brings more words than it takes.
+  // that the machine does not run; overrun: one that was offered brings more words than it takes.
   // reading: words of a pass may be on their way.
   typedef struct packed {
     logic config_ready;
@@ -396,7 +396,7 @@ package eyrie_pkg;
     logic progress;
     logic glb_error;
     logic illegal_pass;
-    logic surplus;
+    logic overrun;
     logic reading;
   } pass_status_t;
 

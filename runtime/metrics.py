@@ -70,7 +70,7 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
                 "roofline_cycles": round(step_cycles(image, step)),
                 "roofline_share": _share(step_cycles(image, step), cycles),
                 "utilisation": _share(step["macs"], multipliers(image) * cycles),
-                "gated": row["GATED"],
+                "zero_skipped": row["ZERO_SKIPPED"],
                 "dram_read_bytes": row["DRAM_READ_BYTES"],
                 "dram_write_bytes": row["DRAM_WRITE_BYTES"],
                 "glb_read_bytes": glb_read_bytes(row),
@@ -92,7 +92,7 @@ def metrics(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
     macs, cycles = sum(step["macs"] for step in image.map["steps"]), counters["CYCLES"]
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
-    worked, clock_hz = counters["MACS"] - counters["GATED"], image.map["config"]["clock_hz"]
+    worked, clock_hz = counters["MACS"] - counters["ZERO_SKIPPED"], image.map["config"]["clock_hz"]
     return {
         "images": image.images,
         "cycles": cycles,

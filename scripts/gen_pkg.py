@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py,
+"""Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/configuration_check.sv from model/config.py,
 rtl/pass/descriptor_rules.sv from model/legality.py, rtl/eyrie.f, the list of the accelerator's files,
 runtime/c/driver/eyrie_registers.h, what a C program knows of them, and runtime/c/operators/eyrie_softmax_kernel.h from
 compiler/c/kernels.
@@ -96,7 +96,7 @@ CHECK_HEAD = """// SPDX-License-Identifier: Apache-2.0
 
 `include "assertions.svh"
 
-module machine_check #(
+module configuration_check #(
 """
 
 
@@ -154,7 +154,7 @@ def softmax_text() -> str:
 RTL = ROOT / "rtl"
 FILES = {
     RTL / "encoding_pkg.sv": package_text,
-    RTL / "machine_check.sv": check_text,
+    RTL / "configuration_check.sv": check_text,
     RTL / "pass" / "descriptor_rules.sv": rules_text,
     RTL / "eyrie.f": list_text,
     ROOT / "runtime" / "c" / "driver" / "eyrie_registers.h": registers_text,

@@ -38,13 +38,13 @@ module descriptor_rules
 
   localparam int unsigned SETS = ROWS / SetRows;
 
-  function automatic int unsigned joints_within();
-    joints_within = 0;
+  function automatic int unsigned links_within_set();
+    links_within_set = 0;
     for (int unsigned row = 0; row < ROWS - 1; row++) begin
-      if (row %% SetRows != SetRows - 1) joints_within |= 1 << row;
+      if (row %% SetRows != SetRows - 1) links_within_set |= 1 << row;
     end
   endfunction
-  localparam int unsigned LN_WITHIN = joints_within();
+  localparam int unsigned LINKS_WITHIN_SET = links_within_set();
 
   logic [%d:0] broken;
 

@@ -62,9 +62,9 @@ class Prediction:
     def glb_bytes(self) -> int:
         return glb_read_bytes(self.counters) + glb_write_bytes(self.counters)
 
-    def energy_uj(self, clock_hz: int, gated: int = 0) -> float:
-        """gated: multiplications with a zero operand, which depend on the data and cost nothing."""
-        return energy_uj(self.counters["MACS"] - gated, self.glb_bytes, self.dram_bytes, self.cycles, clock_hz)
+    def energy_uj(self, clock_hz: int, zero_skipped: int = 0) -> float:
+        """zero_skipped: MACs with a zero operand, which depend on the data and cost nothing."""
+        return energy_uj(self.counters["MACS"] - zero_skipped, self.glb_bytes, self.dram_bytes, self.cycles, clock_hz)
 
 
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:

@@ -93,7 +93,7 @@ def read_too_late(descriptor: Descriptor, stream: Stream, config: AcceleratorCon
         read_at = read_at // inner * (tiles * inner) + read_at % inner
     else:
         read_at = np.arange(reader.length) * turns // reader.length
-    if stream in (Stream.TABLE, Stream.IPSUM) and mode != ArrayMode.ELEMENTWISE:
+    if stream in (Stream.PARAMETERS, Stream.IPSUM) and mode != ArrayMode.ELEMENTWISE:
         read_at = read_at + 1
     last, first = np.full(MAX_GLB_WORDS + 1, -1), np.full(MAX_GLB_WORDS + 1, max(turns, ofmap.length))
     addresses, fetched = _touched(reader, lanes(stream, config))

@@ -13,12 +13,12 @@ from eyrie.compiler.ir.operators.operator import quantizations, quantized
 from eyrie.compiler.ir.operators.tables import Requantize
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.model.config import GLB_WORD_BYTES
-from eyrie.model.encoding import TABLE_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS
 from eyrie.model.operators.elementwise import mul_requantization
 from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, rescaling
 
 # Words of a channel group's filters and table, which come through the DRAM port: fewer pixels save fewer cycles.
-LEAST_PIXELS = GLB_WORD_BYTES + TABLE_WORDS
+LEAST_PIXELS = GLB_WORD_BYTES + PARAMETER_WORDS
 MOST_SHIFTED = 8  # bits to the left: 32 bits hold any product of 17 so
 
 

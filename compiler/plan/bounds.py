@@ -14,7 +14,7 @@ from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, sm
 from eyrie.compiler.plan.mappings import first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 
 COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
@@ -37,7 +37,7 @@ def _shared_words(group: Group, slices: int = 1) -> int:
         all_groups = word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
         words += in_turn(all_groups, slices if isinstance(group, Depthwise) else 1)
     if isinstance(group, Filtered):
-        words += in_turn(word_groups(len(group.filters)) * TABLE_WORDS, slices)
+        words += in_turn(word_groups(len(group.filters)) * PARAMETER_WORDS, slices)
     return words
 
 

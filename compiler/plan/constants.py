@@ -17,7 +17,7 @@ from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 
 MOST_CHUNK_WORDS = 256
 LOAD_WORDS = 2  # of a load's command
@@ -136,7 +136,7 @@ class WorkConstants:
         if self.table:
             [(table, _)] = self.table.region(turn)
         else:
-            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.blocks * TABLE_WORDS
+            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.blocks * PARAMETER_WORDS
         return replace(self.filters, address=address, table_address=table)
 
     def depthwise_of(self, job: Job, turn: int, groups: int) -> int | None:

@@ -29,7 +29,7 @@ from eyrie.compiler.target.descriptors.convolution import (
     convolution_sets,
 )
 from eyrie.compiler.target.packing import pack_convolution, pack_table, pad_runs
-from eyrie.model.array import drain_beats
+from eyrie.model.array import drain_transfers
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import stored_zero_point
@@ -128,7 +128,7 @@ def _places(config: AcceleratorConfig, c: ConvolutionPass, shape: tuple[int, int
     """(m, y, x) of every sum, in drain order."""
     sets, blocks = convolution_sets(config, c), c.blocks
     descriptor = convolution_descriptor(config, c)
-    beats = drain_beats(descriptor)
+    beats = drain_transfers(descriptor)
     down, along, tile, chain, _, pixel, slot, col = np.indices(
         (blocks.down, blocks.along, c.tiles, *beats.loops, config.cols)
     )

@@ -26,7 +26,7 @@ from eyrie.compiler.target.descriptors.separable import SeparablePass, separable
 from eyrie.compiler.target.limits import most_filters, most_pixels, single_tile
 from eyrie.compiler.target.packing import pack_depthwise, pack_pointwise, pack_table
 from eyrie.model import encoding as enc
-from eyrie.model.array import drain_beats
+from eyrie.model.array import drain_transfers
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import PoolMode, Stream
@@ -192,7 +192,7 @@ def block_places(
 ) -> np.ndarray:
     """(m, y, x) of every sum of a pass with pixel blocks; words of a depthwise pass count as their
     first channel."""
-    blocks, beats = p.blocks, drain_beats(descriptor)
+    blocks, beats = p.blocks, drain_transfers(descriptor)
     tiles = p.filters.tiles if p.filters else 1
     down, along, tile, inner, _, block, pixel, slot, col = np.indices(
         (blocks.down, blocks.along, tiles, blocks.inner, *beats.loops, config.cols)

@@ -22,7 +22,7 @@ from eyrie.compiler.target.limits import (
     walks,
 )
 from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
-from eyrie.model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
+from eyrie.model.encoding import PARAMETER_WORDS, STREAM_RANGE, ArrayMode, Operation
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
@@ -261,7 +261,7 @@ def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> 
         # Pairs of words that begin at odd columns are written one by one.
         words = np.where(blocks.odd, columns * (beats + pixels) // 2, columns * beats)
     whole, rest = np.divmod(tile, GLB_WORD_BYTES)
-    least = np.maximum(words, TABLE_WORDS)
+    least = np.maximum(words, PARAMETER_WORDS)
     return whole * np.maximum(GLB_WORD_BYTES * beats, least) + (rest > 0) * np.maximum(rest * beats, least)
 
 

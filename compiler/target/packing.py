@@ -10,7 +10,7 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import split_channels, words_of
 from eyrie.compiler.ir.layer import Table
 from eyrie.model.config import SET_ROWS, WORD_CHANNELS
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 from eyrie.model.operators.quantization import stored_zero_point
 
 
@@ -23,7 +23,7 @@ def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> 
         out[: len(values)] = values
         return out.reshape(blocks, 8)
 
-    table = np.empty((blocks, TABLE_WORDS), np.uint64)
+    table = np.empty((blocks, PARAMETER_WORDS), np.uint64)
     table[:, 0:4] = padded(bias, np.int32).view(np.uint64)
     table[:, 4:8] = padded(multiplier, np.int32).view(np.uint64)
     table[:, 8:9] = padded(shift, np.int8).view(np.uint64)

@@ -12,15 +12,15 @@ IDLE = {"ifmap": NO_COLUMN, "filter": NO_FILTER_COLUMN}
 
 @dataclass(frozen=True)
 class ScanIds:
-    """IDs of the array: `rows` one dict per row, `columns` one dict per PE, row by row; `ln`: bit i
+    """IDs of the array: `rows` one dict per row, `columns` one dict per PE, row by row; `link_enable`: bit i
     joins row i to row i + 1."""
 
     rows: list[dict[str, int]]
     columns: list[list[dict[str, int]]]
-    ln: int
+    link_enable: int
 
 
-def ln_word(config: AcceleratorConfig, joined_sets: int) -> int:
+def link_enable_word(config: AcceleratorConfig, joined_sets: int) -> int:
     """LN of chains over `joined_sets` sets each."""
     cuts = range(joined_sets * SET_ROWS, config.rows, joined_sets * SET_ROWS)
     return ((1 << (config.rows - 1)) - 1) & ~sum(1 << (cut - 1) for cut in cuts)
@@ -74,7 +74,7 @@ def convolution_ids(
                 for col in range(config.cols)
             ]
         )
-    return ScanIds(rows, columns, ln_word(config, r))
+    return ScanIds(rows, columns, link_enable_word(config, r))
 
 
 def block_ids(
@@ -101,4 +101,4 @@ def block_ids(
 
     rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(config.rows)]
     columns = [[column_ids(row, col) for col in range(config.cols)] for row in range(config.rows)]
-    return ScanIds(rows, columns, ln_word(config, min(config.sets, 2)))
+    return ScanIds(rows, columns, link_enable_word(config, min(config.sets, 2)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the scan-chain IDs of the multicast networks, and the LN word, for a mapping.
+"""Prints the scan-chain IDs of the multicast networks, and link_enable, for a mapping.
 
 A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable
 layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
@@ -77,11 +77,11 @@ def table(config: AcceleratorConfig, ids: ScanIds, network: str) -> str:
 
 
 def ln_text(config: AcceleratorConfig, ids: ScanIds) -> str:
-    """The LN word and the stretches of rows that it joins."""
-    cuts = [row for row in range(config.rows - 1) if not ids.ln >> row & 1]
+    """link_enable and the stretches of rows that it joins."""
+    cuts = [row for row in range(config.rows - 1) if not ids.link_enable >> row & 1]
     firsts, lasts = [0, *(cut + 1 for cut in cuts)], [*cuts, config.rows - 1]
     chains = ", ".join(f"{first}-{last}" for first, last in zip(firsts, lasts))
-    return f"LN = 0b{ids.ln:0{config.rows - 1}b} (bit i joins row i to row i + 1): rows {chains}"
+    return f"link_enable = 0b{ids.link_enable:0{config.rows - 1}b} (bit i joins row i to row i + 1): rows {chains}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

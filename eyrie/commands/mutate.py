@@ -34,7 +34,7 @@ from eyrie.runtime.folders import BUILD, ROOT, checkout, locked
 from eyrie.runtime.simulator.summary import write_summary
 
 COPIED = ("eyrie", "rtl", "model", "compiler", "runtime", "tb", "tests", "data")
-GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
+GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "configuration_check.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe6 pe4"
 _SUPER = "super2 super0 super1"
@@ -61,7 +61,7 @@ BLOCKS = {
         f"{_REQUANT} ppu0 ppu4 {_SUPER}",
     ),
     "super_pe": dict.fromkeys(
-        ("array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv"),
+        ("array/super_pe.sv", "array/dw_requantizer.sv", "array/dw_broadcaster.sv", "array/word_buffer.sv"),
         f"{_SUPER} array16 array15 pass0 pass2 pass4",
     ),
     "network": dict.fromkeys(
@@ -69,7 +69,7 @@ BLOCKS = {
     ),
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
     "pass": {"pass/descriptor_rules.sv": "rules0 net2", "pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
-    "ppu": {"ppu/*.sv": f"{_PPU} pass1", "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0"},
+    "ppu": {"ppu/*.sv": f"{_PPU} pass1", "arithmetic/parameter_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},

@@ -8,7 +8,7 @@ import numpy as np
 from eyrie.compiler.single_layer.layer_run import Case
 from eyrie.model import encoding as enc
 from eyrie.model import streams
-from eyrie.model.array import drain_beats
+from eyrie.model.array import drain_transfers
 from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Destination, DrainMode, Stream
@@ -56,7 +56,7 @@ def pass_beats(config: AcceleratorConfig, case: Case, rng: np.random.Generator) 
         for stream, lanes in ((Stream.IFMAP, 2), (Stream.FILTER, config.filter_lanes), (Stream.DEPTHWISE, 1))
     }
     starts = _start_sums(descriptor, glb, case.places.shape[:3], rng)
-    order = drain_beats(descriptor)
+    order = drain_transfers(descriptor)
     two = np.append(order.second[1:], False)[~order.second]  # beats
     notes = rng.integers(0, 1 << TWO, (len(starts), len(two))) | two << TWO
     drain = _drain_beats(descriptor, starts, notes)
@@ -108,7 +108,7 @@ def _start_sums(
 
 
 def _drain_beats(descriptor: Descriptor, starts: np.ndarray, notes: np.ndarray) -> list[Beat]:
-    order = drain_beats(descriptor)
+    order = drain_transfers(descriptor)
     drain, words = descriptor.drain, descriptor.drain["mode"] == DrainMode.WORDS
     firsts = np.flatnonzero(~order.second).tolist()
     last = {set_: n for n, set_ in enumerate(order.set[firsts].tolist())}
@@ -144,7 +144,7 @@ def _bits(rows: np.ndarray) -> int:
 def first_row(descriptor: Descriptor, tile: int) -> int:
     """The row of a set that has the first filter of a tile of the pass, of all outer and inner blocks in order."""
     loops = descriptor.loops
-    return tile // loops["inner"] % loops["tiles"] * descriptor.shape["deal"] % SET_ROWS
+    return tile // loops["inner"] % loops["tiles"] * descriptor.shape["rotation"] % SET_ROWS
 
 
 def multiplications(config: AcceleratorConfig, descriptor: Descriptor) -> int:
@@ -152,7 +152,7 @@ def multiplications(config: AcceleratorConfig, descriptor: Descriptor) -> int:
     shape, loops = descriptor.shape, descriptor.loops
     _, columns = descriptor.ids(config.rows, config.cols)
     blocks = loops["outer"] * loops["inner"] * loops["groups"]
-    rows_first = [tile * shape["deal"] % SET_ROWS for tile in range(loops["tiles"])]
+    rows_first = [tile * shape["rotation"] % SET_ROWS for tile in range(loops["tiles"])]
     total = 0
     for row, ids in enumerate(columns):
         filters = sum(shape[f"filters_{(row - first) % SET_ROWS}"] for first in rows_first)

@@ -109,8 +109,9 @@ def model_rejection(config: Mapping[str, int]) -> str | None:
 
 
 def rtl_rejections(config: Mapping[str, int]) -> list[str]:
-    """What the RTL says against an accelerator, in `machine_check`, when Verilator elaborates it; none: it is legal."""
-    said = elaboration("machine_check", config)
+    """What the RTL says against an accelerator, in `configuration_check`, when Verilator elaborates it; none: it is
+    legal."""
+    said = elaboration("configuration_check", config)
     rejected = _REJECTED.findall(said)
     assert bool(rejected) == bool(said), said
     return rejected

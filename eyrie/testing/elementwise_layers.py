@@ -45,7 +45,7 @@ def operated(
     count = len(drawn.words)
     shape: tuple[int, int, int] = (rows, cols, groups) if count == len(a) else (1, count, 1)
     target = _placed(memory, FeatureMap(*shape, 0, shape[0]))
-    streams = {Stream.RESIDUAL: drawn.residual, Stream.TABLE: drawn.table}
+    streams = {Stream.RESIDUAL: drawn.residual, Stream.PARAMETERS: drawn.table}
     placed = {
         stream: linear_stream(memory.place(np.array(words, np.uint64)), Level(len(words), 1))
         for stream, words in streams.items()
@@ -63,7 +63,7 @@ def operated(
         ifmap,
         target,
         placed.get(Stream.RESIDUAL),
-        placed.get(Stream.TABLE),
+        placed.get(Stream.PARAMETERS),
         config=config,
     )
     words = drawn.words.reshape(shape[2], shape[0], shape[1], 8).transpose(1, 2, 0, 3)

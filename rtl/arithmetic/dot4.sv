@@ -7,7 +7,7 @@
 // in four cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
 //
 // Zero gating: where an operand is zero, the multiplier's input registers keep their value and the
-// product is masked; gated_o counts such lanes in the cycle after the word was taken, counted_o.
+// product is masked; zero_skipped_o counts such lanes in the cycle after the word was taken, counted_o.
 
 `include "assertions.svh"
 
@@ -26,13 +26,13 @@ module dot4
   output logic signed [WordChannels-1:0][16:0]     products_o,
   output logic signed [18:0]                       sum_o,
   output logic                                     counted_o,
-  output logic [2:0]                               gated_o
+  output logic [2:0]                               zero_skipped_o
 );
 
   logic [WordChannels-1:0] nonzero, nonzero_q;
-  logic                    take;
+  logic                    accept;
 
-  assign take = valid_i && ready_o;
+  assign accept = valid_i && ready_o;
 
   always_comb begin : find_zeros
     for (int unsigned lane = 0; lane < WordChannels; lane++) begin
@@ -40,15 +40,15 @@ module dot4
     end
   end
 
-  always_comb begin : count_gated
-    gated_o = '0;
+  always_comb begin : count_skipped
+    zero_skipped_o = '0;
     for (int unsigned lane = 0; lane < WordChannels; lane++) begin
-      if (counted_o && !nonzero_q[lane]) gated_o += 3'd1;
+      if (counted_o && !nonzero_q[lane]) zero_skipped_o += 3'd1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (take) nonzero_q <= nonzero;
+    if (accept) nonzero_q <= nonzero;
   end
 
   if (MULTIPLIERS == WordChannels) begin : gen_parallel
@@ -62,20 +62,20 @@ module dot4
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) valid_q <= 1'b0;
-      else         valid_q <= take;
+      else         valid_q <= accept;
     end
 
     for (genvar lane = 0; lane < WordChannels; lane++) begin : gen_lane
       always_ff @(posedge clk_i) begin
-        if (take && nonzero[lane]) begin
+        if (accept && nonzero[lane]) begin
           activation_q[lane] <= activations_i[lane];
           weight_q[lane]     <= weights_i[lane];
         end
       end
       assign products_o[lane] = nonzero_q[lane] ? 17'(activation_q[lane] * weight_q[lane]) : '0;
 
-      `EYRIE_ASSERT_WHEN(GatesZeros, valid_q, (products_o[lane] != '0) == nonzero_q[lane],
-          "a gated product is not zero, or one that is zero is not gated")
+      `EYRIE_ASSERT_WHEN(SkipsZeros, valid_q, (products_o[lane] != '0) == nonzero_q[lane],
+          "a zero_skipped product is not zero, or one that is zero is not zero_skipped")
     end
   end else begin : gen_serial
     localparam logic [1:0] LastLane = 2'(WordChannels - 1);
@@ -107,7 +107,7 @@ module dot4
       if (!rst_ni) begin
         busy_q <= 1'b0;
         lane_q <= '0;
-      end else if (take) begin
+      end else if (accept) begin
         busy_q <= 1'b1;
         lane_q <= '0;
       end else if (busy_q) begin
@@ -117,7 +117,7 @@ module dot4
     end
 
     always_ff @(posedge clk_i) begin
-      if (take) begin
+      if (accept) begin
         activations_q <= activations_i;
         weights_q     <= weights_i;
       end
@@ -128,8 +128,8 @@ module dot4
       end
     end
 
-    `EYRIE_ASSERT_WHEN(GatesZeros, busy_q, (product != '0) == nonzero_q[lane_q],
-        "a gated product is not zero, or one that is zero is not gated")
+    `EYRIE_ASSERT_WHEN(SkipsZeros, busy_q, (product != '0) == nonzero_q[lane_q],
+        "a zero_skipped product is not zero, or one that is zero is not zero_skipped")
   end
 
   always_comb begin : add_products

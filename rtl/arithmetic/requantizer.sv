@@ -140,7 +140,7 @@ module requantizer
 
   `EYRIE_STATIC(StepsKnown, STEPS == 1 || STEPS == 2 || STEPS == 4, "STEPS is not 1, 2 or 4")
   if (STEPS > 1) begin : gen_spacing
-    `EYRIE_ASSERT_WHEN(BeatsApart, valid_i && enable_i, valid_q[STEPS-1:1] == '0,
+    `EYRIE_ASSERT_WHEN(TransfersApart, valid_i && enable_i, valid_q[STEPS-1:1] == '0,
         "a beat before the multipliers are done with the one before")
   end
   logic unused_sign;

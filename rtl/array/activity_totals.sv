@@ -18,10 +18,10 @@ module activity_totals
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
   input  pe_activity_t     [ROWS-1:0][COLS-1:0]   activity_i,
-  output pe_count_t                               macs_o,    // multiplications
-  output pe_count_t                               gated_o,   // of these, gated
-  output pe_count_t [PeWaits-1:0]                 waits_o,   // PEs waiting, by reason
-  output pe_count_t                               behind_o   // PEs in the pass before
+  output pe_count_t                               macs_o,           // multiplications
+  output pe_count_t                               zero_skipped_o,   // of these, zero_skipped
+  output pe_count_t [PeWaits-1:0]                 waits_o,          // PEs waiting, by reason
+  output pe_count_t                               behind_o          // PEs in the pass before
 );
 
   localparam int unsigned RowWidth = $clog2(COLS * WordChannels + 1);
@@ -29,13 +29,13 @@ module activity_totals
 
   typedef struct packed {
     logic [RowWidth-1:0]              words;
-    logic [RowWidth-1:0]              gated;
+    logic [RowWidth-1:0]              zero_skipped;
     logic [PeWaits-1:0][RowWidth-1:0] waits;
     logic [RowWidth-1:0]              behind;
   } row_t;
   typedef struct packed {
     logic [CountWidth-1:0]              words;
-    logic [CountWidth-1:0]              gated;
+    logic [CountWidth-1:0]              zero_skipped;
     logic [PeWaits-1:0][CountWidth-1:0] waits;
     logic [CountWidth-1:0]              behind;
   } total_t;
@@ -47,10 +47,10 @@ module activity_totals
     row_d = '0;
     for (int unsigned row = 0; row < ROWS; row++) begin
       for (int unsigned col = 0; col < COLS; col++) begin
-        row_d[row].words  += RowWidth'(activity_i[row][col].multiplies);
-        row_d[row].gated  += RowWidth'(activity_i[row][col].gated);
-        row_d[row].behind += RowWidth'(activity_i[row][col].behind);
-        for (int unsigned reason = 0; reason < PeWaits; reason++) begin
+        row_d[row].words        += RowWidth'(activity_i[row][col].multiplies);
+        row_d[row].zero_skipped += RowWidth'(activity_i[row][col].zero_skipped);
+        row_d[row].behind       += RowWidth'(activity_i[row][col].behind);
+        for (int unsigned       reason = 0; reason < PeWaits; reason++) begin
           row_d[row].waits[reason] +=
               RowWidth'(activity_i[row][col].waits == pe_wait_e'(3'(reason + 1)));
         end
@@ -61,9 +61,9 @@ module activity_totals
   always_comb begin : add_rows
     total_d = '0;
     for (int unsigned row = 0; row < ROWS; row++) begin
-      total_d.words  += CountWidth'(row_q[row].words);
-      total_d.gated  += CountWidth'(row_q[row].gated);
-      total_d.behind += CountWidth'(row_q[row].behind);
+      total_d.words        += CountWidth'(row_q[row].words);
+      total_d.zero_skipped += CountWidth'(row_q[row].zero_skipped);
+      total_d.behind       += CountWidth'(row_q[row].behind);
       for (int unsigned reason = 0; reason < PeWaits; reason++) begin
         total_d.waits[reason] += CountWidth'(row_q[row].waits[reason]);
       end
@@ -82,13 +82,13 @@ module activity_totals
     end
   end
 
-  assign macs_o   = pe_count_t'(total_q.words) * pe_count_t'(WordChannels);
-  assign gated_o  = pe_count_t'(total_q.gated);
-  assign behind_o = pe_count_t'(total_q.behind);
+  assign macs_o         = pe_count_t'(total_q.words) * pe_count_t'(WordChannels);
+  assign zero_skipped_o = pe_count_t'(total_q.zero_skipped);
+  assign behind_o       = pe_count_t'(total_q.behind);
   for (genvar reason = 0; reason < PeWaits; reason++) begin : gen_reason
     assign waits_o[reason] = pe_count_t'(total_q.waits[reason]);
   end
 
-  `EYRIE_ASSERT(GatedMultiply, gated_o <= macs_o, "more multiplications gated than issued")
+  `EYRIE_ASSERT(SkippedAreMacs, zero_skipped_o <= macs_o, "more MACs skipped than issued")
 
 endmodule

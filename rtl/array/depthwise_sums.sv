@@ -25,8 +25,8 @@ module depthwise_sums
   input  logic                                add_last_i,   // the sum is complete
   input  logic signed [WordChannels-1:0][16:0] products_i,
 
-  output dw_offer_t                           sums_o,
-  input  logic                                ready_i
+  output dw_request_t                           sums_o,
+  input  logic                                  ready_i
 );
 
   localparam int unsigned SlotWidth = (DEPTH > 1) ? $clog2(DEPTH) : 1;

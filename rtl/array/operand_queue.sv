@@ -8,7 +8,7 @@
 // read_offset_i.
 //
 // count_o counts the words of the pass that the PE runs (push_own_i) and not those behind them, of
-// the next one: with take_i the PE goes on to that, and they are its.
+// the next one: with accept_i the PE goes on to that, and they are its.
 
 `include "assertions.svh"
 
@@ -22,7 +22,7 @@ module operand_queue
   input  logic                  clk_i,
   input  logic                  rst_ni,
 
-  input  logic                  take_i,
+  input  logic                  accept_i,
   input  logic                  push_valid_i,
   output logic                  push_ready_o,
   input  logic                  push_own_i,
@@ -66,10 +66,10 @@ module operand_queue
   always_comb begin : next_state
     head_d  = advance(head_q, pop_i);
     count_d = count_q - pop_i;
-    own_d   = (take_i ? count_q : own_q) - pop_i;
+    own_d   = (accept_i ? count_q : own_q) - pop_i;
     if (push_valid_i && push_ready_o) begin
       count_d += pushed;
-      if (take_i || push_own_i) own_d += pushed;
+      if (accept_i || push_own_i) own_d += pushed;
     end
   end
 

@@ -10,7 +10,7 @@
 // is made of has left here, so never one of a pass that this PE has not begun.
 //
 // Of the words in the queues a PE uses those of its pass only; words of the next one may stand
-// behind them. surplus_o: more came for a pass than it takes.
+// behind them. overrun_o: more came for a pass than it takes.
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
 // PE adds its sum, or two of pixels side by side, after waiting for the psum half to be complete.
@@ -29,21 +29,21 @@ module pe
   input  logic            rst_ni,
 
   input  array_passes_t   passes_i,
-  output logic            cfg_epoch_o,
+  output logic            pass_phase_o,
   input  logic            enable_i,
 
   input  operands_t       operands_i,        // from the networks
   output operands_ready_t operands_ready_o,
-  input  word_offer_t     word_i,            // depthwise words, from the SUPER
+  input  word_request_t   word_i,            // depthwise words, from the SUPER
   output logic            word_ready_o,
-  output dw_offer_t       dw_o,              // this row's depthwise sums
+  output dw_request_t     dw_o,              // this row's depthwise sums
   input  logic            dw_ready_i,
-  input  chain_beat_t     chain_i,           // sum chain, from above
+  input  chain_transfer_t chain_i,           // sum chain, from above
   output logic            chain_ready_o,
-  output chain_beat_t     chain_o,           // and down
+  output chain_transfer_t chain_o,           // and down
   input  logic            chain_ready_i,
 
-  output logic            surplus_o,
+  output logic            overrun_o,
   output pe_activity_t    activity_o         // of the cycle before
 );
 
@@ -60,7 +60,7 @@ module pe
   logic         ifmap_ready, pixel_valid, pixel_ready;
   logic [1:0]   pixel_lanes;
   word_t [1:0]  pixel_data;
-  logic         running, take, fused, pointwise;
+  logic         running, accept, fused, pointwise;
   array_mode_e  mode;
 
   assign fused     = running && mode == ArrayFused;
@@ -68,10 +68,10 @@ module pe
 
   operand_queue #(.DEPTH(SIZES.ifmap_words), .PUSH(2)) u_ifmap_queue (
     .clk_i, .rst_ni,
-    .take_i       (take),
+    .accept_i     (accept),
     .push_valid_i (operands_i.ifmap.valid && !operands_i.ifmap.to_pixels),
     .push_ready_o (ifmap_ready),
-    .push_own_i   (operands_i.ifmap.epoch == cfg_epoch_o),
+    .push_own_i   (operands_i.ifmap.pass_phase == pass_phase_o),
     .push_lanes_i (operands_i.ifmap.lanes),
     .push_data_i  (operands_i.ifmap.data),
     .count_o      (ifmap_count),
@@ -93,10 +93,10 @@ module pe
 
   operand_queue #(.DEPTH(SIZES.pixel_words), .PUSH(2)) u_pixel_queue (
     .clk_i, .rst_ni,
-    .take_i       (take),
+    .accept_i     (accept),
     .push_valid_i (pixel_valid),
     .push_ready_o (pixel_ready),
-    .push_own_i   (fused || operands_i.ifmap.epoch == cfg_epoch_o),
+    .push_own_i   (fused || operands_i.ifmap.pass_phase == pass_phase_o),
     .push_lanes_i (pixel_lanes),
     .push_data_i  (pixel_data),
     .count_o      (pixel_count),
@@ -107,10 +107,10 @@ module pe
 
   operand_queue #(.DEPTH(SIZES.filter_words), .PUSH(SIZES.filter_lanes)) u_filter_queue (
     .clk_i, .rst_ni,
-    .take_i       (take),
+    .accept_i     (accept),
     .push_valid_i (operands_i.filter.valid),
     .push_ready_o (operands_ready_o.filter),
-    .push_own_i   (operands_i.filter.epoch == cfg_epoch_o),
+    .push_own_i   (operands_i.filter.pass_phase == pass_phase_o),
     .push_lanes_i (operands_i.filter.lanes[SIZES.filter_lanes-1:0]),
     .push_data_i  (operands_i.filter.data[SIZES.filter_lanes-1:0]),
     .count_o      (filter_count),
@@ -121,10 +121,10 @@ module pe
 
   operand_queue #(.DEPTH(TapWords)) u_tap_queue (
     .clk_i, .rst_ni,
-    .take_i       (take),
+    .accept_i     (accept),
     .push_valid_i (operands_i.tap.valid),
     .push_ready_o (operands_ready_o.tap),
-    .push_own_i   (operands_i.tap.epoch == cfg_epoch_o),
+    .push_own_i   (operands_i.tap.pass_phase == pass_phase_o),
     .push_lanes_i (1'b1),
     .push_data_i  (operands_i.tap.data),
     .count_o      (tap_count),
@@ -149,10 +149,10 @@ module pe
     .TAP_WORDS   (TapWords),
     .PSUM_WORDS  (SIZES.psum_words)
   ) u_sequencer (
-    .clk_i, .rst_ni, .passes_i, .cfg_epoch_o, .enable_i,
+    .clk_i, .rst_ni, .passes_i, .pass_phase_o, .enable_i,
     .row_i          (ROW),
     .running_o      (running),
-    .take_o         (take),
+    .accept_o       (accept),
     .mode_o         (mode),
     .ifmap_count_i  (ifmap_count),
     .ifmap_offset_o (ifmap_offset),
@@ -181,18 +181,18 @@ module pe
 
   // ---- Words left over, in the queues or on offer ----
 
-  logic surplus_ifmap, surplus_filter, surplus_tap;
+  logic overrun_ifmap, overrun_filter, overrun_tap;
 
-  assign surplus_ifmap =
+  assign overrun_ifmap =
       operands_i.ifmap.valid && operands_i.ifmap.lanes != '0 &&
-      is_surplus(operands_i.ifmap.epoch, cfg_epoch_o, passes_i.epoch, running);
-  assign surplus_filter =
+      is_overrun(operands_i.ifmap.pass_phase, pass_phase_o, passes_i.pass_phase, running);
+  assign overrun_filter =
       operands_i.filter.valid && operands_i.filter.lanes != '0 &&
-      is_surplus(operands_i.filter.epoch, cfg_epoch_o, passes_i.epoch, running);
-  assign surplus_tap =
+      is_overrun(operands_i.filter.pass_phase, pass_phase_o, passes_i.pass_phase, running);
+  assign overrun_tap =
       operands_i.tap.valid &&
-      is_surplus(operands_i.tap.epoch, cfg_epoch_o, passes_i.epoch, running);
-  assign surplus_o = surplus_ifmap || surplus_filter || surplus_tap ||
+      is_overrun(operands_i.tap.pass_phase, pass_phase_o, passes_i.pass_phase, running);
+  assign overrun_o = overrun_ifmap || overrun_filter || overrun_tap ||
                      (!running && (ifmap_count != '0 || pixel_count != '0 ||
                                    filter_count != '0 || tap_count != '0));
 
@@ -221,15 +221,15 @@ module pe
 
   dot4 #(.MULTIPLIERS(SIZES.multipliers)) u_dot4 (
     .clk_i, .rst_ni,
-    .valid_i      (issue_valid),
-    .ready_o      (issue_ready),
-    .activations_i(activations),
-    .weights_i    (weights),
-    .valid_o      (product_valid),
-    .products_o   (products),
-    .sum_o        (dot),
-    .counted_o    (activity_o.multiplies),
-    .gated_o      (activity_o.gated)
+    .valid_i       (issue_valid),
+    .ready_o       (issue_ready),
+    .activations_i (activations),
+    .weights_i     (weights),
+    .valid_o       (product_valid),
+    .products_o    (products),
+    .sum_o         (dot),
+    .counted_o     (activity_o.multiplies),
+    .zero_skipped_o(activity_o.zero_skipped)
   );
 
   always_ff @(posedge clk_i) begin
@@ -238,7 +238,7 @@ module pe
 
   // ---- Accumulate ----
 
-  logic chain_take, chain_free, mine, frees;
+  logic chain_accept, chain_free, mine, frees;
   logic half_full;
   sum_t [1:0] own_sums;
 
@@ -251,11 +251,11 @@ module pe
     .add_i         (product_q),
     .add_value_i   (dot),
     .full_o        (half_full),
-    .read_i        (chain_take && mine),
-    .read_index_i  (chain_i.phase.index),
-    .read_two_i    (chain_i.phase.two_pixels),
+    .read_i        (chain_accept && mine),
+    .read_index_i  (chain_i.control.index),
+    .read_two_i    (chain_i.control.two_pixels),
     .sums_o        (own_sums),
-    .drained_i     (chain_take && frees),
+    .drained_i     (chain_accept && frees),
     .free_i        (chain_free)
   );
 
@@ -276,32 +276,32 @@ module pe
 
   // ---- Sum chain: the PE's own sums are there a cycle after their beat has been taken ----
 
-  logic         chain_valid_q;
-  chain_phase_t chain_phase_q;
-  sum_t [1:0]   chain_sums_q;
+  logic           chain_valid_q;
+  chain_control_t chain_control_q;
+  sum_t [1:0]     chain_sums_q;
 
-  assign mine          = chain_i.phase.add[ROW];
-  assign frees         = chain_i.phase.free[ROW];
+  assign mine          = chain_i.control.add[ROW];
+  assign frees         = chain_i.control.free[ROW];
   assign chain_ready_o = (!chain_valid_q || chain_ready_i) && (!(mine || frees) || half_full);
-  assign chain_take    = chain_i.valid && chain_ready_o;
-  assign chain_free    = chain_valid_q && chain_ready_i && chain_phase_q.free[ROW];
+  assign chain_accept  = chain_i.valid && chain_ready_o;
+  assign chain_free    = chain_valid_q && chain_ready_i && chain_control_q.free[ROW];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) chain_valid_q <= 1'b0;
-    else if (chain_take) chain_valid_q <= 1'b1;
+    else if (chain_accept) chain_valid_q <= 1'b1;
     else if (chain_ready_i) chain_valid_q <= 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
-    if (chain_take) begin
-      chain_phase_q <= chain_i.phase;
-      chain_sums_q  <= chain_i.sums;
+    if (chain_accept) begin
+      chain_control_q <= chain_i.control;
+      chain_sums_q    <= chain_i.sums;
     end
   end
 
   always_comb begin : add_own
-    chain_o = '{valid: chain_valid_q, phase: chain_phase_q, sums: chain_sums_q};
-    if (chain_phase_q.add[ROW]) begin
+    chain_o = '{valid: chain_valid_q, control: chain_control_q, sums: chain_sums_q};
+    if (chain_control_q.add[ROW]) begin
       for (int unsigned n = 0; n < 2; n++) chain_o.sums[n] = chain_sums_q[n] + own_sums[n];
     end
   end
@@ -317,7 +317,7 @@ module pe
       behind_q <= 1'b0;
     end else begin
       waits_q  <= waits;
-      behind_q <= cfg_epoch_o != passes_i.epoch && waits != WaitPass;
+      behind_q <= pass_phase_o != passes_i.pass_phase && waits != WaitPass;
     end
   end
 
@@ -329,6 +329,6 @@ module pe
 
   `EYRIE_ASSERT_WHEN(WorksOrWaits, activity_o.multiplies, activity_o.waits == WaitNone,
       "a PE multiplies and waits")
-  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sums})
+  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.control, chain_o.sums})
 
 endmodule

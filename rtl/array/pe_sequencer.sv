@@ -8,8 +8,8 @@
 // and the requantisation of a group hides behind the pointwise work of the one before. It rests
 // before a pixel for whose sum there is no room, in groups of more pixels than there are places.
 //
-// A pass starts where running_o is low, the offered epoch differs and takes effect in one cycle; a
-// PE that takes no part (enable_i low, or no filters) only notes the epoch.
+// A pass starts where running_o is low, the offered pass_phase differs and takes effect in one cycle; a
+// PE that takes no part (enable_i low, or no filters) only notes the pass_phase.
 
 `include "assertions.svh"
 
@@ -32,11 +32,11 @@ module pe_sequencer
 
   // Pass configuration.
   input  array_passes_t          passes_i,
-  output logic                   cfg_epoch_o,
+  output logic                   pass_phase_o,
   input  logic                   enable_i,
   input  logic [1:0]             row_i,            // of the set
   output logic                   running_o,
-  output logic                   take_o,           // the pass on offer, in this cycle
+  output logic                   accept_o,           // the pass on offer, in this cycle
   output array_mode_e            mode_o,
 
   // Operand queues.
@@ -75,47 +75,47 @@ module pe_sequencer
   array_shape_t shape;
   array_loops_t loops;
   logic [8:0]   filters, filters_next;
-  logic         running_q, epoch_q, dw_done_q, half_q;
-  logic         take, start, issue, step, work_last;
+  logic         running_q, pass_phase_q, dw_done_q, half_q;
+  logic         accept, start, issue, step, work_last;
   op_e          op;
   logic         group_first, group_last, replay_last, tile_last, outer_last;
   logic         dw_replay_last, dw_outer_last;
 
   // ---- Pass ----
 
-  logic [SetRows-1:0][8:0] filters_by_row, offered_by_row;
-  logic [1:0]              dealt;  // the row that has the tile's first filter
+  logic [SetRows-1:0][8:0] filters_by_row, pending_by_row;
+  logic [1:0]              first_row;  // the row that has the tile's first filter
 
-  always_comb begin : deal
-    unique case (dealt)
+  always_comb begin : assign_rows
+    unique case (first_row)
       2'd1:    filters_by_row = {shape.filters_1, shape.filters_0, shape.filters_2};
       2'd2:    filters_by_row = {shape.filters_0, shape.filters_2, shape.filters_1};
       default: filters_by_row = {shape.filters_2, shape.filters_1, shape.filters_0};
     endcase
   end
 
-  assign offered_by_row =
-      {passes_i.offer.filters_2, passes_i.offer.filters_1, passes_i.offer.filters_0};
+  assign pending_by_row =
+      {passes_i.pending.filters_2, passes_i.pending.filters_1, passes_i.pending.filters_0};
 
-  assign shape        = passes_i.held[epoch_q].shape;
-  assign loops        = passes_i.held[epoch_q].loops;
+  assign shape        = passes_i.held[pass_phase_q].shape;
+  assign loops        = passes_i.held[pass_phase_q].loops;
   assign filters      = filters_by_row[row_i];
-  assign filters_next = offered_by_row[row_i];
+  assign filters_next = pending_by_row[row_i];
 
-  assign take  = !running_q && passes_i.epoch != epoch_q;
-  assign start = take && enable_i &&
-                 (filters_next != '0 || passes_i.offer.mode == ArrayDepthwise);
+  assign accept = !running_q && passes_i.pass_phase != pass_phase_q;
+  assign start  = accept && enable_i &&
+                  (filters_next != '0 || passes_i.pending.mode == ArrayDepthwise);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      running_q <= 1'b0;
-      epoch_q   <= 1'b0;
-      dw_done_q <= 1'b0;
+      running_q    <= 1'b0;
+      pass_phase_q <= 1'b0;
+      dw_done_q    <= 1'b0;
     end else begin
-      if (take) epoch_q <= passes_i.epoch;
+      if (accept) pass_phase_q <= passes_i.pass_phase;
       if (start) begin
         running_q <= 1'b1;
-        dw_done_q <= passes_i.offer.mode != ArrayFused && passes_i.offer.mode != ArrayDepthwise;
+        dw_done_q <= passes_i.pending.mode != ArrayFused && passes_i.pending.mode != ArrayDepthwise;
       end else if (step) begin
         if (op == OpDepthwise && dw_replay_last && dw_outer_last) dw_done_q <= 1'b1;
         if (work_last) running_q <= 1'b0;
@@ -123,10 +123,10 @@ module pe_sequencer
     end
   end
 
-  assign cfg_epoch_o = epoch_q;
-  assign running_o   = running_q;
-  assign take_o      = take;
-  assign mode_o      = array_mode_e'(shape.mode);
+  assign pass_phase_o = pass_phase_q;
+  assign running_o    = running_q;
+  assign accept_o     = accept;
+  assign mode_o       = array_mode_e'(shape.mode);
 
   // ---- Groups ----
 
@@ -142,13 +142,13 @@ module pe_sequencer
     .outer_last_o (outer_last)
   );
 
-  filter_deal u_deal (
+  filter_round_robin u_round_robin (
     .clk_i, .rst_ni,
-    .deal_i     (shape.deal),
+    .rotation_i (shape.rotation),
     .start_i    (start),
     .tile_end_i (step && op == OpPsum && replay_last),
     .tile_last_i(tile_last),
-    .row_o      (dealt)
+    .row_o      (first_row)
   );
 
   logic unused_dw_group_first, unused_dw_group_last, unused_dw_tile_last;
@@ -179,7 +179,7 @@ module pe_sequencer
   depthwise_sequencer #(.IFMAP_WORDS(IFMAP_WORDS), .TAP_WORDS(TAP_WORDS)) u_depthwise (
     .clk_i, .rst_ni,
     .shape_i       (shape),
-    .group_words_i (passes_i.group_words[epoch_q]),
+    .group_words_i (passes_i.group_words[pass_phase_q]),
     .ifmap_count_i,
     .ifmap_offset_o(dw_ifmap_offset),
     .ifmap_pop_o   (dw_ifmap_pop),
@@ -284,9 +284,9 @@ module pe_sequencer
   logic unused_fields;  // the SUPER requantises depthwise words
   assign unused_fields = ^{passes_i, shape};
 
-  `EYRIE_ASSERT_WHEN(PsumFits, start && passes_i.offer.mode != ArrayDepthwise,
-      16'(passes_i.offer.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
+  `EYRIE_ASSERT_WHEN(PsumFits, start && passes_i.pending.mode != ArrayDepthwise,
+      16'(passes_i.pending.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
       $sformatf("%0d pixels x %0d filters do not fit the psum buffer",
-                passes_i.offer.pixels, filters_next))
+                passes_i.pending.pixels, filters_next))
 
 endmodule

@@ -18,43 +18,43 @@ module pe_set
 
   input  array_passes_t                 passes_i,
   input  logic            [SetRows-1:0] enable_i,
-  output logic                          taken_o,    // the pass on offer, by PEs and SUPER
+  output logic                          accepted_o,    // the pass on offer, by PEs and SUPER
 
   input  operands_t       [SetRows-1:0] operands_i,
   output operands_ready_t [SetRows-1:0] operands_ready_o,
-  input  table_offer_t                  table_i,
-  output logic                          table_ready_o,
+  input  parameters_request_t           parameters_i,
+  output logic                          parameters_ready_o,
 
-  input  chain_beat_t                   chain_i,
+  input  chain_transfer_t               chain_i,
   output logic                          chain_ready_o,
-  output chain_beat_t                   chain_o,
+  output chain_transfer_t               chain_o,
   input  logic                          chain_ready_i,
 
-  output logic                          surplus_o,  // more came for a pass than it takes
+  output logic                          overrun_o,  // more came for a pass than it takes
   output pe_activity_t    [SetRows-1:0] activity_o
 );
 
   localparam int unsigned Super = SetRows - 1;  // its row
 
-  logic        [SetRows-1:0] epoch, surplus;
-  logic                      super_epoch;
-  word_offer_t [Super-1:0]   word;
-  logic        [Super-1:0]   word_ready;
-  dw_offer_t   [Super-1:0]   dw;
-  dw_offer_t                 upper_dw;
+  logic        [SetRows-1:0] pass_phase, overrun;
+  logic                      super_phase;
+  word_request_t [Super-1:0] word;
+  logic          [Super-1:0] word_ready;
+  dw_request_t   [Super-1:0] dw;
+  dw_request_t               upper_dw;
   logic                      upper_dw_ready;
-  chain_beat_t [Super:0]     chain;       // into each row
-  logic        [Super:0]     chain_ready;
+  chain_transfer_t [Super:0] chain;       // into each row
+  logic            [Super:0] chain_ready;
 
   // Readiness goes no further up than the set: a column may be many sets long.
-  skid_buffer #(.WIDTH($bits(chain_phase_t) + 2 * $bits(sum_t))) u_chain_in (
+  skid_buffer #(.WIDTH($bits(chain_control_t) + 2 * $bits(sum_t))) u_chain_in (
     .clk_i, .rst_ni,
     .in_valid_i (chain_i.valid),
     .in_ready_o (chain_ready_o),
-    .in_data_i  ({chain_i.phase, chain_i.sums}),
+    .in_data_i  ({chain_i.control, chain_i.sums}),
     .out_valid_o(chain[0].valid),
     .out_ready_i(chain_ready[0]),
-    .out_data_o ({chain[0].phase, chain[0].sums})
+    .out_data_o ({chain[0].control, chain[0].sums})
   );
 
   // The rows above the SUPER give their sums together.
@@ -69,7 +69,7 @@ module pe_set
   for (genvar row = 0; row < Super; row++) begin : gen_pe
     pe #(.SIZES(SIZES), .ROW(2'(row))) u_pe (
       .clk_i, .rst_ni, .passes_i,
-      .cfg_epoch_o     (epoch[row]),
+      .pass_phase_o    (pass_phase[row]),
       .enable_i        (enable_i[row]),
       .operands_i      (operands_i[row]),
       .operands_ready_o(operands_ready_o[row]),
@@ -81,14 +81,14 @@ module pe_set
       .chain_ready_o   (chain_ready[row]),
       .chain_o         (chain[row+1]),
       .chain_ready_i   (chain_ready[row+1]),
-      .surplus_o       (surplus[row]),
+      .overrun_o       (overrun[row]),
       .activity_o      (activity_o[row])
     );
   end
 
   super_pe #(.SIZES(SIZES)) u_super_pe (
-    .clk_i, .rst_ni, .passes_i, .table_i, .table_ready_o, .chain_o, .chain_ready_i,
-    .cfg_epoch_o     ({super_epoch, epoch[Super]}),
+    .clk_i, .rst_ni, .passes_i, .parameters_i, .parameters_ready_o, .chain_o, .chain_ready_i,
+    .pass_phase_o    ({super_phase, pass_phase[Super]}),
     .enable_i        (enable_i[Super]),
     .operands_i      (operands_i[Super]),
     .operands_ready_o(operands_ready_o[Super]),
@@ -98,12 +98,12 @@ module pe_set
     .dw_ready_o      (upper_dw_ready),
     .chain_i         (chain[Super]),
     .chain_ready_o   (chain_ready[Super]),
-    .surplus_o       (surplus[Super]),
+    .overrun_o       (overrun[Super]),
     .activity_o      (activity_o[Super])
   );
 
-  assign taken_o   = {super_epoch, epoch} == {SetRows + 1{passes_i.epoch}};
-  assign surplus_o = surplus != '0;
+  assign accepted_o = {super_phase, pass_phase} == {SetRows + 1{passes_i.pass_phase}};
+  assign overrun_o  = overrun != '0;
 
   `EYRIE_STABLE(UpperSums, upper_dw.valid, upper_dw_ready, upper_dw.sums)
   for (genvar row = 0; row < Super; row++) begin : gen_check

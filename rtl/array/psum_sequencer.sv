@@ -135,7 +135,7 @@ module psum_sequencer
 
   logic unused_fields;
   assign unused_fields = ^{shape_i.ifmap_offset, shape_i.word_offset, shape_i.filters_0,
-                           shape_i.filters_1, shape_i.filters_2, shape_i.deal,
+                           shape_i.filters_1, shape_i.filters_2, shape_i.rotation,
                            shape_i.filter_zero_point,
                            shape_i.depthwise_zero_point};
 

@@ -83,15 +83,15 @@ module axi_writer
   assign issue = burst_valid && lengths_ready && flight_ready && (!aw_q.valid || axi_i.aw_ready);
 
   // Data: one register between the data channel and W, so that what is offered stays.
-  logic                       load, take;
+  logic                       load, accept;
   logic [7:0]                 sent_d, sent_q;  // words of the present burst
   logic                       wvalid_q, wlast_q, wstrobe_q;
   logic [BUS_WORDS-1:0][63:0] wdata_q;
 
   assign load         = length_valid && (!wvalid_q || axi_i.w_ready);
   assign data_ready_o = load && !halt_i;
-  assign take         = load && (halt_i || data_valid_i);
-  assign sent_d       = !take ? sent_q : (sent_q == length) ? '0 : sent_q + 8'd1;
+  assign accept       = load && (halt_i || data_valid_i);
+  assign sent_d       = !accept ? sent_q : (sent_q == length) ? '0 : sent_q + 8'd1;
 
   fifo #(.WIDTH(8), .DEPTH(BURSTS)) u_lengths (
     .clk_i,
@@ -100,7 +100,7 @@ module axi_writer
     .in_ready_o(lengths_ready),
     .in_data_i(8'(burst_beats - 9'd1)),
     .out_valid_o(length_valid),
-    .out_ready_i(take && sent_q == length),
+    .out_ready_i(accept && sent_q == length),
     .out_data_o(length),
     .count_o(unused_length_count)
   );
@@ -149,7 +149,7 @@ module axi_writer
         aw_q.valid <= 1'b0;
       end
       sent_q <= sent_d;
-      if (take) begin
+      if (accept) begin
         wvalid_q  <= 1'b1;
         wlast_q   <= sent_q == length;
         wdata_q   <= data_i;

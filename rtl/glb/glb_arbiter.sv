@@ -29,7 +29,7 @@ module glb_arbiter
     encoding_pkg::StreamIfmap,
     encoding_pkg::StreamFilter,
     encoding_pkg::StreamResidual,
-    encoding_pkg::StreamTable,
+    encoding_pkg::StreamParameters,
     encoding_pkg::StreamDepthwise,
     encoding_pkg::StreamIpsum
   };

@@ -44,9 +44,9 @@ module register_file
   output logic        reg_rvalid_o,
   input  logic        reg_rready_i,
 
-  output logic             interrupt_o,
-  output machine_control_t control_o,
-  input  machine_status_t  status_i,
+  output logic                 interrupt_o,
+  output accelerator_control_t control_o,
+  input  accelerator_status_t  status_i,
   input  logic [Counters-1:0][INCREMENT_WIDTH-1:0] increment_i
 );
 
@@ -55,18 +55,18 @@ module register_file
 
   // ---- Writes ----
 
-  logic        aw_taken_q, w_taken_q, b_valid_q, write, locked, write_known;
-  logic [11:0] write_address_q;                  // of a word
+  logic        aw_accepted_q, w_accepted_q, b_valid_q, write, locked, write_known;
+  logic [11:0] write_address_q;                        // of a word
   logic [31:0] write_data_q, mask;
   logic [3:0]  strobe_q;
   logic [1:0]  b_response_q;
 
-  assign reg_awready_o = !aw_taken_q;
-  assign reg_wready_o  = !w_taken_q;
+  assign reg_awready_o = !aw_accepted_q;
+  assign reg_wready_o  = !w_accepted_q;
   assign reg_bvalid_o  = b_valid_q;
   assign reg_bresp_o   = b_response_q;
 
-  assign write       = aw_taken_q && w_taken_q && !b_valid_q;
+  assign write       = aw_accepted_q && w_accepted_q && !b_valid_q;
   assign mask        = {{8{strobe_q[3]}}, {8{strobe_q[2]}}, {8{strobe_q[1]}}, {8{strobe_q[0]}}};
   assign locked      = write_address_q inside {RegisterProgramBase, RegisterWindowBase,
                                                RegisterWindowLimit} && status_i.busy;
@@ -76,20 +76,20 @@ module register_file
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      aw_taken_q      <= 1'b0;
-      w_taken_q       <= 1'b0;
+      aw_accepted_q   <= 1'b0;
+      w_accepted_q    <= 1'b0;
       b_valid_q       <= 1'b0;
       b_response_q    <= RespOkay;
       write_address_q <= '0;
       write_data_q    <= '0;
       strobe_q        <= '0;
     end else begin
-      if (reg_awvalid_i && !aw_taken_q) begin
-        aw_taken_q      <= 1'b1;
+      if (reg_awvalid_i && !aw_accepted_q) begin
+        aw_accepted_q   <= 1'b1;
         write_address_q <= {reg_awaddr_i[11:2], 2'b00};
       end
-      if (reg_wvalid_i && !w_taken_q) begin
-        w_taken_q    <= 1'b1;
+      if (reg_wvalid_i && !w_accepted_q) begin
+        w_accepted_q <= 1'b1;
         write_data_q <= reg_wdata_i;
         strobe_q     <= reg_wstrb_i;
       end
@@ -98,9 +98,9 @@ module register_file
         b_response_q <= (write_known && !locked) ? RespOkay : RespSlverr;
       end
       if (b_valid_q && reg_bready_i) begin
-        aw_taken_q <= 1'b0;
-        w_taken_q  <= 1'b0;
-        b_valid_q  <= 1'b0;
+        aw_accepted_q <= 1'b0;
+        w_accepted_q  <= 1'b0;
+        b_valid_q     <= 1'b0;
       end
     end
   end

@@ -24,7 +24,7 @@ module descriptor
   input  logic [63:0]        data_i,
   output logic               ids_written_o,  // this write changes IDs
 
-  input  logic               epoch_i,
+  input  logic               pass_phase_i,
   output pass_config_t       pass_o,
   output row_id_t [ROWS-1:0] row_ids_o,
 
@@ -73,8 +73,8 @@ module descriptor
   assign ids_written_o = write_i && index_i >= config_index_t'(RowIdsIndex) &&
                          index_i < config_index_t'(StreamsIndex);
 
-  assign pass_o.epoch   = epoch_i;
-  assign pass_o.streams = used_q;
+  assign pass_o.pass_phase = pass_phase_i;
+  assign pass_o.streams    = used_q;
   assign pass_o.destination   = destination_q;
   assign pass_o.single        = single_q;
   assign pass_o.packed_pixels = packed_pixels_q;

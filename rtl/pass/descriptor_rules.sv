@@ -22,198 +22,198 @@ module descriptor_rules
 
   localparam int unsigned SETS = ROWS / SetRows;
 
-  function automatic int unsigned joints_within();
-    joints_within = 0;
+  function automatic int unsigned links_within_set();
+    links_within_set = 0;
     for (int unsigned row = 0; row < ROWS - 1; row++) begin
-      if (row % SetRows != SetRows - 1) joints_within |= 1 << row;
+      if (row % SetRows != SetRows - 1) links_within_set |= 1 << row;
     end
   endfunction
-  localparam int unsigned LN_WITHIN = joints_within();
+  localparam int unsigned LINKS_WITHIN_SET = links_within_set();
 
   logic [52:0] broken;
 
-  // a mode that there is not
+  // unknown array mode
   assign broken[0] = !(32'(pass_i.array.shape.mode) <= 32'(ArrayElementwise));
-  // a pass of no pixels
+  // a pass needs at least one pixel
   assign broken[1] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.array.shape.pixels) >= 32'd1));
-  // a loop of none
+  // every loop needs at least one iteration
   assign broken[2] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       ((32'(pass_i.array.loops.groups) >= 32'd1) && (32'(pass_i.array.loops.inner) >= 32'd1) &&
       (32'(pass_i.array.loops.tiles) >= 32'd1) && (32'(pass_i.array.loops.outer) >= 32'd1)));
-  // filters of an elementwise pass
+  // an elementwise pass has no filters
   assign broken[3] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (((32'(pass_i.array.shape.filters_0) + 32'(pass_i.array.shape.filters_1)) +
       32'(pass_i.array.shape.filters_2)) == 32'd0));
-  // sums of row 0 of a set do not fit a psum half
+  // psums of set row 0 do not fit a half of the psum buffer
   assign broken[4] = !((32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)) ||
       ((32'(pass_i.array.shape.pixels) * 32'(pass_i.array.shape.filters_0)) <= PSUM_WORDS));
-  // sums of row 1 of a set do not fit a psum half
+  // psums of set row 1 do not fit a half of the psum buffer
   assign broken[5] = !((32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)) ||
       ((32'(pass_i.array.shape.pixels) * 32'(pass_i.array.shape.filters_1)) <= PSUM_WORDS));
-  // sums of row 2 of a set do not fit a psum half
+  // psums of set row 2 do not fit a half of the psum buffer
   assign broken[6] = !((32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)) ||
       ((32'(pass_i.array.shape.pixels) * 32'(pass_i.array.shape.filters_2)) <= PSUM_WORDS));
-  // pixels do not fit the pixel queue
+  // the pixels do not fit the pixel queue
   assign broken[7] = !(!((32'(pass_i.array.shape.mode) == 32'(ArrayFused)) ||
       (32'(pass_i.array.shape.mode) == 32'(ArrayPointwise))) || (32'(pass_i.array.shape.pixels) <=
       PIXEL_WORDS));
-  // depthwise work has three taps
+  // depthwise filters need three taps
   assign broken[8] = !(!((32'(pass_i.array.shape.mode) == 32'(ArrayFused)) ||
       (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise))) || (32'(pass_i.array.shape.taps) ==
       32'd3));
-  // a depthwise group does not fit the ifmap queue
+  // the depthwise group does not fit the ifmap queue
   assign broken[9] = !(!((32'(pass_i.array.shape.mode) == 32'(ArrayFused)) ||
       (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise))) || ((((32'(pass_i.array.shape.pixels) -
       32'd1) * (32'(pass_i.array.shape.stride_2) + 32'd1)) + 32'd3) <= IFMAP_WORDS));
-  // filters of row 0 of a set do not fit the filter queue
+  // filters of set row 0 do not fit the filter queue
   assign broken[10] = !((32'(pass_i.array.shape.mode) != 32'(ArrayConvolution)) ||
       ((32'(pass_i.array.shape.taps) * 32'(pass_i.array.shape.filters_0)) <= FILTER_WORDS));
-  // filters of row 1 of a set do not fit the filter queue
+  // filters of set row 1 do not fit the filter queue
   assign broken[11] = !((32'(pass_i.array.shape.mode) != 32'(ArrayConvolution)) ||
       ((32'(pass_i.array.shape.taps) * 32'(pass_i.array.shape.filters_1)) <= FILTER_WORDS));
-  // filters of row 2 of a set do not fit the filter queue
+  // filters of set row 2 do not fit the filter queue
   assign broken[12] = !((32'(pass_i.array.shape.mode) != 32'(ArrayConvolution)) ||
       ((32'(pass_i.array.shape.taps) * 32'(pass_i.array.shape.filters_2)) <= FILTER_WORDS));
-  // a deal that goes on where there is none, or to rows without filters
-  assign broken[13] = !((32'(pass_i.array.shape.deal) == 32'd0) || (((32'(pass_i.array.shape.mode)
-      == 32'(ArrayFused)) || (32'(pass_i.array.shape.mode) == 32'(ArrayPointwise))) &&
-      (32'(pass_i.array.shape.deal) < 32'd3) && (32'(pass_i.array.shape.filters_0) >= 32'd1) &&
-      (32'(pass_i.array.shape.filters_1) >= 32'd1) && (32'(pass_i.array.shape.filters_2) >=
-      32'd1)));
-  // a convolution of no taps
+  // rotation needs a pointwise pass with filters in all three set rows
+  assign broken[13] = !((32'(pass_i.array.shape.rotation) == 32'd0) ||
+      (((32'(pass_i.array.shape.mode) == 32'(ArrayFused)) || (32'(pass_i.array.shape.mode) ==
+      32'(ArrayPointwise))) && (32'(pass_i.array.shape.rotation) < 32'd3) &&
+      (32'(pass_i.array.shape.filters_0) >= 32'd1) && (32'(pass_i.array.shape.filters_1) >= 32'd1)
+      && (32'(pass_i.array.shape.filters_2) >= 32'd1)));
+  // a convolution needs at least one tap
   assign broken[14] = !((32'(pass_i.array.shape.mode) != 32'(ArrayConvolution)) ||
       (32'(pass_i.array.shape.taps) >= 32'd1));
-  // an empty clamp of depthwise words
+  // the clamp of depthwise words is empty
   assign broken[15] = !(!((32'(pass_i.array.shape.mode) == 32'(ArrayFused)) ||
       (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise))) || (32'(pass_i.array.depthwise.act_min)
       <= 32'(pass_i.array.depthwise.act_max)));
-  // the drain takes other sums than the array makes
+  // the drain mode does not match the array mode
   assign broken[16] = !((32'((32'(pass_i.drain.mode) == 32'(DrainNone))) ==
       32'((32'(pass_i.array.shape.mode) == 32'(ArrayElementwise)))) && (32'((32'(pass_i.drain.mode)
       == 32'(DrainConvolution))) == 32'((32'(pass_i.array.shape.mode) == 32'(ArrayConvolution)))) &&
       (32'((32'(pass_i.drain.mode) == 32'(DrainWords))) == 32'((32'(pass_i.array.shape.mode) ==
       32'(ArrayDepthwise)))));
-  // columns that there are not
+  // the columns in use exceed the array
   assign broken[17] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) || ((32'd1 <=
       32'(pass_i.drain.columns)) && (32'(pass_i.drain.columns) <= COLS)));
-  // a block of none, or of more than 8
+  // a block needs 1 to 8 filters
   assign broken[18] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) || ((32'd1 <=
       32'(pass_i.drain.block)) && (32'(pass_i.drain.block) <= 32'd8) && (32'(pass_i.drain.blocks) >=
       32'd1) && (32'(pass_i.drain.set_filters) >= 32'd1)));
-  // a last block of none, or of more than the others
+  // the last block needs 1 to `block` filters
   assign broken[19] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) || ((32'd1 <=
       32'(pass_i.drain.last_block)) && (32'(pass_i.drain.last_block) <= 32'(pass_i.drain.block))));
-  // a last block of fewer filters where these are not dealt
+  // only pointwise passes may have a smaller last block
   assign broken[20] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.drain.mode) == 32'(DrainPointwise)) || (32'(pass_i.drain.last_block) ==
       32'(pass_i.drain.block)));
-  // a chain at a set that there is not
+  // a chain begins at a set beyond the array
   assign broken[21] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
-      ((32'(pass_i.drain.heads) >= 32'd1) && (((32'(pass_i.drain.heads) - 32'd1) *
-      32'(pass_i.drain.head_sets)) < SETS)));
-  // a block of more filters than its chains have
+      ((32'(pass_i.drain.chains) >= 32'd1) && (((32'(pass_i.drain.chains) - 32'd1) *
+      32'(pass_i.drain.chain_sets)) < SETS)));
+  // a block has more filters than its chains
   assign broken[22] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.drain.mode) == 32'(DrainPointwise)) || (32'(pass_i.drain.block) <=
       (32'(pass_i.drain.set_filters) * ((32'(pass_i.drain.fold) != 32'd0) ? 32'd1 :
-      32'(pass_i.drain.heads)))));
-  // row 0 of a set has other filters than the drain takes
+      32'(pass_i.drain.chains)))));
+  // the filters of set row 0 differ from the drain
   assign broken[23] = !((32'(pass_i.drain.mode) != 32'(DrainConvolution)) ||
       (32'(pass_i.array.shape.filters_0) == ((((32'(pass_i.drain.rows) >> 32'd0) & 32'd1) != 32'd0)
       ? 32'(pass_i.drain.set_filters) : 32'd0)));
-  // row 1 of a set has other filters than the drain takes
+  // the filters of set row 1 differ from the drain
   assign broken[24] = !((32'(pass_i.drain.mode) != 32'(DrainConvolution)) ||
       (32'(pass_i.array.shape.filters_1) == ((((32'(pass_i.drain.rows) >> 32'd1) & 32'd1) != 32'd0)
       ? 32'(pass_i.drain.set_filters) : 32'd0)));
-  // row 2 of a set has other filters than the drain takes
+  // the filters of set row 2 differ from the drain
   assign broken[25] = !((32'(pass_i.drain.mode) != 32'(DrainConvolution)) ||
       (32'(pass_i.array.shape.filters_2) == ((((32'(pass_i.drain.rows) >> 32'd2) & 32'd1) != 32'd0)
       ? 32'(pass_i.drain.set_filters) : 32'd0)));
-  // a convolution drains block by block
+  // a convolution drains one block of filters per chain
   assign broken[26] = !((32'(pass_i.drain.mode) != 32'(DrainConvolution)) ||
       (32'(pass_i.drain.blocks) == 32'd1));
-  // the drain takes other filters than the array has
+  // the drain and the array have different filter counts
   assign broken[27] = !((32'(pass_i.drain.mode) != 32'(DrainPointwise)) || ((32'(pass_i.drain.block)
       * 32'(pass_i.drain.blocks)) == (((32'(pass_i.array.shape.filters_0) +
       32'(pass_i.array.shape.filters_1)) + 32'(pass_i.array.shape.filters_2)) +
       (32'(pass_i.drain.block) - 32'(pass_i.drain.last_block)))));
-  // filters are not dealt as they come
+  // pointwise filters must be assigned to all three set rows, in pairs only with two lanes
   assign broken[28] = !((32'(pass_i.drain.mode) != 32'(DrainPointwise)) || ((32'(pass_i.drain.rows)
       == 32'd7) && (32'(pass_i.drain.pairs) < FILTER_LANES)));
-  // words are halves without ipsum
+  // depthwise words need blocks of two halves and no ipsum
   assign broken[29] = !((32'(pass_i.drain.mode) != 32'(DrainWords)) || ((32'(pass_i.drain.block) ==
       32'd2) && !(32'(pass_i.drain.ipsum) != 32'd0)));
   // a chain is cut within a set
   assign broken[30] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
-      ((32'(pass_i.drain.ln) & LN_WITHIN) == LN_WITHIN));
-  // an elementwise pass without the PPU
+      ((32'(pass_i.drain.link_enable) & LINKS_WITHIN_SET) == LINKS_WITHIN_SET));
+  // an elementwise pass needs the PPU
   assign broken[31] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.drain.to_ppu) != 32'd0));
-  // the PPU gets other words than it takes
+  // raw words need drain mode WORDS and no other mode
   assign broken[32] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.finish.raw) ==
       32'((32'(pass_i.drain.mode) == 32'(DrainWords)))));
-  // a pooling that there is not
+  // unknown pooling mode
   assign broken[33] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.finish.pool) <=
       32'(PoolMax)));
-  // raw words are not pooled
+  // raw words cannot be pooled
   assign broken[34] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || !(32'(pass_i.post.finish.raw) !=
       32'd0) || (32'(pass_i.post.finish.pool) == 32'(PoolNone)));
-  // a pooling of an elementwise pass
+  // an elementwise pass cannot pool
   assign broken[35] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.post.finish.pool) == 32'(PoolNone)));
-  // an empty clamp
+  // the clamp is empty
   assign broken[36] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.finish.raw) !=
       32'd0) || (32'(pass_i.post.finish.act_min) <= 32'(pass_i.post.finish.act_max)));
-  // maxima of an odd number of columns or pixels
+  // max pooling needs an even number of columns and of pixels
   assign broken[37] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.finish.pool) !=
       32'(PoolMax)) || (((32'(pass_i.drain.columns) | 32'(pass_i.array.shape.pixels)) & 32'd1) ==
       32'd0));
-  // an average over none, or over more than 1024 pixels
+  // average pooling needs 1 to 1024 pixels
   assign broken[38] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.finish.pool) !=
       32'(PoolAverage)) || ((32'd1 <= 32'(pass_i.post.finish.pool_count)) &&
       (32'(pass_i.post.finish.pool_count) <= 32'd1024)));
-  // an empty clamp of an operation
+  // the clamp of the operation is empty
   assign broken[39] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.result.operation)
       == 32'(OperationNone)) || (32'(pass_i.post.result.act_min) <=
       32'(pass_i.post.result.act_max)));
-  // a shift beyond -31 to 30
+  // the shift is not within -31 to 30
   assign broken[40] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || ((32'(pass_i.post.result.shift) !=
       32'd31) && ((32'(pass_i.post.result.shift) + 32'd32) != 32'd0)));
-  // a window of what has none
+  // windows need MAXIMUM, MINIMUM or SUM in an elementwise pass
   assign broken[41] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.first.window) ==
       32'd0) || (!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) &&
       ((32'(pass_i.post.result.operation) == 32'(OperationMaximum)) ||
       (32'(pass_i.post.result.operation) == 32'(OperationMinimum)) ||
       (32'(pass_i.post.result.operation) == 32'(OperationSum)))));
-  // a sum over no window
+  // SUM needs a window
   assign broken[42] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.result.operation)
       != 32'(OperationSum)) || (32'(pass_i.post.first.window) >= 32'd1));
-  // a pass without ifmap
+  // the ifmap stream is not in use
   assign broken[43] = !pass_i.streams[StreamIfmap];
-  // ifmap words to where they are not taken
+  // the destination of ifmap words does not match the array mode
   assign broken[44] = !((32'((32'(pass_i.destination) == 32'(ToPixels))) ==
       32'((32'(pass_i.array.shape.mode) == 32'(ArrayPointwise)))) && (32'((32'(pass_i.destination)
       == 32'(ToPpu))) == 32'((32'(pass_i.array.shape.mode) == 32'(ArrayElementwise)))));
-  // packed pixels that come one by one
+  // packed pixels need two lanes
   assign broken[45] = !(!(32'(pass_i.packed_pixels) != 32'd0) || (!(32'(pass_i.single) != 32'd0) &&
       (32'(pass_i.destination) != 32'(ToPpu))));
-  // filters without use, or none
+  // the filter stream does not match the array mode
   assign broken[46] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
       32'(ArrayElementwise)) && (32'(pass_i.array.shape.mode) != 32'(ArrayDepthwise)))));
-  // depthwise filters without use, or none
+  // the depthwise stream does not match the array mode
   assign broken[47] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
       == 32'(ArrayFused)) || (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)))));
-  // tables without use, or none
-  assign broken[48] = !(32'(pass_i.streams[StreamTable]) == 32'(((32'(pass_i.drain.to_ppu) != 32'd0)
-      && (((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ?
+  // the parameter stream does not match the pass
+  assign broken[48] = !(32'(pass_i.streams[StreamParameters]) == 32'(((32'(pass_i.drain.to_ppu) !=
+      32'd0) && (((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ?
       32'(!(32'(pass_i.post.finish.raw) != 32'd0)) : 32'((32'(pass_i.post.result.operation) ==
       32'(OperationSum)))) != 32'd0))));
-  // an ipsum without use, or none
+  // the ipsum stream does not match the drain
   assign broken[49] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
       && (32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)))));
-  // an ofmap without words, or none
+  // the ofmap stream does not match the drain
   assign broken[50] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
-  // a residual without use, or none
+  // the residual stream does not match the operation
   assign broken[51] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
       32'd0) && (((32'(pass_i.post.result.operation) == 32'(OperationAdd)) ||
       (32'(pass_i.post.result.operation) == 32'(OperationSub)) || (32'(pass_i.post.result.operation)
@@ -221,7 +221,7 @@ module descriptor_rules
       ((32'(pass_i.post.result.operation) == 32'(OperationMaximum)) ||
       (32'(pass_i.post.result.operation) == 32'(OperationMinimum))))) ||
       (32'(pass_i.post.result.operation) == 32'(OperationTable))))));
-  // two pixels at a time of what leaves one by one
+  // two pixels need psums without ipsum, pooling or operation
   assign broken[52] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==
       32'(DrainConvolution)) || (32'(pass_i.drain.mode) == 32'(DrainPointwise))) &&
       !(32'(pass_i.drain.ipsum) != 32'd0) && (!(32'(pass_i.drain.to_ppu) != 32'd0) ||

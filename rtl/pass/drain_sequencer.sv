@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends beats into the sum chains in the order in which finished sums leave the array
 // (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
-// filters (the last may have fewer), for each pixel, each filter. A beat names the rows that add
+// filters (the last may have fewer), for each pixel, each filter. A flags names the rows that add
 // and the psum they add, and carries along what the PPU has to know. With two_pixels pixels go two
-// at a time, but for the last of an odd number. Where there is an ipsum, a beat waits for its GLB
-// words (two columns each). surplus_o: more of those came for a pass than it takes.
+// at a time, but for the last of an odd number. Where there is an ipsum, a flags waits for its GLB
+// words (two columns each). overrun_o: more of those came for a pass than it takes.
 //
 // A pass is taken when the beats of the one before have left the array, since the joints of the
-// chain may change. done_o: the last beat of a pass has been taken out of the array; an elementwise
+// chain may change. done_o: the last flags of a pass has been taken out of the array; an elementwise
 // pass has none.
 
 `include "assertions.svh"
@@ -26,29 +26,29 @@ module drain_sequencer
   input  drain_t              cfg_i,
   input  array_loops_t        loops_i,
   input  logic [8:0]          pixels_i,
-  input  logic [1:0]          deal_i,       // of the array's shape
-  input  logic                cfg_epoch_i,
-  output logic                cfg_epoch_o,
+  input  logic [1:0]          rotation_i,       // of the array's shape
+  input  logic                pass_phase_i,
+  output logic                pass_phase_o,
   output logic                done_o,
-  output logic                surplus_o,
+  output logic                overrun_o,
 
-  input  word_feed_t          ipsum_i,
+  input  word_stream_t        ipsum_i,
   output logic                ipsum_ready_o,
 
-  output drain_feed_t         drain_o,
+  output drain_stream_t       drain_o,
   output sum_t [COLS-1:0]     sums_o,       // where the chains start: ipsum or 0
   input  logic                ready_i,
-  input  logic                empty_i       // no beat in the chains
+  input  logic                empty_i       // no flags in the chains
 );
 
-  drain_t       cfg_q;
-  array_loops_t loops_q, tile_loops;
-  logic [8:0]   pixels_q;
-  logic [1:0]   deal_q;
-  logic         epoch_q, take, sent, valid;
-  chain_phase_t phase;
-  drain_beat_t  beat;
-  logic [2:0]   set;
+  drain_t         cfg_q;
+  array_loops_t   loops_q, tile_loops;
+  logic [8:0]     pixels_q;
+  logic [1:0]     rotation_q;
+  logic           pass_phase_q, accept, sent, valid;
+  chain_control_t control;
+  drain_flags_t   flags;
+  logic [2:0]     set;
   logic [MaxCols-1:0] columns;
 
   // ---- Pass ----
@@ -56,20 +56,20 @@ module drain_sequencer
   typedef enum logic [1:0] {
     StIdle,  // between passes
     StRun,   // sends beats
-    StEmpty  // the pass's last beat is in the chains
+    StEmpty  // the pass's last flags is in the chains
   } state_e;
 
   state_e state_d, state_q;
 
-  assign take        = state_q == StIdle && cfg_epoch_i != epoch_q;
-  assign cfg_epoch_o = epoch_q;
-  assign done_o      = state_q == StEmpty && empty_i;
+  assign accept       = state_q == StIdle && pass_phase_i != pass_phase_q;
+  assign pass_phase_o = pass_phase_q;
+  assign done_o       = state_q == StEmpty && empty_i;
 
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
-      StIdle:  if (take) state_d = (cfg_i.mode == DrainNone) ? StEmpty : StRun;
-      StRun:   if (sent && beat.pass_last) state_d = StEmpty;
+      StIdle:  if (accept) state_d = (cfg_i.mode == DrainNone) ? StEmpty : StRun;
+      StRun:   if (sent && flags.pass_last) state_d = StEmpty;
       StEmpty: if (empty_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -78,19 +78,19 @@ module drain_sequencer
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
-      epoch_q <= 1'b0;
+      pass_phase_q <= 1'b0;
     end else begin
       state_q <= state_d;
-      if (take) epoch_q <= cfg_epoch_i;
+      if (accept) pass_phase_q <= pass_phase_i;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (take) begin
-      cfg_q    <= cfg_i;
-      loops_q  <= loops_i;
-      pixels_q <= pixels_i;
-      deal_q   <= deal_i;
+    if (accept) begin
+      cfg_q      <= cfg_i;
+      loops_q    <= loops_i;
+      pixels_q   <= pixels_i;
+      rotation_q <= rotation_i;
     end
   end
 
@@ -107,7 +107,7 @@ module drain_sequencer
   logic       slot_last, pixel_last, block_last, chain_last, tile_end, two_pixels;
   logic [8:0] next_pixel;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
-  logic [1:0] dealt;            // pointwise: the row of a set that has the tile's first filter
+  logic [1:0] first_row;            // pointwise: the row of a set that has the tile's first filter
 
   assign slot_last  = block_last ? slot_q == cfg_q.last_block - 4'd1
                                  : slot_q == cfg_q.block - 4'd1;
@@ -115,7 +115,7 @@ module drain_sequencer
   assign next_pixel = pixel_q + (two_pixels ? 9'd2 : 9'd1);
   assign pixel_last = next_pixel == pixels_q;
   assign block_last = block_q == cfg_q.blocks - 11'd1;
-  assign chain_last = !cfg_q.fold || chain_q == cfg_q.heads - 3'd1;
+  assign chain_last = !cfg_q.fold || chain_q == cfg_q.chains - 3'd1;
   assign tile_end   = slot_last && pixel_last && block_last && chain_last;
 
   // A tile's sums are finished once per pass through its groups.
@@ -127,7 +127,7 @@ module drain_sequencer
   pass_loops u_loops (
     .clk_i, .rst_ni,
     .loops_i      (tile_loops),
-    .start_i      (take),
+    .start_i      (accept),
     .step_i       (sent && tile_end),
     .group_first_o(group_first),
     .group_last_o (group_last),
@@ -136,13 +136,13 @@ module drain_sequencer
     .outer_last_o (outer_last)
   );
 
-  filter_deal u_deal (
+  filter_round_robin u_round_robin (
     .clk_i, .rst_ni,
-    .deal_i     (deal_q),
-    .start_i    (take),
+    .rotation_i (rotation_q),
+    .start_i    (accept),
     .tile_end_i (sent && tile_end && replay_last),
     .tile_last_i(tile_last),
-    .row_o      (dealt)
+    .row_o      (first_row)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -158,20 +158,20 @@ module drain_sequencer
 
   // ---- Which chain, rows and psum ----
 
-  logic [2:0] head;         // chain the beat goes into
-  // Pointwise filters are dealt in turn over the rows of a set; counted from `dealt` on.
+  logic [2:0] chain;         // chain the flags goes into
+  // Pointwise filters are first_row in turn over the rows of a set; counted from `first_row` on.
   logic [1:0] row_q, row_start_q, row;
   logic [2:0] row_and_more;
   psum_index_t base_q, base_start_q;     // psum index of the filter's first pixel
   logic [3:0] set_filter_q;              // convolution: filter within its set
-  logic [2:0] head_q;
+  logic [2:0] block_chain_q;
   logic [1:0] next_row;
   psum_index_t next_base;
-  logic       head_filter_last;
+  logic       chain_filter_last;
 
-  // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the
+  // Filters are first_row one by one, or in pairs: then the second of a pair stays in the row, and the
   // first of the next goes back to where the pair began, but for a row that begins anew.
-  always_comb begin : deal
+  always_comb begin : assign_rows
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
     next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[7:0] : base_q;
     if (cfg_q.pairs && !slot_q[0]) begin
@@ -182,13 +182,13 @@ module drain_sequencer
     end
   end
 
-  assign head_filter_last = set_filter_q == cfg_q.set_filters - 4'd1;
+  assign chain_filter_last = set_filter_q == cfg_q.set_filters - 4'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {row_q, row_start_q, base_q, base_start_q, set_filter_q, head_q} <= '0;
-    end else if (take) begin
-      {row_q, row_start_q, base_q, base_start_q, set_filter_q, head_q} <= '0;
+      {row_q, row_start_q, base_q, base_start_q, set_filter_q, block_chain_q} <= '0;
+    end else if (accept) begin
+      {row_q, row_start_q, base_q, base_start_q, set_filter_q, block_chain_q} <= '0;
     end else if (sent) begin
       unique case (cfg_q.mode)
         DrainPointwise: begin
@@ -208,39 +208,39 @@ module drain_sequencer
           end
         end
         default: begin
-          set_filter_q <= head_filter_last ? '0 : set_filter_q + 4'd1;
-          base_q       <= head_filter_last ? '0 : base_q + pixels_q[7:0];
-          if (slot_last) head_q <= '0;
-          else if (head_filter_last) head_q <= head_q + 3'd1;
+          set_filter_q <= chain_filter_last ? '0 : set_filter_q + 4'd1;
+          base_q       <= chain_filter_last ? '0 : base_q + pixels_q[7:0];
+          if (slot_last) block_chain_q <= '0;
+          else if (chain_filter_last) block_chain_q <= block_chain_q + 3'd1;
         end
       endcase
     end
   end
 
-  assign head = cfg_q.fold ? chain_q : head_q;
+  assign chain = cfg_q.fold ? chain_q : block_chain_q;
 
-  assign row_and_more = 3'(row_q) + 3'(dealt);
+  assign row_and_more = 3'(row_q) + 3'(first_row);
   assign row = 2'((row_and_more >= 3'(SetRows)) ? row_and_more - 3'(SetRows) : row_and_more);
 
-  always_comb begin : build_phase
-    phase            = '0;
-    phase.index      = base_q + pixel_q[7:0];
-    phase.two_pixels = two_pixels;
+  always_comb begin : build_control
+    control            = '0;
+    control.index      = base_q + pixel_q[7:0];
+    control.two_pixels = two_pixels;
     unique case (cfg_q.mode)
       DrainPointwise: begin
-        phase.add[row] = 1'b1;
-        if (tile_end) phase.free = cfg_q.rows;
+        control.add[row] = 1'b1;
+        if (tile_end) control.free = cfg_q.rows;
       end
-      DrainWords: phase.word = 1'b1;
+      DrainWords: control.word = 1'b1;
       default: begin
-        phase.add = cfg_q.rows;
-        if (head_filter_last && pixel_last && block_last) phase.free = cfg_q.rows;
+        control.add = cfg_q.rows;
+        if (chain_filter_last && pixel_last && block_last) control.free = cfg_q.rows;
       end
     endcase
   end
 
-  assign set = head * cfg_q.head_sets;
-  assign beat = '{
+  assign set = chain * cfg_q.chain_sets;
+  assign flags = '{
     two_pixels: two_pixels,
     to_ppu:     cfg_q.to_ppu,
     channel:    slot_q[2:0],
@@ -250,7 +250,7 @@ module drain_sequencer
     pass_last:  tile_end && replay_last && tile_last && outer_last
   };
 
-  // ---- Ipsum: COLS / 2 words for each beat ----
+  // ---- Ipsum: COLS / 2 words for each flags ----
 
   logic [COLS-1:0][31:0] ipsum_q;
   logic [4:0]            ipsum_columns_q;  // there
@@ -258,13 +258,14 @@ module drain_sequencer
 
   assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
   assign ipsum_ready_o = state_q == StRun && cfg_q.ipsum && !ipsum_there &&
-                         ipsum_i.epoch == epoch_q;
-  assign surplus_o     = ipsum_i.valid &&
-                         is_surplus(ipsum_i.epoch, epoch_q, cfg_epoch_i, state_q == StRun);
+                         ipsum_i.pass_phase == pass_phase_q;
+  assign overrun_o     = ipsum_i.valid &&
+                         is_overrun(ipsum_i.pass_phase, pass_phase_q, pass_phase_i,
+                                    state_q == StRun);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ipsum_columns_q <= '0;
-    else if (sent || take) ipsum_columns_q <= '0;
+    else if (sent || accept) ipsum_columns_q <= '0;
     else if (ipsum_i.valid && ipsum_ready_o) ipsum_columns_q <= ipsum_columns_q + 5'd2;
   end
 
@@ -282,26 +283,26 @@ module drain_sequencer
   assign sent    = valid && ready_i;
   assign sums_o  = cfg_q.ipsum ? ipsum_q : '0;
   assign drain_o = '{
-    valid:   valid,
-    set:     set,
-    phase:   phase,
-    beat:    beat,
-    ln:      cfg_q.ln,
-    columns: columns
+    valid:       valid,
+    set:         set,
+    control:     control,
+    flags:       flags,
+    link_enable: cfg_q.link_enable,
+    columns:     columns
   };
 
   logic unused_signals;
   assign unused_signals = ^{group_first, group_last};
 
-  `EYRIE_STABLE(Beat, valid, ready_i, {drain_o, sums_o})
+  `EYRIE_STABLE(Transfer, valid, ready_i, {drain_o, sums_o})
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,
       slot_q < (block_last ? cfg_q.last_block : cfg_q.block) && block_q < cfg_q.blocks &&
       pixel_q < pixels_q,
-      "a beat beyond its block of filters or pixels")
+      "a flags beyond its block of filters or pixels")
   `EYRIE_ASSERT_WHEN(PairsOfSums, valid && two_pixels,
-      !cfg_q.ipsum && !phase.word && next_pixel <= pixels_q,
+      !cfg_q.ipsum && !control.word && next_pixel <= pixels_q,
       "two pixels of what leaves one by one, or beyond the last")
-  `EYRIE_ASSERT_WHEN(SetExists, valid, 8'(head) * 8'(cfg_q.head_sets) < 8'(Sets),
-      "a beat for a chain that there is not")
+  `EYRIE_ASSERT_WHEN(SetExists, valid, 8'(chain) * 8'(cfg_q.chain_sets) < 8'(Sets),
+      "a flags for a chain that there is not")
 
 endmodule

@@ -2,8 +2,8 @@
 // Offers processing passes: keeps the shadow descriptor, scans IDs into the array, offers each pass
 // to the units and counts those that are done.
 //
-// A PASS scans changed IDs, but for an elementwise pass, then toggles pass_o.epoch; every unit
-// takes the pass when it is done with the one before (docs/machine.md, "Passes overlap"): taken_i,
+// A PASS scans changed IDs, but for an elementwise pass, then toggles pass_o.pass_phase; every unit
+// takes the pass when it is done with the one before (docs/machine.md, "Passes overlap"): accepted_i,
 // in each unit's bit, says that it has. A PASS whose descriptor breaks a rule is not offered:
 // illegal_o, until a reset. CONFIG words are taken only while no pass is on offer. pass_done_o: the
 // sums of a pass have been drained and its ofmap is written.
@@ -38,17 +38,18 @@ module pass_controller
   output id_scan_t         scan_o,
   input  logic [Streams-1:0] streams_want_i,  // words of the descriptor
   output stream_load_t     stream_load_o,
-  input  logic [UNITS-1:0] taken_i,
+  input  logic [UNITS-1:0] accepted_i,
   input  logic             drain_done_i,
   input  logic             ofmap_done_i
 );
 
   // ---- Descriptor and offer ----
 
-  typedef enum logic [2:0] {StIdle, StScan, StOffer, StTaking, StIllegal} state_e;
+  typedef enum logic [2:0] {StIdle, StScan, StRequest, StAccept, StIllegal} state_e;
 
   state_e                     state_d, state_q;
-  logic                       epoch_q, ids_changed_q, ids_written, scan_start, scan_busy, all_taken;
+  logic                       pass_phase_q, ids_changed_q, ids_written, scan_start, scan_busy;
+  logic                       all_accepted;
   logic                       illegal, illegal_q;
   count_t                     wait_passes_q;
   logic                       cleared, scan_read, load_read;
@@ -63,7 +64,7 @@ module pass_controller
     .index_i      (control_i.config_index),
     .data_i       (control_i.config_data),
     .ids_written_o(ids_written),
-    .epoch_i      (epoch_q),
+    .pass_phase_i (pass_phase_q),
     .pass_o,
     .row_ids_o    (row_ids),
     .read_i       (scan_read || load_read),
@@ -71,38 +72,38 @@ module pass_controller
     .read_words_o (words)
   );
 
-  assign all_taken = taken_i == '1;
+  assign all_accepted = accepted_i == '1;
 
-  always_comb begin : offer_fsm
+  always_comb begin : request_fsm
     state_d    = state_q;
     scan_start = 1'b0;
     unique case (state_q)
       StIdle: begin
         if (control_i.pass_valid && cleared) begin
           scan_start = ids_changed_q && !pass_o.post.elementwise;
-          state_d    = scan_start ? StScan : StOffer;
+          state_d    = scan_start ? StScan : StRequest;
         end
       end
-      StScan:  if (!scan_busy) state_d = StOffer;
-      StOffer: state_d = illegal_q ? StIllegal : StTaking;
+      StScan:    if (!scan_busy) state_d = StRequest;
+      StRequest: state_d = illegal_q ? StIllegal : StAccept;
       StIllegal: state_d = StIllegal;
-      default: if (all_taken) state_d = StIdle;
+      default: if (all_accepted) state_d = StIdle;
     endcase
   end
 
   assign config_ready_o = state_q == StIdle && cleared;
-  assign pass_ready_o   = state_q == StOffer && !illegal_q;
+  assign pass_ready_o   = state_q == StRequest && !illegal_q;
   assign illegal_o      = state_q == StIllegal;
   assign wait_passes_o  = wait_passes_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q       <= StIdle;
-      epoch_q       <= 1'b0;
+      pass_phase_q  <= 1'b0;
       ids_changed_q <= 1'b0;
     end else begin
       state_q <= state_d;
-      if (pass_ready_o) epoch_q <= !epoch_q;
+      if (pass_ready_o) pass_phase_q <= !pass_phase_q;
       if (ids_written) ids_changed_q <= 1'b1;
       else if (scan_start) ids_changed_q <= 1'b0;
     end
@@ -169,10 +170,10 @@ module pass_controller
   logic unused_signals;  // tokens of the streams
   assign unused_signals = ^{control_i.passes_done, control_i.chunks_loaded};
 
-  `EYRIE_ASSERT_WHEN(RulesSettled, state_q == StOffer, illegal_q == illegal,
+  `EYRIE_ASSERT_WHEN(RulesSettled, state_q == StRequest, illegal_q == illegal,
       "a descriptor that was not looked at yet is offered")
   `EYRIE_ASSERT(OneReads, !(scan_read && load_read), "IDs and streams are read at once")
-  `EYRIE_ASSERT_WHEN(OffersTaken, state_q == StOffer, all_taken,
+  `EYRIE_ASSERT_WHEN(RequestsAccepted, state_q == StRequest, all_accepted,
       "a pass was offered before the last one was taken")
   `EYRIE_ASSERT(NoDoneOverflow,
       !(drains_q == 2'd3 && drain_done_i) && !(ofmaps_q == 2'd3 && ofmap_done_i),

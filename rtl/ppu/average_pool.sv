@@ -34,11 +34,11 @@ module average_pool
 
   input  logic                  valid_i,
   input  logic [COLS-1:0][7:0]  values_i,
-  input  drain_beat_t           beat_i,
+  input  drain_flags_t          flags_i,
 
   output logic                  valid_o,
   output logic [COLS-1:0][7:0]  values_o,
-  output drain_beat_t           beat_o
+  output drain_flags_t          flags_o
 );
 
   localparam int unsigned RowWidth = 8 + $clog2(COLS);  // sum of COLS int8 values
@@ -48,7 +48,7 @@ module average_pool
   localparam int unsigned Rows = 10;                    // base-4 digits of a magnitude
 
   logic [Latency:1]                valid_q;
-  drain_beat_t                     beat_q [1:Latency];
+  drain_flags_t                    flags_q [1:Latency];
   logic                            first_q;  // first pixel of a block
   logic                            again_q;  // the beat behind stage 1 is of the channel before it
   logic [COLS-1:0][TotalWidth-1:0] totals, stored;
@@ -59,28 +59,28 @@ module average_pool
       first_q <= 1'b1;
     end else if (enable_i) begin
       valid_q[1] <= valid_i;
-      valid_q[2] <= valid_q[1] && beat_q[1].pixel_last;
+      valid_q[2] <= valid_q[1] && flags_q[1].pixel_last;
       valid_q[3] <= valid_q[2];
       valid_q[4] <= valid_q[3];
-      if (valid_q[1] && beat_q[1].block_last) first_q <= beat_q[1].pixel_last;
+      if (valid_q[1] && flags_q[1].block_last) first_q <= flags_q[1].pixel_last;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (enable_i) begin
-      beat_q[1] <= beat_i;
-      again_q   <= valid_q[1] && beat_i.channel == beat_q[1].channel;
-      for (int unsigned stage = 2; stage <= Latency; stage++) beat_q[stage] <= beat_q[stage-1];
+      flags_q[1] <= flags_i;
+      again_q    <= valid_q[1] && flags_i.channel == flags_q[1].channel;
+      for (int unsigned stage = 2; stage <= Latency; stage++) flags_q[stage] <= flags_q[stage-1];
     end
   end
 
   ram_1r1w #(.WORDS(BlockChannels), .WIDTH(COLS * TotalWidth)) u_totals (
     .clk_i,
     .write_i        (enable_i && valid_q[1]),
-    .write_address_i(beat_q[1].channel),
+    .write_address_i(flags_q[1].channel),
     .write_data_i   (totals),
     .read_i         (enable_i && valid_i),
-    .read_address_i (beat_i.channel),
+    .read_address_i (flags_i.channel),
     .read_data_o    (stored)
   );
 
@@ -135,7 +135,7 @@ module average_pool
   end
 
   assign valid_o = valid_q[Latency];
-  assign beat_o  = beat_q[Latency];
+  assign flags_o = flags_q[Latency];
 
   `EYRIE_ASSERT_WHEN(CountInRange, valid_i,
       (count_i != '0) && (count_i <= 11'd1024), "average over 0 or more than 1024 pixels")

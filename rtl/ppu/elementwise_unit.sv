@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operation on packed words (docs/ppu.md): words A, one by one or together with words B, or
-// windows of words A, become int8 words. A word takes two cycles: 4 lanes take the channels of its
+// windows of words A, become int8 words. A word takes two cycles: 4 lanes accept the channels of its
 // low half, then those of its high half. NONE hands words on combinationally.
 //
 // B is one stream with the table of TABLE: its words are taken together with those of A, or, 32 of
@@ -77,9 +77,9 @@ module elementwise_unit
 
   // ---- Halves of words enter ----
 
-  logic            move, take, ready_beside, loaded;
-  logic            high_q;     // the half that is taken next
-  logic [5:0]      entries_q;  // words of the table that are there
+  logic            move, accept, ready_beside, loaded;
+  logic            high_q;       // the half that is taken next
+  logic [5:0]      entries_q;    // words of the table that are there
   logic [Stages:1] valid_q;
   tag_t            tag_q [1:Stages];
   logic            lanes_valid;
@@ -88,7 +88,7 @@ module elementwise_unit
   sum_t [Lanes-1:0]      addend_q [2];
 
   // Windows of words.
-  logic                             half_valid, half_ready, half_high, half_last, half_take;
+  logic                             half_valid, half_ready, half_high, half_last, half_accept;
   logic                             totals_ready;
   logic [Lanes-1:0][TotalWidth-1:0] totals;
   window_t                          parameters;
@@ -99,7 +99,7 @@ module elementwise_unit
   assign move         = !(lanes_valid && lanes_tag.high) || word_ready_i;
   assign loaded       = entries_q == 6'(LookupWords);
   assign ready_beside = joined ? other_valid_i : !looks_up || loaded;
-  assign take         = !direct && !windowed && move && word_valid_i && ready_beside;
+  assign accept       = !direct && !windowed && move && word_valid_i && ready_beside;
 
   always_comb begin : ready
     word_ready_o = move && ready_beside && high_q;
@@ -115,8 +115,8 @@ module elementwise_unit
       entries_q <= '0;
     end else begin
       if (move) begin
-        if (take) high_q <= !high_q;
-        valid_q <= {windowed ? half_take : valid_q[Stages-1], valid_q[Stages-2:1], take};
+        if (accept) high_q <= !high_q;
+        valid_q <= {windowed ? half_accept : valid_q[Stages-1], valid_q[Stages-2:1], accept};
       end
       if (start_i) entries_q <= '0;
       else if (looks_up && other_valid_i && !loaded) entries_q <= entries_q + 1'b1;
@@ -150,11 +150,11 @@ module elementwise_unit
 
   assign parameters     = window_t'(window_i);
   assign half_ready     = move && (operation != OperationSum || window_valid_i);
-  assign half_take      = half_valid && half_ready;
+  assign half_accept    = half_valid && half_ready;
   assign window_ready_o = windowed && operation == OperationSum && move && half_valid && half_high;
 
   always_ff @(posedge clk_i) begin
-    if (half_take) begin
+    if (half_accept) begin
       multiplier_q <= parameters.multiplier;
       shift_q      <= parameters.shift;
     end
@@ -184,7 +184,7 @@ module elementwise_unit
         difference_q[1] <= (operation == OperationSub) ? 9'(second_i.zero_point) - 9'(b)
                                                        : 9'(b) - 9'(second_i.zero_point);
       end
-      if (take) place_q <= a[2:0];
+      if (accept) place_q <= a[2:0];
     end
 
     // Values from -128 on: the entry of a has its upper bits, the sign turned over, as its word.
@@ -193,7 +193,7 @@ module elementwise_unit
       .write_i        (looks_up && other_valid_i && !loaded),
       .write_address_i(entries_q[4:0]),
       .write_data_i   (other_i),
-      .read_i         (take && looks_up),
+      .read_i         (accept && looks_up),
       .read_address_i ({!a[7], a[6:3]}),
       .read_data_o    (entries)
     );
@@ -296,7 +296,7 @@ module elementwise_unit
       $stable({first_i, second_i, result_i}), "configuration changed with words in flight")
   `EYRIE_STABLE(OtherStable, other_valid_i, other_ready_o, other_i)
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
-  `EYRIE_ASSERT_WHEN(TakenTogether, joined,
+  `EYRIE_ASSERT_WHEN(AcceptedTogether, joined,
       (word_valid_i && word_ready_o) == (other_valid_i && other_ready_o),
       "a word A without its word B")
   `EYRIE_ASSERT_WHEN(HalvesInTurn, direct || windowed, !high_q, "a word left by half")

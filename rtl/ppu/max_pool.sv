@@ -27,7 +27,7 @@ module max_pool #(
   logic [Pairs-1:0][7:0] kept_q [eyrie_pkg::BlockChannels];
   logic [Pairs-1:0][7:0] pairs;
   logic                  odd_q;
-  logic                  take;
+  logic                  accept;
 
   function automatic logic [7:0] larger(logic [7:0] a, logic [7:0] b);
     return ($signed(a) > $signed(b)) ? a : b;
@@ -40,20 +40,20 @@ module max_pool #(
     end
   end
 
-  assign take    = enable_i && valid_i;
+  assign accept  = enable_i && valid_i;
   assign valid_o = valid_i && odd_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) odd_q <= 1'b0;
-    else if (take && block_last_i) odd_q <= !odd_q;
+    else if (accept && block_last_i) odd_q <= !odd_q;
   end
 
   always_ff @(posedge clk_i) begin
-    if (take && !odd_q) kept_q[channel_i] <= pairs;
+    if (accept && !odd_q) kept_q[channel_i] <= pairs;
   end
 
   `EYRIE_STATIC(PairOfColumns, COLS >= 2, "less than a pair of columns")
-  `EYRIE_ASSERT_WHEN(PixelPairs, take && pixel_last_i,
+  `EYRIE_ASSERT_WHEN(PixelPairs, accept && pixel_last_i,
       odd_q, "a block with an odd number of pixels")
 
 endmodule

@@ -4,7 +4,7 @@
 //   sums -> bias, requantise, clamp (two lanes per column) -> max or average pooling
 //        -> transposer (a block of up to 8 channels becomes a word per column) -> operation
 //
-// Sums come in drain order: for each block of filters, each pixel, each filter a beat. beat_i:
+// Sums come in drain order: for each block of filters, each pixel, each filter a beat. flags_i:
 //   channel     0, 1, ... within the block, without gaps
 //   block_last  on the last channel of every (block, pixel)
 //   pixel_last  on every beat of the last pixel of a block; the table advances after the beat with
@@ -14,7 +14,7 @@
 //   to_ppu      else the beat is taken at once, whatever the PPU is doing, and dropped
 //   two_pixels  the beat has the sums of two pixels side by side, with all beats of its channels;
 //               only where words are neither raw nor pooled nor operated on
-// Every block of filters uses one table of 9 words (table_buffer) for each time it comes by.
+// Every block of filters uses one table of 9 words (parameter_buffer) for each time it comes by.
 // Raw passes (cfg_i.finish.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of
 // the GLB word) and 1 (high half), and no table.
 //
@@ -25,14 +25,14 @@
 // of columns. Max pooling: columns / 2 per pair of pixels. word_o.last is set on the last word of a
 // pass.
 //
-// Passes: a pass is offered by toggling cfg_epoch_i with cfg_i stable until cfg_epoch_o equals
-// cfg_epoch_i. It is taken when the last word of the pass before has left; a pass that does not use
+// Passes: a pass is pending by toggling pass_phase_i with cfg_i stable until pass_phase_o equals
+// pass_phase_i. It is taken when the last word of the pass before has left; a pass that does not use
 // the PPU (cfg_i.used) is taken and that is all (its beats are those dropped).
 // No other beat is taken between passes. Tables and residual words of the pass on offer may come at
-// any time; surplus_o: more came for a pass than it takes.
+// any time; overrun_o: more came for a pass than it takes.
 //
 // Everything before the transposer moves together and stops while the transposer has no bank free.
-// sums_ready_o is a function of registers and beat_i.to_ppu; valid never depends on ready.
+// sums_ready_o is a function of registers and flags_i.to_ppu; valid never depends on ready.
 `include "assertions.svh"
 
 module ppu
@@ -44,27 +44,27 @@ module ppu
   input  logic                 rst_ni,
 
   input  ppu_pass_t            cfg_i,
-  input  logic                 cfg_epoch_i,
-  output logic                 cfg_epoch_o,
+  input  logic                 pass_phase_i,
+  output logic                 pass_phase_o,
 
   input  logic                 sums_valid_i,
   output logic                 sums_ready_o,
   input  sum_t [1:0][COLS-1:0] sums_i,
-  input  drain_beat_t          beat_i,
-  input  elementwise_feed_t    words_i,
+  input  drain_flags_t         flags_i,
+  input  elementwise_stream_t  words_i,
   output logic                 words_ready_o,
 
-  input  word_feed_t           table_i,
-  output logic                 table_ready_o,
-  input  word_feed_t           residual_i,
+  input  word_stream_t         parameters_i,
+  output logic                 parameters_ready_o,
+  input  word_stream_t         residual_i,
   output logic                 residual_ready_o,
-  output ofmap_feed_t          word_o,
+  output ofmap_stream_t        word_o,
   input  logic                 word_ready_i,
 
-  output logic                 surplus_o,
+  output logic                 overrun_o,
   output logic                 elementwise_o,  // such a pass runs
   output logic                 busy_o,         // a beat, or a word of words_i, entered
-  output logic                 stall_o         // one was offered and not taken
+  output logic                 stall_o         // one was pending and not taken
 );
 
   typedef enum logic [1:0] {
@@ -74,32 +74,32 @@ module ppu
   } state_e;
 
   state_e       state_d, state_q;
-  logic         epoch_q, take_config, offered, table_own, left_over;
+  logic         pass_phase_q, accept_config, pending, parameters_own, left_over;
   ppu_pass_t    cfg_q;
-  logic         average, maximum, elementwise, words_taken, last_entered, last_left;
+  logic         average, maximum, elementwise, words_accepted, last_entered, last_left;
 
   logic               ready, push, advance;
-  logic               table_valid, table_any, table_ready, for_windows;
+  logic               parameters_valid, parameters_any, parameters_ready, for_windows;
   logic               residual_own, residual_ready, running;
   sum_t               bias;
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
   logic               entered_q;
   sum_t [1:0][COLS-1:0] sums_q;
-  drain_beat_t          beat_q;
+  drain_flags_t         flags_q;
 
-  logic                   lanes_valid;
-  drain_beat_t            lanes_beat;
+  logic                    lanes_valid;
+  drain_flags_t            lanes_flags;
   logic [1:0][COLS-1:0][7:0] lane_value;
 
   logic                   max_valid, average_valid;
   logic [COLS/2-1:0][7:0] max_values;
   logic [COLS-1:0][7:0]   average_values;
-  drain_beat_t            average_beat;
+  drain_flags_t           average_flags;
 
   logic             pack_valid, pack_ready;
   word_t [1:0][COLS-1:0] pack_values;
-  drain_beat_t      pack_beat;
+  drain_flags_t     pack_flags;
   logic [4:0]       pack_columns;
   logic             packed_valid, packed_ready, packed_two, packed_last;
   glb_word_t [1:0]  packed_words;
@@ -107,16 +107,17 @@ module ppu
   // --- Passes ------------------------------------------------------------------------------------
 
   // A word that is left of a pass holds the next one back: what it is for does not change under it.
-  assign offered     = cfg_epoch_i != epoch_q;
-  assign table_own   = table_i.epoch == epoch_q;
-  assign left_over   = (table_i.valid && table_own) || (residual_i.valid && residual_own);
-  assign take_config = (state_q == StIdle) && offered && !left_over;
-  assign cfg_epoch_o = epoch_q;
+  assign pending        = pass_phase_i != pass_phase_q;
+  assign parameters_own = parameters_i.pass_phase == pass_phase_q;
+  assign left_over      = (parameters_i.valid && parameters_own) ||
+                          (residual_i.valid && residual_own);
+  assign accept_config  = (state_q == StIdle) && pending && !left_over;
+  assign pass_phase_o   = pass_phase_q;
 
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
-      StIdle:  if (take_config && cfg_i.used) state_d = StRun;
+      StIdle:  if (accept_config && cfg_i.used) state_d = StRun;
       StRun: begin
         if (last_left) state_d = StIdle;  // as it entered
         else if (last_entered) state_d = StFlush;
@@ -128,35 +129,36 @@ module ppu
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      state_q <= StIdle;
-      epoch_q <= 1'b0;
-      cfg_q   <= '0;
+      state_q      <= StIdle;
+      pass_phase_q <= 1'b0;
+      cfg_q        <= '0;
     end else begin
       state_q <= state_d;
-      if (take_config) begin
-        epoch_q <= cfg_epoch_i;
-        cfg_q   <= cfg_i;
+      if (accept_config) begin
+        pass_phase_q <= pass_phase_i;
+        cfg_q        <= cfg_i;
       end
     end
   end
 
   logic unused_fields;  // whether a pass is run; what beats say that are packed
-  assign unused_fields = ^{cfg_q.used, pack_beat};
+  assign unused_fields = ^{cfg_q.used, pack_flags};
 
-  assign running       = state_q != StIdle;
-  assign elementwise   = cfg_q.elementwise;
-  assign elementwise_o = elementwise && running;
-  assign words_taken   = words_i.valid && words_ready_o;
-  assign last_entered  = (push && beat_i.pass_last) || (words_taken && words_i.last);
-  assign last_left     = word_o.valid && word_ready_i && word_o.last;
+  assign running        = state_q != StIdle;
+  assign elementwise    = cfg_q.elementwise;
+  assign elementwise_o  = elementwise && running;
+  assign words_accepted = words_i.valid && words_ready_o;
+  assign last_entered   = (push && flags_i.pass_last) || (words_accepted && words_i.last);
+  assign last_left      = word_o.valid && word_ready_i && word_o.last;
 
   // Words of the next pass wait for it.
-  assign residual_own     = residual_i.epoch == epoch_q;
+  assign residual_own     = residual_i.pass_phase == pass_phase_q;
   assign residual_ready_o = residual_ready && residual_own;
-  assign surplus_o        =
-      (!running && table_any) ||
-      (table_i.valid && is_surplus(table_i.epoch, epoch_q, cfg_epoch_i, running)) ||
-      (residual_i.valid && is_surplus(residual_i.epoch, epoch_q, cfg_epoch_i, running));
+  assign overrun_o        =
+      (!running && parameters_any) ||
+      (parameters_i.valid &&
+       is_overrun(parameters_i.pass_phase, pass_phase_q, pass_phase_i, running)) ||
+      (residual_i.valid && is_overrun(residual_i.pass_phase, pass_phase_q, pass_phase_i, running));
 
   assign average = cfg_q.finish.pool == encoding_pkg::PoolAverage;
   assign maximum = cfg_q.finish.pool == encoding_pkg::PoolMax;
@@ -164,30 +166,30 @@ module ppu
   // --- Entry: a beat meets its table entry -------------------------------------------------------
 
   assign ready        = (state_q == StRun) && !elementwise && advance &&
-                        (cfg_q.finish.raw || table_valid);
-  assign push         = sums_valid_i && beat_i.to_ppu && ready;
-  assign sums_ready_o = ready || !beat_i.to_ppu;
-  assign busy_o       = push || words_taken;
+                        (cfg_q.finish.raw || parameters_valid);
+  assign push         = sums_valid_i && flags_i.to_ppu && ready;
+  assign sums_ready_o = ready || !flags_i.to_ppu;
+  assign busy_o       = push || words_accepted;
   assign stall_o      = (sums_valid_i && !sums_ready_o) ||
                         (elementwise_o && words_i.valid && !words_ready_o);
 
-  table_buffer u_table (
+  parameter_buffer u_parameters (
     .clk_i,
     .rst_ni,
-    .epoch_i      (epoch_q),
-    .table_valid_i(table_i.valid && !for_windows && (table_own || offered)),
-    .table_ready_o(table_ready),
-    .table_epoch_i(table_i.epoch),
-    .table_i      (table_i.word),
-    .half_i       (1'b0),
-    .valid_o      (table_valid),
-    .any_o        (table_any),
-    .read_i       (push && !cfg_q.finish.raw),
-    .channel_i    (beat_i.channel),
-    .bias_o       (bias),
-    .multiplier_o (multiplier),
-    .shift_o      (shift),
-    .pop_i        (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.finish.raw)
+    .pass_phase_i      (pass_phase_q),
+    .parameters_valid_i(parameters_i.valid && !for_windows && (parameters_own || pending)),
+    .parameters_ready_o(parameters_ready),
+    .parameters_phase_i(parameters_i.pass_phase),
+    .parameters_i      (parameters_i.word),
+    .half_i            (1'b0),
+    .valid_o           (parameters_valid),
+    .any_o             (parameters_any),
+    .read_i            (push && !cfg_q.finish.raw),
+    .channel_i         (flags_i.channel),
+    .bias_o            (bias),
+    .multiplier_o      (multiplier),
+    .shift_o           (shift),
+    .pop_i             (push && flags_i.block_last && flags_i.pixel_last && !cfg_q.finish.raw)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -198,8 +200,8 @@ module ppu
   always_ff @(posedge clk_i) begin
     if (push) begin
       sums_q[0] <= sums_i[0];
-      if (beat_i.two_pixels) sums_q[1] <= sums_i[1];
-      beat_q <= beat_i;
+      if (flags_i.two_pixels) sums_q[1] <= sums_i[1];
+      flags_q <= flags_i;
     end
   end
 
@@ -207,7 +209,7 @@ module ppu
 
   requantizer #(
     .LANES    (2 * COLS),
-    .TAG_WIDTH($bits(drain_beat_t))
+    .TAG_WIDTH($bits(drain_flags_t))
   ) u_requantizer (
     .clk_i,
     .rst_ni,
@@ -216,13 +218,13 @@ module ppu
     .act_min_i   (cfg_q.finish.act_min),
     .act_max_i   (cfg_q.finish.act_max),
     .valid_i     (entered_q && !cfg_q.finish.raw),
-    .tag_i       (beat_q),
+    .tag_i       (flags_q),
     .sums_i      (sums_q),
     .biases_i    ({2 * COLS{bias}}),
     .multiplier_i(multiplier),
     .shift_i     (shift),
     .valid_o     (lanes_valid),
-    .tag_o       (lanes_beat),
+    .tag_o       (lanes_flags),
     .results_o   (lane_value)
   );
 
@@ -234,9 +236,9 @@ module ppu
     .enable_i    (advance),
     .valid_i     (lanes_valid && maximum),
     .values_i    (lane_value[0]),
-    .channel_i   (lanes_beat.channel),
-    .block_last_i(lanes_beat.block_last),
-    .pixel_last_i(lanes_beat.pixel_last),
+    .channel_i   (lanes_flags.channel),
+    .block_last_i(lanes_flags.block_last),
+    .pixel_last_i(lanes_flags.pixel_last),
     .valid_o     (max_valid),
     .values_o    (max_values)
   );
@@ -254,10 +256,10 @@ module ppu
     .shift_i     (cfg_q.finish.pool_shift),
     .valid_i     (lanes_valid && average),
     .values_i    (lane_value[0]),
-    .beat_i      (lanes_beat),
+    .flags_i     (lanes_flags),
     .valid_o     (average_valid),
     .values_o    (average_values),
-    .beat_o      (average_beat)
+    .flags_o     (average_flags)
   );
 
   // --- Packing -----------------------------------------------------------------------------------
@@ -265,7 +267,7 @@ module ppu
   // The averages are a column for each run of columns, the maxima the lower half of the columns.
   always_comb begin : select_packed
     pack_valid   = lanes_valid;
-    pack_beat    = lanes_beat;
+    pack_flags   = lanes_flags;
     pack_columns = cfg_q.columns;
     for (int unsigned pixel = 0; pixel < 2; pixel++) begin
       for (int unsigned column = 0; column < COLS; column++) begin
@@ -274,11 +276,11 @@ module ppu
     end
     if (cfg_q.finish.raw) begin
       pack_valid     = entered_q;
-      pack_beat      = beat_q;
+      pack_flags     = flags_q;
       pack_values[0] = sums_q[0];
     end else if (average) begin
       pack_valid   = average_valid;
-      pack_beat    = average_beat;
+      pack_flags   = average_flags;
       pack_columns = ((cfg_q.columns - 1'b1) >> cfg_q.finish.pool_columns) + 1'b1;
       for (int unsigned n = 0; n < COLS; n++) pack_values[0][n] = word_t'(average_values[n]);
     end else if (maximum) begin
@@ -295,41 +297,41 @@ module ppu
   ) u_transposer (
     .clk_i,
     .rst_ni,
-    .columns_i   (pack_columns),
-    .raw_i       (cfg_q.finish.raw),
-    .beat_valid_i(pack_valid),
-    .beat_ready_o(pack_ready),
-    .beat_i      (pack_values),
-    .two_pixels_i(pack_beat.two_pixels),
-    .channel_i   (pack_beat.channel),
-    .last_i      (pack_beat.block_last),
-    .pass_last_i (pack_beat.pass_last),
-    .word_valid_o(packed_valid),
-    .word_ready_i(packed_ready),
-    .words_o     (packed_words),
-    .words_two_o (packed_two),
-    .word_last_o (packed_last)
+    .columns_i       (pack_columns),
+    .raw_i           (cfg_q.finish.raw),
+    .transfer_valid_i(pack_valid),
+    .transfer_ready_o(pack_ready),
+    .transfer_i      (pack_values),
+    .two_pixels_i    (pack_flags.two_pixels),
+    .channel_i       (pack_flags.channel),
+    .last_i          (pack_flags.block_last),
+    .pass_last_i     (pack_flags.pass_last),
+    .word_valid_o    (packed_valid),
+    .word_ready_i    (packed_ready),
+    .words_o         (packed_words),
+    .words_two_o     (packed_two),
+    .word_last_o     (packed_last)
   );
 
   // --- The operation, on words of the pass or of the ifmap stream --------------------------------
 
   logic a_valid, a_ready, window_ready;
 
-  assign a_valid          = elementwise ? words_i.valid && state_q == StRun : packed_valid;
-  assign packed_ready     = !elementwise && a_ready;
-  assign words_ready_o    = elementwise && state_q == StRun && a_ready;
-  assign table_ready_o    = for_windows ? table_own && window_ready
-                                        : (table_own || offered) && table_ready;
+  assign a_valid               = elementwise ? words_i.valid && state_q == StRun : packed_valid;
+  assign packed_ready          = !elementwise && a_ready;
+  assign words_ready_o         = elementwise && state_q == StRun && a_ready;
+  assign parameters_ready_o    = for_windows ? parameters_own && window_ready
+                                             : (parameters_own || pending) && parameters_ready;
 
   // What the table stream brings, for this pass or the one on offer.
-  assign for_windows = table_own
+  assign for_windows = parameters_own
       ? elementwise && cfg_q.result.operation == encoding_pkg::OperationSum
       : cfg_i.elementwise && cfg_i.result.operation == encoding_pkg::OperationSum;
 
   elementwise_unit u_elementwise_unit (
     .clk_i,
     .rst_ni,
-    .start_i       (take_config),
+    .start_i       (accept_config),
     .first_i       (cfg_q.first),
     .second_i      (cfg_q.second),
     .result_i      (cfg_q.result),
@@ -340,9 +342,9 @@ module ppu
     .other_valid_i (residual_i.valid && residual_own),
     .other_ready_o (residual_ready),
     .other_i       (residual_i.word),
-    .window_valid_i(table_i.valid && for_windows && table_own),
+    .window_valid_i(parameters_i.valid && for_windows && parameters_own),
     .window_ready_o(window_ready),
-    .window_i      (table_i.word),
+    .window_i      (parameters_i.word),
     .word_valid_o  (word_o.valid),
     .word_ready_i,
     .word_o        (word_o.words[0]),
@@ -355,29 +357,29 @@ module ppu
   assign word_o.words[1]   = packed_words[1];
 
   `EYRIE_STATIC(ColsLegal, COLS >= 2 && COLS <= 16, "COLS is not 2 to 16")
-  `EYRIE_STABLE(BeatStable, sums_valid_i, sums_ready_o, beat_i)
+  `EYRIE_STABLE(FlagsStable, sums_valid_i, sums_ready_o, flags_i)
   for (genvar column = 0; column < int'(COLS); column++) begin : gen_sums_check
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,
-        sums_ready_o, {sums_i[0][column], beat_i.two_pixels ? sums_i[1][column] : '0})
+        sums_ready_o, {sums_i[0][column], flags_i.two_pixels ? sums_i[1][column] : '0})
   end
   `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i,
       {word_o.last, word_o.two_pixels, word_o.words[0], word_o.two_pixels ? word_o.words[1] : '0})
-  `EYRIE_ASSERT_WHEN(TwoPixelsLegal, push && beat_i.two_pixels,
+  `EYRIE_ASSERT_WHEN(TwoPixelsLegal, push && flags_i.two_pixels,
       !cfg_q.finish.raw && !average && !maximum &&
       cfg_q.result.operation == encoding_pkg::OperationNone,
       "two pixels of words that are raw, pooled or operated on")
-  `EYRIE_ASSERT_NEXT(OfferStable, cfg_epoch_i != epoch_q,
-      $stable(cfg_epoch_i), "a pass was offered before the one before was taken")
-  `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (beat_i.tile_last || beat_i.pass_last),
-      beat_i.block_last && beat_i.pixel_last, "a tile or pass ends within a block")
-  `EYRIE_ASSERT_WHEN(PassEndsTile, push && beat_i.pass_last,
-      beat_i.tile_last, "a pass ends within a tile")
+  `EYRIE_ASSERT_NEXT(RequestStable, pass_phase_i != pass_phase_q,
+      $stable(pass_phase_i), "a pass was pending before the one before was taken")
+  `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (flags_i.tile_last || flags_i.pass_last),
+      flags_i.block_last && flags_i.pixel_last, "a tile or pass ends within a block")
+  `EYRIE_ASSERT_WHEN(PassEndsTile, push && flags_i.pass_last,
+      flags_i.tile_last, "a pass ends within a tile")
   `EYRIE_ASSERT_WHEN(ConfigLegal, state_q == StRun,
       !(cfg_q.finish.raw && (average || maximum)) && !(maximum && cfg_q.columns[0]),
       "raw words with pooling, or maxima of an odd number of columns")
   `EYRIE_ASSERT_WHEN(AverageEndsBlock, average_valid,
-      average_beat.pixel_last && average_beat.to_ppu &&
-      (average_beat.tile_last || !average_beat.pass_last),
+      average_flags.pixel_last && average_flags.to_ppu &&
+      (average_flags.tile_last || !average_flags.pass_last),
       "an average before the last pixel of its block")
   for (genvar run = 0; run < int'(COLS); run++) begin : gen_average_check
     `EYRIE_ASSERT_WHEN(AverageWithinClamp, average_valid && 5'(run) < pack_columns,
@@ -391,8 +393,8 @@ module ppu
   `EYRIE_COVER(Run, (state_q == StIdle) && (state_d == StRun))
   `EYRIE_COVER(Flush, (state_q == StRun) && (state_d == StFlush))
   `EYRIE_COVER(Finish, (state_q == StFlush) && (state_d == StIdle))
-  `EYRIE_COVER(SkipPass, take_config && !cfg_i.used)
-  `EYRIE_COVER(WaitTable, stall_o && (state_q == StRun) && !table_valid)
+  `EYRIE_COVER(SkipPass, accept_config && !cfg_i.used)
+  `EYRIE_COVER(WaitParameters, stall_o && (state_q == StRun) && !parameters_valid)
   `EYRIE_COVER(WaitPacker, stall_o && (state_q == StRun) && !advance)
 
 endmodule

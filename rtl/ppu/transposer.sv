@@ -9,7 +9,7 @@
 //
 // raw_i: a beat carries 32 bits per column, half a word (channel 0: the low half, 1: the high);
 // else the low byte of each column counts. word_last_o marks the last word of a block that ended
-// with pass_last_i. beat_ready_o is a function of registers only. columns_i (1 to COLS) and raw_i
+// with pass_last_i. transfer_ready_o is a function of registers only. columns_i (1 to COLS) and raw_i
 // hold still from the first beat to the last word.
 `include "assertions.svh"
 
@@ -23,9 +23,9 @@ module transposer
   input  logic [4:0]       columns_i,
   input  logic             raw_i,
 
-  input  logic             beat_valid_i,
-  output logic             beat_ready_o,
-  input  word_t [1:0][COLS-1:0] beat_i,    // of a pixel, or of two
+  input  logic             transfer_valid_i,
+  output logic             transfer_ready_o,
+  input  word_t [1:0][COLS-1:0] transfer_i,    // of a pixel, or of two
   input  logic             two_pixels_i,
   input  logic [2:0]       channel_i,
   input  logic             last_i,
@@ -46,8 +46,8 @@ module transposer
   logic [ColumnWidth-1:0] column_d, column_q;
   logic                   push, pop, last_column;
 
-  assign beat_ready_o = !full_q[write_q];
-  assign push         = beat_valid_i && beat_ready_o;
+  assign transfer_ready_o = !full_q[write_q];
+  assign push             = transfer_valid_i && transfer_ready_o;
 
   assign word_valid_o = full_q[read_q];
   assign words_o      = bank_q[read_q][column_q];
@@ -63,10 +63,10 @@ module transposer
         if (channel_i == '0) bank_d[write_q][column] = '0;
         for (int unsigned pixel = 0; pixel < 2; pixel++) begin
           if (!raw_i && (pixel == 0 || two_pixels_i)) begin
-            bank_d[write_q][column][pixel][8*channel_i +: 8] = beat_i[pixel][column][7:0];
+            bank_d[write_q][column][pixel][8*channel_i +: 8] = transfer_i[pixel][column][7:0];
           end
         end
-        if (raw_i) bank_d[write_q][column][0][32*channel_i[0] +: 32] = beat_i[0][column];
+        if (raw_i) bank_d[write_q][column][0][32*channel_i[0] +: 32] = transfer_i[0][column];
       end
     end
   end

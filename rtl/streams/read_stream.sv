@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
 // 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single, and to the
-// PPU, always one word a beat, at any column, in lane 0. With options.packed_pixels a pair is the
+// PPU, always one word a transfer, at any column, in lane 0. With options.packed_pixels a pair is the
 // two halves of one word; each is handed on as a word whose upper half is zero.
 //
 // A pair begins at an even column: at an odd one the stream takes the word before as its first. At
@@ -12,7 +12,7 @@
 //
 // Timing: requests leave through a skid buffer, so that neither the way from a position to a bank
 // nor the way back from a grant to the next position is one path; from a position's request to its
-// beat are three cycles, which is why fewer than 4 beats ahead would not be a beat a cycle.
+// transfer are three cycles, which is why fewer than 4 beats ahead would not be a transfer a cycle.
 //
 // A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks
 // that cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at
@@ -25,15 +25,15 @@ module read_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned LANES = 1,  // words a beat: 1 or 2
+  parameter int unsigned LANES = 1,  // words a transfer: 1 or 2
   parameter int unsigned DEPTH = 5   // beats read ahead, at least 4
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
 
-  input  logic                  offer_epoch_i,  // see stream_walker
-  input  logic                  offer_used_i,
-  output logic                  epoch_o,
+  input  logic                  pending_phase_i,  // see stream_walker
+  input  logic                  pending_used_i,
+  output logic                  pass_phase_o,
   output logic                  wanted_o,
   input  logic                  load_valid_i,
   input  stream_pair_t          load_pair_i,
@@ -55,7 +55,7 @@ module read_stream
   input  logic                  ready_i,
   output glb_word_t [LANES-1:0] data_o,
   output logic [LANES-1:0]      lanes_o,
-  output logic                  last_o,         // beat of a pass
+  output logic                  last_o,         // transfer of a pass
   output tag_t                  tag_o,
   output stream_options_t       options_o
 );
@@ -65,7 +65,7 @@ module read_stream
     tag_t             tag;
     logic [LANES-1:0] lanes;    // handed on
     logic [LANES-1:0] fetched;  // of these, from the GLB
-  } beat_t;
+  } transfer_t;
 
   typedef logic [$clog2(Levels)-1:0] level_t;
 
@@ -73,13 +73,13 @@ module read_stream
 
   stream_config_t   cfg;
   stream_position_t at;
-  logic             running, step, last, beats_empty;
+  logic             running, step, last, transfers_empty;
 
   stream_walker u_walker (
-    .clk_i, .rst_ni, .offer_epoch_i, .offer_used_i, .epoch_o, .wanted_o,
+    .clk_i, .rst_ni, .pending_phase_i, .pending_used_i, .pass_phase_o, .wanted_o,
     .load_valid_i, .load_pair_i, .load_words_i,
-    .free_i    (beats_empty),
-    .take_o    (swap_o),
+    .free_i    (transfers_empty),
+    .accept_o  (swap_o),
     .cfg_o     (cfg),
     .running_o (running),
     .step_i    (step),
@@ -91,7 +91,7 @@ module read_stream
 
   // ---- Chunks ----
 
-  count_t      chunks_taken_q;
+  count_t      chunks_accepted_q;
   level_t      chunk_level, reuse_level;
   logic        chunk_starts, chunk_missing;
 
@@ -99,21 +99,21 @@ module read_stream
   assign reuse_level   = chunk_level + 1'b1;
   assign chunk_starts  = cfg.options.chunk && at.at_first[reuse_level] &&
                          at.inner_first[chunk_level];
-  assign chunk_missing = chunk_starts && chunks_taken_q == chunks_loaded_i;
+  assign chunk_missing = chunk_starts && chunks_accepted_q == chunks_loaded_i;
   assign chunk_freed_o = step && cfg.options.chunk && at.at_last[reuse_level] &&
                          at.inner_last[chunk_level];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) chunks_taken_q <= '0;
-    else if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 1'b1;
+    if (!rst_ni) chunks_accepted_q <= '0;
+    else if (step && chunk_starts) chunks_accepted_q <= chunks_accepted_q + 1'b1;
   end
 
   // ---- Request, or pad ----
 
   localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
-  beat_t            beat, head;
-  logic             beat_ready, active, ready_to_ask, single, halved, odd;
+  transfer_t        transfer, head;
+  logic             transfer_ready, active, ready_to_ask, single, halved, odd;
   logic [LANES-1:0] x_inside, x_sent, words, ask;
   logic             below;                      // x is
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
@@ -137,24 +137,24 @@ module read_stream
     assign x_sent   = 1'b1;
   end
 
-  assign words      = halved ? LANES'(beat.fetched != '0) : beat.fetched;
+  assign words      = halved ? LANES'(transfer.fetched != '0) : transfer.fetched;
 
   always_comb begin : place_lanes
-    beat.last = last;
-    beat.tag  = at.tag;
+    transfer.last = last;
+    transfer.tag  = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
-      beat.lanes[lane]   = x_sent[lane];
-      beat.fetched[lane] = x_sent[lane] && at.y_inside && x_inside[lane];
+      transfer.lanes[lane]   = x_sent[lane];
+      transfer.fetched[lane] = x_sent[lane] && at.y_inside && x_inside[lane];
     end
   end
 
   assign waiting_o = running && (!go_i || chunk_missing);
   assign active    = running && go_i && !chunk_missing;
-  assign step      = active && beat_ready && ready_to_ask;
+  assign step      = active && transfer_ready && ready_to_ask;
 
   skid_buffer #(.WIDTH(RequestWidth)) u_request (
     .clk_i, .rst_ni,
-    .in_valid_i (active && beat_ready && beat.fetched != '0),
+    .in_valid_i (active && transfer_ready && transfer.fetched != '0),
     .in_ready_o (ready_to_ask),
     .in_data_i  ({at.address ^ glb_address_t'(odd && !halved), words}),
     .out_valid_o(request_valid_o),
@@ -176,17 +176,17 @@ module read_stream
 
   logic head_valid, data_valid, data_ready, head_fetched;
   logic [LANES-1:0][63:0] data;
-  logic [$clog2(DEPTH+1)-1:0] beat_count, unused_data_count;
+  logic [$clog2(DEPTH+1)-1:0] transfer_count, unused_data_count;
 
-  fifo #(.WIDTH($bits(beat_t)), .DEPTH(DEPTH)) u_beats (
+  fifo #(.WIDTH($bits(transfer_t)), .DEPTH(DEPTH)) u_transfers (
     .clk_i, .rst_ni,
     .in_valid_i (step),
-    .in_ready_o (beat_ready),
-    .in_data_i  (beat),
+    .in_ready_o (transfer_ready),
+    .in_data_i  (transfer),
     .out_valid_o(head_valid),
     .out_ready_i(valid_o && ready_i),
     .out_data_o (head),
-    .count_o    (beat_count)
+    .count_o    (transfer_count)
   );
 
   fifo #(.WIDTH(LANES * 64), .DEPTH(DEPTH)) u_data (
@@ -200,13 +200,13 @@ module read_stream
     .count_o    (unused_data_count)
   );
 
-  assign beats_empty  = beat_count == '0;
-  assign busy_o       = running || !beats_empty;
-  assign head_fetched = head.fetched != '0;
-  assign valid_o      = head_valid && (data_valid || !head_fetched);
-  assign lanes_o      = head.lanes;
-  assign last_o       = head.last;
-  assign tag_o        = head.tag;
+  assign transfers_empty = transfer_count == '0;
+  assign busy_o          = running || !transfers_empty;
+  assign head_fetched    = head.fetched != '0;
+  assign valid_o         = head_valid && (data_valid || !head_fetched);
+  assign lanes_o         = head.lanes;
+  assign last_o          = head.last;
+  assign tag_o           = head.tag;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
     assign data_o[lane] = !head.fetched[lane] ? {8{cfg.options.pad}} :
@@ -218,6 +218,6 @@ module read_stream
 
   `EYRIE_STATIC(DepthFits, DEPTH >= 4, "a stream that reads ahead less than its latency")
   `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
-  `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, last_o, tag_o})
+  `EYRIE_STABLE(Transfer, valid_o, ready_i, {data_o, lanes_o, last_o, tag_o})
 
 endmodule

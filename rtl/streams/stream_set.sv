@@ -2,7 +2,7 @@
 // The seven streams between the GLB and whoever multiplies, adds up or finishes: each is a GLB
 // client on one side and a channel on the other.
 //
-// Each stream takes the pass on offer by itself (taken_o: all have). The ifmap stream of a pass
+// Each stream takes the pass on offer by itself (accepted_o: all have). The ifmap stream of a pass
 // then waits until passes_done_i has reached wait_passes_i, filters in chunks until those are
 // loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written; ofmap_unequal_o: a pass
 // makes more or fewer words than its ofmap has. reading_o: a stream has words to hand on.
@@ -18,12 +18,12 @@ module stream_set
   input  logic                         clk_i,
   input  logic                         rst_ni,
 
-  input  logic                         offer_epoch_i,
-  input  logic [Streams-1:0]           offer_used_i,
+  input  logic                         pending_phase_i,
+  input  logic [Streams-1:0]           pending_used_i,
   output logic [Streams-1:0]           wanted_o,        // words of the descriptor
   input  stream_load_t                 load_i,
   input  count_t                       wait_passes_i,
-  output logic                         taken_o,
+  output logic                         accepted_o,
   input  count_t                       passes_done_i,
   input  count_t                       chunks_loaded_i,
   output logic                         chunk_freed_o,
@@ -41,31 +41,31 @@ module stream_set
   input  glb_word_t [Streams-1:0][1:0] read_data_i,
 
   // To the array, the drain and the PPU, and back.
-  output ifmap_feed_t                  ifmap_o,
+  output ifmap_stream_t                ifmap_o,
   input  logic                         ifmap_ready_i,
-  output elementwise_feed_t            words_o,         // of an elementwise pass
+  output elementwise_stream_t          words_o,         // of an elementwise pass
   input  logic                         words_ready_i,
-  output filter_feed_t                 filter_o,
+  output filter_stream_t               filter_o,
   input  logic                         filter_ready_i,
-  output filter_feed_t                 depthwise_o,
+  output filter_stream_t               depthwise_o,
   input  logic                         depthwise_ready_i,
-  output word_feed_t                   table_o,
-  input  logic                         table_ready_i,
-  output word_feed_t                   residual_o,
+  output word_stream_t                 parameters_o,
+  input  logic                         parameters_ready_i,
+  output word_stream_t                 residual_o,
   input  logic                         residual_ready_i,
-  output word_feed_t                   ipsum_o,
+  output word_stream_t                 ipsum_o,
   input  logic                         ipsum_ready_i,
-  input  ofmap_feed_t                  ofmap_i,
+  input  ofmap_stream_t                ofmap_i,
   output logic                         ofmap_ready_o
 );
 
-  logic [Streams-1:0] epoch;
+  logic [Streams-1:0] pass_phase;
 
-  assign taken_o = epoch == {Streams{offer_epoch_i}};
+  assign accepted_o = pass_phase == {Streams{pending_phase_i}};
 
   // ---- Streams that read ----
 
-  logic                 [Streams-1:0] swap, waits, busy, freed, valid, ready, final_beat;
+  logic                 [Streams-1:0] swap, waits, busy, freed, valid, ready, final_transfer;
   glb_word_t       [Streams-1:0][1:0] data;
   logic            [Streams-1:0][1:0] lanes;
   tag_t                 [Streams-1:0] tag;
@@ -77,7 +77,7 @@ module stream_set
   always_ff @(posedge clk_i) begin
     if (swap[StreamIfmap]) wait_passes_q <= wait_passes_i;
   end
-  assign ifmap_go = token_reached(passes_done_i, wait_passes_q);
+  assign ifmap_go = semaphore_reached(passes_done_i, wait_passes_q);
 
   for (genvar s = 0; s < Streams; s++) begin : gen_stream
     if (s != StreamOfmap) begin : gen_read
@@ -88,9 +88,9 @@ module stream_set
 
       read_stream #(.LANES(Lanes)) u_stream (
         .clk_i, .rst_ni, .chunks_loaded_i,
-        .offer_epoch_i,
-        .offer_used_i   (offer_used_i[s]),
-        .epoch_o        (epoch[s]),
+        .pending_phase_i,
+        .pending_used_i (pending_used_i[s]),
+        .pass_phase_o   (pass_phase[s]),
         .wanted_o       (wanted_o[s]),
         .load_valid_i   (load_i.valid[s]),
         .load_pair_i    (load_i.pair),
@@ -109,7 +109,7 @@ module stream_set
         .ready_i        (ready[s]),
         .data_o         (stream_data),
         .lanes_o        (stream_lanes),
-        .last_o         (final_beat[s]),
+        .last_o         (final_transfer[s]),
         .tag_o          (tag[s]),
         .options_o      (options[s])
       );
@@ -118,9 +118,9 @@ module stream_set
     end else begin : gen_write
       write_stream u_stream (
         .clk_i, .rst_ni,
-        .offer_epoch_i,
-        .offer_used_i   (offer_used_i[s]),
-        .epoch_o        (epoch[s]),
+        .pending_phase_i,
+        .pending_used_i (pending_used_i[s]),
+        .pass_phase_o   (pass_phase[s]),
         .wanted_o       (wanted_o[s]),
         .load_valid_i   (load_i.valid[s]),
         .load_pair_i    (load_i.pair),
@@ -133,7 +133,7 @@ module stream_set
         .request_ready_i(request_ready_i[s]),
         .request_o      (request_o[s])
       );
-      assign {swap[s], waits[s], busy[s], freed[s], valid[s], final_beat[s]} = '0;
+      assign {swap[s], waits[s], busy[s], freed[s], valid[s], final_transfer[s]} = '0;
       assign {data[s], lanes[s], tag[s], options[s]} = '0;
     end
   end
@@ -149,12 +149,12 @@ module stream_set
   assign to_ppu  = options[StreamIfmap].destination == ToPpu;
   assign words_o = '{
     valid: valid[StreamIfmap] && to_ppu,
-    last:  final_beat[StreamIfmap],
+    last:  final_transfer[StreamIfmap],
     word:  data[StreamIfmap][0]
   };
   assign ifmap_o = '{
     swap:        swap[StreamIfmap],
-    epoch:       epoch[StreamIfmap],
+    pass_phase:  pass_phase[StreamIfmap],
     valid:       valid[StreamIfmap] && !to_ppu,
     data:        data[StreamIfmap],
     lanes:       lanes[StreamIfmap],
@@ -164,7 +164,7 @@ module stream_set
   };
   assign filter_o = '{
     swap:        swap[StreamFilter],
-    epoch:       epoch[StreamFilter],
+    pass_phase:  pass_phase[StreamFilter],
     valid:       valid[StreamFilter],
     data:        data[StreamFilter],
     lanes:       lanes[StreamFilter],
@@ -173,40 +173,40 @@ module stream_set
   };
   assign depthwise_o = '{
     swap:        swap[StreamDepthwise],
-    epoch:       epoch[StreamDepthwise],
+    pass_phase:  pass_phase[StreamDepthwise],
     valid:       valid[StreamDepthwise],
     data:        data[StreamDepthwise],
     lanes:       lanes[StreamDepthwise],
     half_by_set: options[StreamDepthwise].half_by_set,
     tag:         tag[StreamDepthwise]
   };
-  assign table_o = '{
-    valid: valid[StreamTable],
-    epoch: epoch[StreamTable],
-    word:  data[StreamTable][0]
+  assign parameters_o = '{
+    valid:      valid[StreamParameters],
+    pass_phase: pass_phase[StreamParameters],
+    word:       data[StreamParameters][0]
   };
   assign residual_o = '{
-    valid: valid[StreamResidual],
-    epoch: epoch[StreamResidual],
-    word:  data[StreamResidual][0]
+    valid:      valid[StreamResidual],
+    pass_phase: pass_phase[StreamResidual],
+    word:       data[StreamResidual][0]
   };
   assign ipsum_o = '{
-    valid: valid[StreamIpsum],
-    epoch: epoch[StreamIpsum],
-    word:  data[StreamIpsum][0]
+    valid:      valid[StreamIpsum],
+    pass_phase: pass_phase[StreamIpsum],
+    word:       data[StreamIpsum][0]
   };
 
-  assign ready[StreamIfmap]     = to_ppu ? words_ready_i : ifmap_ready_i;
-  assign ready[StreamFilter]    = filter_ready_i;
-  assign ready[StreamDepthwise] = depthwise_ready_i;
-  assign ready[StreamTable]     = table_ready_i;
-  assign ready[StreamResidual]  = residual_ready_i;
-  assign ready[StreamIpsum]     = ipsum_ready_i;
-  assign ready[StreamOfmap]     = 1'b0;
+  assign ready[StreamIfmap]      = to_ppu ? words_ready_i : ifmap_ready_i;
+  assign ready[StreamFilter]     = filter_ready_i;
+  assign ready[StreamDepthwise]  = depthwise_ready_i;
+  assign ready[StreamParameters] = parameters_ready_i;
+  assign ready[StreamResidual]   = residual_ready_i;
+  assign ready[StreamIpsum]      = ipsum_ready_i;
+  assign ready[StreamOfmap]      = 1'b0;
 
   logic unused_signals;
   assign unused_signals = ^{swap, waits, freed, data, lanes,
-                            tag, options, ready, final_beat,
+                            tag, options, ready, final_transfer,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
   `EYRIE_STABLE(Ofmap, ofmap_i.valid, ofmap_ready_o, ofmap_i)

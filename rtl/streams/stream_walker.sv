@@ -2,7 +2,7 @@
 // What all streams do alike: takes the descriptor of the pass on offer, and walks through its
 // loops.
 //
-// A pass is on offer when offer_i.epoch has changed. It is taken (take_o) when the pass before has
+// A pass is on offer when offer_i.pass_phase has changed. It is taken (accept_o) when the pass before has
 // been walked through and free_i: at once, if the stream is not used in it; else wanted_o asks for
 // the words of its descriptor, and it is taken in the cycle in which the last of them come. The
 // walk starts then: running_o from the next cycle on; step_i goes on by one position; last_o marks
@@ -17,16 +17,16 @@ module stream_walker
   input  logic             clk_i,
   input  logic             rst_ni,
 
-  input  logic             offer_epoch_i,
-  input  logic             offer_used_i,
-  output logic             epoch_o,
+  input  logic             pending_phase_i,
+  input  logic             pending_used_i,
+  output logic             pass_phase_o,
   output logic             wanted_o,
   input  logic             load_valid_i,
   input  stream_pair_t     load_pair_i,
   input  glb_word_t [1:0]  load_words_i,
 
   input  logic             free_i,    // the descriptor in use is not needed
-  output logic             take_o,
+  output logic             accept_o,
   output stream_config_t   cfg_o,
   output logic             running_o,
   input  logic             step_i,
@@ -39,23 +39,23 @@ module stream_walker
   stream_config_t  cfg_q;
   stream_address_t first_address;
   stream_range_t   first_range;
-  logic            epoch_q, running_q, offered, start;
+  logic            pass_phase_q, running_q, pending, start;
 
-  assign offered   = !running_q && offer_epoch_i != epoch_q && free_i;
-  assign wanted_o  = offered && offer_used_i;
-  assign start     = load_valid_i && load_pair_i == '0;
-  assign take_o    = offered && (start || !offer_used_i);
-  assign last_o    = position_o.inner_last[Levels];
-  assign epoch_o   = epoch_q;
-  assign cfg_o     = cfg_q;
-  assign running_o = running_q;
+  assign pending      = !running_q && pending_phase_i != pass_phase_q && free_i;
+  assign wanted_o     = pending && pending_used_i;
+  assign start        = load_valid_i && load_pair_i == '0;
+  assign accept_o     = pending && (start || !pending_used_i);
+  assign last_o       = position_o.inner_last[Levels];
+  assign pass_phase_o = pass_phase_q;
+  assign cfg_o        = cfg_q;
+  assign running_o    = running_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      epoch_q   <= 1'b0;
-      running_q <= 1'b0;
+      pass_phase_q <= 1'b0;
+      running_q    <= 1'b0;
     end else begin
-      if (take_o) epoch_q <= offer_epoch_i;
+      if (accept_o) pass_phase_q <= pending_phase_i;
       if (start) running_q <= 1'b1;
       else if (step_i && last_o) running_q <= 1'b0;
     end
@@ -94,7 +94,7 @@ module stream_walker
 
   `EYRIE_ASSERT_WHEN(StepsRunning, step_i, running_q, "a step of a stream without a pass")
   `EYRIE_ASSERT_WHEN(LoadsWanted, load_valid_i, wanted_o, "words for a stream that walks")
-  `EYRIE_ASSERT_NEXT(OfferStands, offer_epoch_i != epoch_q, $stable(offer_epoch_i),
-      "a pass was offered before the one before was taken")
+  `EYRIE_ASSERT_NEXT(RequestHolds, pending_phase_i != pass_phase_q, $stable(pending_phase_i),
+      "a pass was pending before the one before was taken")
 
 endmodule

@@ -19,9 +19,9 @@ module write_stream
   input  logic            clk_i,
   input  logic            rst_ni,
 
-  input  logic            offer_epoch_i,  // see stream_walker
-  input  logic            offer_used_i,
-  output logic            epoch_o,
+  input  logic            pending_phase_i,  // see stream_walker
+  input  logic            pending_used_i,
+  output logic            pass_phase_o,
   output logic            wanted_o,
   input  logic            load_valid_i,
   input  stream_pair_t    load_pair_i,
@@ -29,7 +29,7 @@ module write_stream
   output logic            done_o,
   output logic            unequal_o,
 
-  input  ofmap_feed_t     word_i,
+  input  ofmap_stream_t   word_i,
   output logic            word_ready_o,
 
   output logic            request_valid_o,
@@ -48,17 +48,17 @@ module write_stream
   stream_config_t   cfg;
   stream_position_t at;
   write_t           into, out;
-  logic             running, take, step, last, skip, into_ready, out_valid, out_ready;
+  logic             running, accept, step, last, skip, into_ready, out_valid, out_ready;
   logic [1:0]       there;          // words that lie inside
   logic             apart;          // two words in two turns
   logic             second_q;       // it is the second one
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
 
   stream_walker u_walker (
-    .clk_i, .rst_ni, .offer_epoch_i, .offer_used_i, .epoch_o, .wanted_o,
+    .clk_i, .rst_ni, .pending_phase_i, .pending_used_i, .pass_phase_o, .wanted_o,
     .load_valid_i, .load_pair_i, .load_words_i,
     .free_i    (into_ready),
-    .take_o    (take),
+    .accept_o  (accept),
     .cfg_o     (cfg),
     .running_o (running),
     .step_i    (step),
@@ -75,7 +75,7 @@ module write_stream
   // Whether they lie inside or not: readiness comes from registers.
   assign apart = word_i.two_pixels && at.address[0];
 
-  assign skip         = take && !offer_used_i;
+  assign skip         = accept && !pending_used_i;
   assign word_ready_o = running && into_ready && (!apart || second_q);
   assign step         = word_i.valid && word_ready_o;
   assign unequal_o    = step && word_i.last != last;

@@ -5,7 +5,7 @@
 //
 // unit_rst_no resets all other units of the machine (see run_control); status_o.clear pulses as a
 // run begins. pass_i.glb_error is an access beyond the GLB, which a stream with a wrong descriptor
-// makes; pass_i.surplus, a stream that brings more words than its pass takes: they stop the machine
+// makes; pass_i.overrun, a stream that brings more words than its pass takes: they stop the machine
 // with the address of the last PASS handed over.
 
 `include "assertions.svh"
@@ -19,25 +19,25 @@ module tiling_controller
   parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
   parameter int unsigned BUS_WORDS = 1      // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
-  output logic                  unit_rst_no,
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  output logic                    unit_rst_no,
 
-  input  machine_control_t      control_i,
-  output machine_status_t       status_o,
-  output pass_control_t         pass_o,
-  input  pass_status_t          pass_i,
+  input  accelerator_control_t    control_i,
+  output accelerator_status_t     status_o,
+  output pass_control_t           pass_o,
+  input  pass_status_t            pass_i,
 
   // GLB clients: STOREs, LOADs
-  output logic         [1:0]    request_valid_o,
-  input  logic         [1:0]    request_ready_i,
-  output glb_request_t [1:0]    request_o,
-  input  logic                  store_read_valid_i,
-  input  glb_word_t    [1:0]    store_read_data_i,
+  output logic         [1:0]      request_valid_o,
+  input  logic         [1:0]      request_ready_i,
+  output glb_request_t [1:0]      request_o,
+  input  logic                    store_read_valid_i,
+  input  glb_word_t    [1:0]      store_read_data_i,
 
-  output tiling_activity_t      activity_o,
-  output axi_request_t          axi_o,
-  input  axi_response_t         axi_i
+  output tiling_activity_t        activity_o,
+  output axi_request_t            axi_o,
+  input  axi_response_t           axi_i
 );
 
   // Requesters of the reader: commands first, since a late command can idle everything.
@@ -234,7 +234,7 @@ module tiling_controller
       stream_error_q <= ErrorNone;
     end else begin
       stream_error_q <= pass_i.glb_error ? ErrorGlbAddress :
-                        pass_i.surplus   ? ErrorDescriptor : ErrorNone;
+                        pass_i.overrun   ? ErrorDescriptor : ErrorNone;
     end
   end
 

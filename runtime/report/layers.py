@@ -156,7 +156,7 @@ def levels(metrics: dict, clock_hz: int, width: float) -> Figure:
         _labelled(panels, number, kib, ["purple", "gold"], f"{level.upper()}, KiB", "{:,.1f}")
     parts = [
         energy_by_level(
-            row["counters"]["macs"] - row["gated"],
+            row["counters"]["macs"] - row["zero_skipped"],
             row["glb_read_bytes"] + row["glb_write_bytes"],
             row["dram_read_bytes"] + row["dram_write_bytes"],
             row["counters"]["cycles"],

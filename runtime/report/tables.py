@@ -13,18 +13,18 @@ LAYER_COLUMNS = {
     "roofline_cycles": "roofline cycles",
     "utilisation": "utilisation",
     "macs": "multiplications",
-    "gated": "gated",
+    "zero_skipped": "zero_skipped",
     "dram_read_bytes": "DRAM bytes read",
     "dram_write_bytes": "DRAM bytes written",
     "glb_read_bytes": "GLB bytes read",
     "glb_write_bytes": "GLB bytes written",
 }
-NETWORK_KEYS = {"gated": "counters.gated"}  # where the network's figure has another key than a layer's
+NETWORK_KEYS = {"zero_skipped": "counters.zero_skipped"}  # where the network's figure has another key than a layer's
 UNIT_NAMES = {"pe": "PE", "ifmap": "ifmap", "filter": "filters", "drain": "drain", "dma": "DMA", "glb": "GLB"}
 
 LAYERS_TEXT = (
     "Cycles: where two passes run at a time, they share them; utilisation is of these cycles. What is "
-    "gated and the bytes are those of the layer's span, from the end of the layer before to its own."
+    "zero-skipped MACs and the bytes are those of the layer's span, from the end of the layer before to its own."
 )
 UNITS_TEXT = "Cycles of the layer's span, from the end of the layer before to its own; PEs on average."
 
@@ -95,13 +95,13 @@ def cell_tables(metrics: dict) -> list[Table]:
 def energy_table(metrics: dict, config: AcceleratorConfig) -> Table:
     """Energy of the network by level, with what was counted and its price."""
     counts = {
-        "multipliers": metrics["counters"]["macs"] - metrics["counters"]["gated"],
+        "multipliers": metrics["counters"]["macs"] - metrics["counters"]["zero_skipped"],
         "GLB": metrics["glb_read_bytes"] + metrics["glb_write_bytes"],
         "DRAM": metrics["dram_read_bytes"] + metrics["dram_write_bytes"],
         "leakage": metrics["cycles"],
     }
     units = {
-        "multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"),
+        "multipliers": ("MACs that are not zero-skipped", f"{PJ_PER_MAC} pJ"),
         "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"),
         "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
         "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW"),

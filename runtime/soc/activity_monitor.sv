@@ -9,7 +9,7 @@ module activity_monitor
   input  logic                      clk_i,
   input  logic                      rst_ni,
   input  logic                      unit_rst_ni,
-  input  machine_status_t           status_i,
+  input  accelerator_status_t       status_i,
   input  pass_control_t             pass_control_i,
   input  pass_status_t              pass_status_i,
   input  logic [63:0]               macs_i,         // the counter

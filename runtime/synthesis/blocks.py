@@ -24,7 +24,7 @@ BLOCKS = (
     "pe_array",
     "multicast_network",
     "depthwise_network",
-    "sum_chains",
+    "adder_chains",
     "pe_set",
     "pe",
     "super_pe",

@@ -43,8 +43,8 @@ module tb_registers
   output logic [Counters-1:0] late_o
 );
 
-  machine_control_t control;
-  machine_status_t  status;
+  accelerator_control_t control;
+  accelerator_status_t  status;
 
   assign start_o      = control.start;
   assign soft_reset_o = control.soft_reset;

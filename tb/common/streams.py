@@ -49,7 +49,7 @@ class StreamDriver(BusDriver):
             self.append(item)
 
     async def drain(self) -> None:
-        """Returns when the last item queued so far has been taken; at once if none is queued."""
+        """Returns when the last item queued so far has been accepted; at once if none is queued."""
         if self._sendQ:
             # Its place in the queue is last, so that its event is that of all.
             item, callback, event, options = self._sendQ.pop()

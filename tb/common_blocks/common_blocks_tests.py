@@ -94,8 +94,8 @@ async def cuts_paths(tb: Testbench, scoreboard: Scoreboard, state: str) -> None:
         await Timer(0.2, "ns")
 
 
-async def offer(dut) -> Testbench:
-    """Leaves the assertions' wrapper with a stalled offer that is a cycle old."""
+async def request(dut) -> Testbench:
+    """Leaves the assertions' wrapper with a stalled request that is a cycle old."""
     tb = Testbench(dut)
     dut.bit_i.value, dut.valid_i.value, dut.ready_i.value, dut.data_i.value = 0, 0, 0, 0
     await tb.reset()
@@ -116,7 +116,7 @@ async def pass_by(tb: Testbench) -> None:
 @cocotb.test()
 async def breaks_property(dut) -> None:
     """Raises the bit that has to stay down."""
-    tb = await offer(dut)
+    tb = await request(dut)
     dut.bit_i.value = 1
     await pass_by(tb)
 
@@ -124,15 +124,15 @@ async def breaks_property(dut) -> None:
 @cocotb.test()
 async def changes_data(dut) -> None:
     """Changes data while stalled."""
-    tb = await offer(dut)
+    tb = await request(dut)
     dut.data_i.value = 6
     await pass_by(tb)
 
 
 @cocotb.test()
 async def drops_valid(dut) -> None:
-    """Takes an offer back."""
-    tb = await offer(dut)
+    """Withdraws a request."""
+    tb = await request(dut)
     dut.valid_i.value = 0
     await pass_by(tb)
 
@@ -140,7 +140,7 @@ async def drops_valid(dut) -> None:
 @cocotb.test()
 async def accepts_more(dut) -> None:
     """Takes a larger word than it may."""
-    tb = await offer(dut)
+    tb = await request(dut)
     dut.ready_i.value = 1
     await ClockCycles(dut.clk_i, 1)
     dut.valid_i.value = 0
@@ -151,8 +151,8 @@ async def accepts_more(dut) -> None:
 
 @cocotb.test()
 async def stays_valid(dut) -> None:
-    """Holds an offer that has been taken."""
-    tb = await offer(dut)
+    """Holds a request that has been accepted."""
+    tb = await request(dut)
     dut.ready_i.value = 1
     await pass_by(tb)
 
@@ -160,7 +160,7 @@ async def stays_valid(dut) -> None:
 @cocotb.test()
 async def differs(dut) -> None:
     """Observes another value than expected."""
-    tb = await offer(dut)
+    tb = await request(dut)
     scoreboard = Scoreboard("alarm")
     scoreboard.expect(1)
     scoreboard.observe(2)
@@ -170,5 +170,5 @@ async def differs(dut) -> None:
 @cocotb.test()
 async def idles(dut) -> None:
     """Ends with a scoreboard that saw nothing."""
-    tb = await offer(dut)
+    tb = await request(dut)
     await tb.finish(Scoreboard("alarm"))

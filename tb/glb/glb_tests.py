@@ -15,7 +15,7 @@ from tb.common.scoreboard import Scoreboard
 
 CLIENTS = len(Stream) + 2
 STORE, LOAD = len(Stream), len(Stream) + 1
-READERS = [STORE, Stream.IFMAP, Stream.FILTER, Stream.RESIDUAL, Stream.TABLE, Stream.DEPTHWISE, Stream.IPSUM]
+READERS = [STORE, Stream.IFMAP, Stream.FILTER, Stream.RESIDUAL, Stream.PARAMETERS, Stream.DEPTHWISE, Stream.IPSUM]
 WRITERS = [LOAD, Stream.OFMAP]
 CYCLES = 3000
 NEAR = 512  # words in which clients meet often

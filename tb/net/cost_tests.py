@@ -108,7 +108,7 @@ async def _network(host: Host, judge: Judge, scoreboard: Scoreboard, config: Acc
             for of in ([cost.cycles for cost in prediction.layers], [row["cycles"] for row in metrics["layers"]])
         )
         judge.cycles(" ".join(prediction.layers[n].name for n in layers), predicted, measured)
-    energy = prediction.energy_uj(image.map["config"]["clock_hz"], result.counters["GATED"])
+    energy = prediction.energy_uj(image.map["config"]["clock_hz"], result.counters["ZERO_SKIPPED"])
     host.tb.dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, metrics["energy_uJ"])
     close = abs(energy / metrics["energy_uJ"] - 1) < SHARE
     scoreboard.compare(True, close, f"network: {energy:.2f} uJ predicted")

@@ -273,7 +273,7 @@ def change_loop(
     return index + 1, stream
 
 
-def surplus_words(fault: Fault) -> None:
+def overrun_words(fault: Fault) -> None:
     """A PASS that brings, or writes, all words of a stream twice; others begin behind it. One that writes ends, if at
     all, with what those make."""
 
@@ -350,7 +350,7 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
     (stream_beyond_glb, ErrorCode.GLB_ADDRESS),
     (odd_pair, ErrorCode.GLB_ADDRESS),
     (illegal_descriptor, ErrorCode.DESCRIPTOR),
-    (surplus_words, ErrorCode.DESCRIPTOR),
+    (overrun_words, ErrorCode.DESCRIPTOR),
     (missing_words, ErrorCode.WATCHDOG),
     (transfer_waits, ErrorCode.WATCHDOG),
     (pass_waits, ErrorCode.WATCHDOG),

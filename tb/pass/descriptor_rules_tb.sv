@@ -31,7 +31,7 @@ module descriptor_rules_tb
     .write_i      (write_i && ready),
     .index_i, .data_i,
     .ids_written_o(ids_written),
-    .epoch_i      (1'b0),
+    .pass_phase_i (1'b0),
     .pass_o       (pass),
     .row_ids_o    (row_ids),
     .read_i       (1'b0),

@@ -8,7 +8,7 @@
 // comes before them, accesses a pair of words at a random address: one reads, the other writes behind the image, as
 // the last of a transfer or not.
 //
-// stopped_o: done_o, or the pass does not end: surplus_o, or nothing has moved for HangCycles.
+// stopped_o: done_o, or the pass does not end: overrun_o, or nothing has moved for HangCycles.
 //
 // activity_o, waits_o: cycles of ifmap stall, filter stall, drain busy, drain stall (from bit 0 on, 32
 // bits each), as the core reports them and as its channels show them.
@@ -34,7 +34,7 @@ module pass_tb
   input  logic [16:0] words_i,
   input  logic [7:0]  stall_i,
   output logic        done_o,
-  output logic        surplus_o,  // has come
+  output logic        overrun_o,  // has come
   output logic        stopped_o,
   output logic [31:0] cycles_o,
   output logic [127:0] activity_o,
@@ -111,7 +111,7 @@ module pass_tb
         default: if (!start_i) state_q <= StIdle;
       endcase
       if (u_core.sums_valid && u_core.sums_ready) begin
-        for (int pixel = 0; pixel < (u_core.sums_beat.two_pixels ? 2 : 1); pixel++) begin
+        for (int pixel = 0; pixel < (u_core.sums_flags.two_pixels ? 2 : 1); pixel++) begin
           for (int col = 0; col < COLS; col++) $fwrite(sums_file, "%h ", u_core.sums[pixel][col]);
           $fwrite(sums_file, "\n");
         end
@@ -129,7 +129,7 @@ module pass_tb
     else if (still_q != '1) still_q <= still_q + 1'b1;
   end
 
-  assign stopped_o = done_o || surplus_o || 32'(still_q) >= HangCycles;
+  assign stopped_o = done_o || overrun_o || 32'(still_q) >= HangCycles;
 
   // Traffic: a request stays until it is granted.
   logic         [1:0] busy_q;
@@ -190,12 +190,12 @@ module pass_tb
     chunks_loaded: '0
   };
 
-  machine_check #(
+  configuration_check #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
     .GLB_BANK_WORDS(GLB_BANK_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .IFMAP_WORDS(IFMAP_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
     .FILTER_LANES(FILTER_LANES)
-  ) u_machine_check ();
+  ) u_configuration_check ();
 
   eyrie_core #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
@@ -224,7 +224,7 @@ module pass_tb
   assign waits = {
     (u_core.sums_valid && !u_core.sums_ready) ||
         (u_core.words.valid && !u_core.words_ready && activity.elementwise),
-    (u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu) ||
+    (u_core.sums_valid && u_core.sums_ready && u_core.sums_flags.to_ppu) ||
         (u_core.words.valid && u_core.words_ready),
     u_core.filter.valid && !u_core.filter_ready,
     (u_core.ifmap.valid && !u_core.ifmap_ready) || (u_core.words.valid && !u_core.words_ready)
@@ -234,9 +234,9 @@ module pass_tb
     if (!rst_ni) begin
       activity_o <= '0;
       waits_o    <= '0;
-      surplus_o  <= 1'b0;
+      overrun_o  <= 1'b0;
     end else begin
-      surplus_o  <= surplus_o || status.surplus;
+      overrun_o  <= overrun_o || status.overrun;
       for (int n = 0; n < 4; n++) begin
         activity_o[32*n +: 32] <= activity_o[32*n +: 32] + 32'(reported[n]);
         waits_o[32*n +: 32]    <= waits_o[32*n +: 32] + 32'(waits[n]);

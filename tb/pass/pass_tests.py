@@ -111,6 +111,6 @@ async def runs_layers(dut) -> None:
         ports = dut.waits_o, dut.activity_o
         waited, reported = (int(port.value) >> 32 * n & 0xFFFFFFFF for port in ports)
         scoreboard.compare(waited, reported, f"cycles of {name}")
-    scoreboard.compare(0, int(dut.surplus_o.value), "surplus words")
+    scoreboard.compare(0, int(dut.overrun_o.value), "overrun words")
     assert all(drawn[kind] for kind in kinds if kind in drawn), f"passes with each finish: {drawn}"
     await tb.finish(scoreboard, pass_cycles=cycles, finishes=drawn)

@@ -13,7 +13,7 @@ from eyrie.compiler.single_layer.layer_run import Case
 from eyrie.model import encoding as enc
 from eyrie.model import streams
 from eyrie.model.config import SET_ROWS, AcceleratorConfig
-from eyrie.model.demand import MissingWords, SurplusWords
+from eyrie.model.demand import MissingWords, OverrunWords
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Stream
 from eyrie.model.legality import broken_rule
@@ -96,13 +96,13 @@ async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]
         await with_timeout(First(RisingEdge(dut.stopped_o)), limit * PERIOD_NS, "ns")
     except SimTimeoutError:
         raise AssertionError(f"neither an end nor a hang within {limit} cycles") from None
-    ended, surplus = bool(dut.done_o.value), bool(dut.surplus_o.value)
+    ended, overrun = bool(dut.done_o.value), bool(dut.overrun_o.value)
     dut.start_i.value = 0
     await tb.reset()
     if not ended:
-        return ended, surplus, None
+        return ended, overrun, None
     words = Path("dump.hex").read_text().split()
-    return ended, surplus, np.array([int(word, 16) for word in words], np.uint64)
+    return ended, overrun, np.array([int(word, 16) for word in words], np.uint64)
 
 
 def expected(config: AcceleratorConfig, case: Case, glb: np.ndarray) -> PassTrace | Exception:
@@ -110,7 +110,7 @@ def expected(config: AcceleratorConfig, case: Case, glb: np.ndarray) -> PassTrac
     case."""
     try:
         return run_pass(config, case.descriptor, glb)
-    except (MissingWords, SurplusWords, IndexError) as error:
+    except (MissingWords, OverrunWords, IndexError) as error:
         return error
 
 
@@ -120,7 +120,7 @@ async def stops_wrong_streams(dut) -> None:
     tb, scoreboard = Testbench(dut), Scoreboard("streams")
     dut.start_i.value, dut.stall_i.value = 0, 0
     await tb.reset()
-    verdicts = {"right": 0, "surplus": 0, "surplus, hangs": 0, "missing": 0, "missing, surplus": 0}
+    verdicts = {"right": 0, "overrun": 0, "overrun, hangs": 0, "missing": 0, "missing, overrun": 0}
     for number in range(scaled(tb.arguments["passes"], least=FEWEST)):
         case, about = small_case(tb.rng, tb.config, number)
         case, change = mutate(tb.rng, tb.config, case)
@@ -129,27 +129,27 @@ async def stops_wrong_streams(dut) -> None:
         if isinstance(model, IndexError):
             continue
         dut._log.info("pass %d: %s, %s: %s", number, about, change, model if isinstance(model, Exception) else "right")
-        ended, surplus, after = await run(tb, case)
+        ended, overrun, after = await run(tb, case)
         about = f"pass {number} ({about}), {change}"
         if isinstance(model, PassTrace):
-            scoreboard.compare((True, False), (ended, surplus), f"{about}: ended, words left over")
+            scoreboard.compare((True, False), (ended, overrun), f"{about}: ended, words left over")
             scoreboard.compare(glb.tolist(), [] if after is None else after.tolist(), f"{about}: GLB")
             verdict = "right"
-        elif isinstance(model, SurplusWords):
-            scoreboard.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
-            verdict = "surplus" if surplus else "surplus, hangs"  # the words left over were in others' way
+        elif isinstance(model, OverrunWords):
+            scoreboard.compare(False, ended and not overrun, f"{about}: ended in spite of {model}")
+            verdict = "overrun" if overrun else "overrun, hangs"  # the words left over were in others' way
         else:
-            scoreboard.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
-            verdict = "missing, surplus" if surplus else "missing"
+            scoreboard.compare(False, ended and not overrun, f"{about}: ended in spite of {model}")
+            verdict = "missing, overrun" if overrun else "missing"
         verdicts[verdict] += 1
-    assert verdicts["surplus"] and verdicts["missing"], f"too few kinds of verdicts: {verdicts}"
+    assert verdicts["overrun"] and verdicts["missing"], f"too few kinds of verdicts: {verdicts}"
     await tb.finish(scoreboard, **{name.replace(", ", "_"): count for name, count in verdicts.items()})
 
 
 def any_tables(rng: np.random.Generator, case: Case) -> Case:
     """A case with random bits in all its requantisation tables."""
     glb = case.glb.copy()
-    for stream in (Stream.DEPTHWISE, Stream.TABLE):
+    for stream in (Stream.DEPTHWISE, Stream.PARAMETERS):
         if case.descriptor.uses(stream):
             at = streams.positions(case.descriptor.stream(stream))
             rows = at.tag >> 6 & 0xF
@@ -169,7 +169,7 @@ async def takes_any_table(dut) -> None:
         case = any_tables(tb.rng, case)
         glb = case.glb.copy()
         run_pass(tb.config, case.descriptor, glb)
-        ended, surplus, after = await run(tb, case)
-        scoreboard.compare((True, False), (ended, surplus), f"pass {number} ({about}): ended, words left over")
+        ended, overrun, after = await run(tb, case)
+        scoreboard.compare((True, False), (ended, overrun), f"pass {number} ({about}): ended, words left over")
         scoreboard.compare(glb.tolist(), [] if after is None else after.tolist(), f"pass {number} ({about}): GLB")
     await tb.finish(scoreboard)

@@ -25,7 +25,7 @@ BENCHES = [
     _pe("pe0", "PE: convolution passes", "CONVOLUTION"),
     _pe("pe1", "PE: pointwise passes", "POINTWISE"),
     _pe("pe2", "PE: depthwise passes", "DEPTHWISE", passes=20),
-    _pe("pe3", "PE: operands often zero, all modes: gated multiplications", *_ALL, zeros=0.6),
+    _pe("pe3", "PE: operands often zero, all modes: zero-skipped MACs", *_ALL, zeros=0.6),
     _pe("pe4", "PE with one multiplier: all modes", *_ALL, multipliers=1),
     _pe("pe5", "PE: fused passes", "FUSED"),
     replace(_pe("pe6", "PE: why it waits"), testcase="tells_why_it_waits"),

@@ -16,24 +16,24 @@ module pe_tb
 
   input  logic [63:0] cfg_shape_i,
   input  logic [63:0] cfg_loops_i,
-  input  logic        cfg_epoch_i,
-  output logic        cfg_epoch_o,
+  input  logic        pass_phase_i,
+  output logic        pass_phase_o,
   input  logic        enable_i,
 
   input  logic        ifmap_valid_i,
   output logic        ifmap_ready_o,
-  input  logic        ifmap_epoch_i,
+  input  logic        ifmap_phase_i,
   input  logic [1:0]  ifmap_lanes_i,
   input  logic        ifmap_to_pixels_i,
   input  logic [63:0] ifmap_data_i,
   input  logic        filter_valid_i,
   output logic        filter_ready_o,
-  input  logic        filter_epoch_i,
+  input  logic        filter_phase_i,
   input  logic [32*FILTER_LANES-1:0] filter_data_i,
   input  logic [FILTER_LANES-1:0] filter_lanes_i,
   input  logic        tap_valid_i,
   output logic        tap_ready_o,
-  input  logic        tap_epoch_i,
+  input  logic        tap_phase_i,
   input  logic [31:0] tap_data_i,
   input  logic        word_valid_i,
   output logic        word_ready_o,
@@ -47,17 +47,17 @@ module pe_tb
   // Sum chain.
   input  logic        chain_valid_i,
   output logic        chain_ready_o,
-  input  logic [15:0] chain_phase_i,
+  input  logic [15:0] chain_control_i,
   input  logic [63:0] chain_sums_i,
   output logic        out_valid_o,
   input  logic        out_ready_i,
-  output logic [15:0] out_phase_o,
+  output logic [15:0] out_control_o,
   output logic [63:0] out_sums_o,  // of one pixel: the second is 0
 
-  output logic        surplus_o,  // has come
+  output logic        overrun_o,  // has come
 
   output logic [31:0] macs_o,
-  output logic [31:0] gated_o,
+  output logic [31:0] zero_skipped_o,
   output logic [2:0]  waits_o,  // now, pe_wait_e
   output logic        behind_o  // now
 );
@@ -66,31 +66,31 @@ module pe_tb
   array_passes_t   passes;
   operands_t       operands;
   operands_ready_t operands_ready;
-  dw_offer_t       dw;
-  chain_beat_t     chain;
+  dw_request_t     dw;
+  chain_transfer_t chain;
   pe_activity_t    activity;
-  logic            surplus;
+  logic            overrun;
 
   assign cfg.shape       = array_shape_t'(cfg_shape_i);
   assign cfg.loops       = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise   = '0;
   assign waits_o         = activity.waits;
   assign behind_o        = activity.behind;
-  assign operands.ifmap  = '{valid: ifmap_valid_i, epoch: ifmap_epoch_i, lanes: ifmap_lanes_i,
+  assign operands.ifmap  = '{valid: ifmap_valid_i, pass_phase: ifmap_phase_i, lanes: ifmap_lanes_i,
                              to_pixels: ifmap_to_pixels_i, data: ifmap_data_i};
-  assign operands.filter = '{valid: filter_valid_i, epoch: filter_epoch_i, lanes: 2'(filter_lanes_i),
+  assign operands.filter = '{valid: filter_valid_i, pass_phase: filter_phase_i, lanes: 2'(filter_lanes_i),
                              data: 64'(filter_data_i)};
-  assign operands.tap    = '{valid: tap_valid_i, epoch: tap_epoch_i, data: tap_data_i};
+  assign operands.tap    = '{valid: tap_valid_i, pass_phase: tap_phase_i, data: tap_data_i};
   assign ifmap_ready_o   = operands_ready.ifmap;
   assign filter_ready_o  = operands_ready.filter;
   assign tap_ready_o     = operands_ready.tap;
   assign sums_valid_o    = dw.valid;
   assign sums_sums_o     = dw.sums;
   assign out_valid_o     = chain.valid;
-  assign out_phase_o     = chain.phase;
-  assign out_sums_o      = {chain.phase.two_pixels ? chain.sums[1] : 32'd0, chain.sums[0]};
+  assign out_control_o   = chain.control;
+  assign out_sums_o      = {chain.control.two_pixels ? chain.sums[1] : 32'd0, chain.sums[0]};
 
-  array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .cfg_epoch_i, .passes_o(passes));
+  array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .pass_phase_i, .passes_o(passes));
 
   localparam pe_sizes_t Sizes = '{
     multipliers: MULTIPLIERS, ifmap_words: IFMAP_WORDS, filter_words: FILTER_WORDS,
@@ -101,30 +101,30 @@ module pe_tb
   pe #(.SIZES(Sizes), .ROW(2'd1)) u_dut (
     .clk_i, .rst_ni,
     .passes_i        (passes),
-    .cfg_epoch_o, .enable_i,
+    .pass_phase_o, .enable_i,
     .operands_i      (operands),
     .operands_ready_o(operands_ready),
     .word_i          ('{valid: word_valid_i, data: word_data_i}),
     .word_ready_o,
     .dw_o            (dw),
     .dw_ready_i      (sums_ready_i),
-    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sums: chain_sums_i}),
+    .chain_i         ('{valid: chain_valid_i, control: chain_control_t'(chain_control_i), sums: chain_sums_i}),
     .chain_ready_o,
     .chain_o         (chain),
     .chain_ready_i   (out_ready_i),
-    .surplus_o       (surplus),
+    .overrun_o       (overrun),
     .activity_o      (activity)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      macs_o    <= '0;
-      gated_o   <= '0;
-      surplus_o <= 1'b0;
+      macs_o         <= '0;
+      zero_skipped_o <= '0;
+      overrun_o      <= 1'b0;
     end else begin
-      surplus_o <= surplus_o || surplus;
-      macs_o    <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
-      gated_o   <= gated_o + 32'(activity.gated);
+      overrun_o      <= overrun_o || overrun;
+      macs_o         <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
+      zero_skipped_o <= zero_skipped_o + 32'(activity.zero_skipped);
     end
   end
 

@@ -16,7 +16,7 @@ from tb.pe import reference as ref
 
 ROW = 1  # of the wrapper's PE
 SETTLED = 2000  # cycles after which a PE that lacks something has used all that it has
-BEHIND = 4  # cycles after which a PE says that it is behind the pass on offer
+BEHIND = 4  # cycles after which a PE says that it is behind the pending pass
 
 Wait = IntEnum("Wait", "NONE IFMAP WORDS FILTER PSUM PASS", start=0)  # pe_wait_e
 WAITS = (  # a mode, the operand that is missing or the psums that may not leave, and the reason
@@ -33,11 +33,11 @@ WAITS = (  # a mode, the operand that is missing or the psums that may not leave
 )
 
 FIELDS = {
-    "ifmap": ("epoch", "lanes", "to_pixels", "data"),
-    "filter": ("epoch", "lanes", "data"),
-    "tap": ("epoch", "data"),
+    "ifmap": ("pass_phase", "lanes", "to_pixels", "data"),
+    "filter": ("pass_phase", "lanes", "data"),
+    "tap": ("pass_phase", "data"),
     "word": ("data",),
-    "chain": ("phase", "sums"),
+    "chain": ("control", "sums"),
 }
 
 
@@ -50,12 +50,12 @@ class PeBench:
         self.sinks = [ReadySink(tb, "sums"), ReadySink(tb, "out")]
         self.sums, self.chain = Scoreboard("depthwise sums"), Scoreboard("sum chain")
         StreamMonitor(tb, "sums", ("sums",), callback=self.sums.observe)
-        StreamMonitor(tb, "out", ("phase", "sums"), callback=self.chain.observe)
+        StreamMonitor(tb, "out", ("control", "sums"), callback=self.chain.observe)
         self.activity = ref.Activity()
         self.held: str | None = None  # the stream that waits for release()
         self._kept: list[dict[str, int]] = []
-        self.epoch = 0
-        tb.dut.cfg_epoch_i.value = 0
+        self.pass_phase = 0
+        tb.dut.pass_phase_i.value = 0
         self._due = 0  # depthwise sums of the passes so far
         self._made: deque[tuple[int, list[int]]] = deque()
         cocotb.start_soon(self._play_super())
@@ -75,28 +75,28 @@ class PeBench:
         for sink in self.sinks:
             sink.pace(float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0)
 
-    def offer(self, shape: ref.Shape, enable: bool) -> None:
+    def request(self, shape: ref.Shape, enable: bool) -> None:
         dut = self.tb.dut
         dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config()
         dut.enable_i.value = int(enable)
-        self.epoch ^= 1
-        dut.cfg_epoch_i.value = self.epoch
+        self.pass_phase ^= 1
+        dut.pass_phase_i.value = self.pass_phase
 
     async def taken(self, shape: ref.Shape) -> None:
-        """Waits until the pass on offer is taken; nothing may look at the configuration later."""
+        """Waits until the pending pass is taken; nothing may look at the configuration later."""
         dut = self.tb.dut
         await RisingEdge(self.tb.clock)
-        taken = lambda: dut.cfg_epoch_o.value == self.epoch  # noqa: E731
+        taken = lambda: dut.pass_phase_o.value == self.pass_phase  # noqa: E731
         await self.tb.until(taken, f"the PE to take {shape}", step=1)
         dut.cfg_shape_i.value = dut.cfg_loops_i.value = (1 << 64) - 1
 
     def send(self, shape: ref.Shape, zeros: float, about: str) -> None:
-        """Queues all operands of the pass on offer, and what has to come out."""
+        """Queues all operands of the pending pass, and what has to come out."""
         rng, drivers = self.rng, self.drivers
         operands = ref.draw_operands(rng, shape, zeros)
 
         def feed(name: str, beats: list[dict[str, int]]) -> None:
-            beats = [{"epoch": self.epoch, **beat} for beat in beats]
+            beats = [{"pass_phase": self.pass_phase, **beat} for beat in beats]
             (self._kept if name == self.held else drivers[name]).extend(beats)
 
         if operands.ifmap is not None:
@@ -121,7 +121,7 @@ class PeBench:
             self.chain.expect_all(chain.results, about)
 
     def state(self) -> tuple[int, int]:
-        """Return the reason for which the PE waits, and whether it is behind the pass on offer."""
+        """Return the reason for which the PE waits, and whether it is behind the pending pass."""
         return int(self.tb.dut.waits_o.value), int(self.tb.dut.behind_o.value)
 
     def release(self) -> None:
@@ -144,22 +144,22 @@ async def runs_passes(dut) -> None:
         shape = ref.draw_shape(tb.rng, mode, tb.config, ROW)
         bench.paces()
         enable = tb.rng.random() < 0.85
-        bench.offer(shape, enable)
+        bench.request(shape, enable)
         if enable:
             bench.send(shape, zeros, f"pass {n}, {shape}")
         await bench.taken(shape)
     used = [scoreboard for scoreboard in (bench.sums, bench.chain) if not scoreboard.done or scoreboard.comparisons]
     await tb.until(lambda: all(scoreboard.done for scoreboard in used), "the sums")
-    counts.compare(0, int(dut.surplus_o.value), "surplus words")
+    counts.compare(0, int(dut.overrun_o.value), "overrun words")
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
-    counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
-    await tb.finish(*used, counts, macs=bench.activity.macs, gated=bench.activity.gated)
+    counts.compare(bench.activity.zero_skipped, int(dut.zero_skipped_o.value), "zero-skipped MACs")
+    await tb.finish(*used, counts, macs=bench.activity.macs, zero_skipped=bench.activity.zero_skipped)
 
 
 @cocotb.test()
 async def tells_why_it_waits(dut) -> None:
     """A PE without one of its operands, or without room for psums, names it until it comes, and says that it is behind
-    the pass on offer."""
+    the pending pass."""
     tb = Testbench(dut)
     bench, reasons = PeBench(tb), Scoreboard("reasons")
     await tb.reset()
@@ -171,14 +171,14 @@ async def tells_why_it_waits(dut) -> None:
         about = f"pass {n}, {shape}, without {missing}"
         bench.held = missing
         bench.sinks[1].pace(float(missing == "out"))
-        bench.offer(shape, True)
+        bench.request(shape, True)
         bench.send(shape, 0.1, about)
         await bench.taken(shape)
         await ClockCycles(tb.clock, SETTLED)
         for _ in range(8):
             await ClockCycles(tb.clock, 1)
             reasons.compare((reason, 0), bench.state(), about)
-        bench.offer(shape, False)  # a pass that leaves the PE out
+        bench.request(shape, False)  # a pass that leaves the PE out
         await ClockCycles(tb.clock, BEHIND)
         reasons.compare((reason, 1), bench.state(), f"{about}, behind the next")
         bench.release()

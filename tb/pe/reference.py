@@ -18,8 +18,9 @@ DW_SUM_BITS = 21
 
 @dataclass(frozen=True)
 class Shape:
-    """The part of a pass that a PE sees. dealt: filters of the row that has a tile's first one, and of those behind it;
-    deal: rows by which a tile's is behind that of the tile before (docs/machine.md); row: the PE's, of its set."""
+    """The part of a pass that a PE sees. row_filters: filters of the row that has a tile's first one, and of those
+    behind it; rotation: rows by which a tile's is behind that of the tile before (docs/machine.md); row: the PE's, of
+    its set."""
 
     mode: ArrayMode
     taps: int
@@ -29,12 +30,12 @@ class Shape:
     filter_zero_point: int
     depthwise_zero_point: int
     pixels: int
-    dealt: tuple[int, ...]
+    row_filters: tuple[int, ...]
     outer: int
     tiles: int
     inner: int
     groups: int
-    deal: int
+    rotation: int
     row: int
 
     @property
@@ -62,7 +63,7 @@ class Shape:
     @property
     def filters(self) -> list[int]:
         """The PE's own, of each group of sums in order: rows take turns in having a tile's first one."""
-        return [self.dealt[(self.row - tile * self.deal) % SET_ROWS] for _, tile, _, _ in self.groups_of_sums]
+        return [self.row_filters[(self.row - tile * self.rotation) % SET_ROWS] for _, tile, _, _ in self.groups_of_sums]
 
     def config(self) -> tuple[int, int]:
         """The configuration words."""
@@ -75,8 +76,8 @@ class Shape:
             filter_zero_point=self.filter_zero_point,
             depthwise_zero_point=self.depthwise_zero_point,
             pixels=self.pixels,
-            deal=self.deal,
-            **{f"filters_{n}": filters for n, filters in enumerate(self.dealt)},
+            rotation=self.rotation,
+            **{f"filters_{n}": filters for n, filters in enumerate(self.row_filters)},
         )
         return shape, enc.ARRAY_LOOPS.pack(groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
@@ -93,9 +94,9 @@ def draw_shape(
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
     stride = up_to(2)
     room = min(4, accelerator.filter_words // taps) if convolution else min(max_filters, accelerator.psum_words)
-    dealt = tuple(up_to(room) for _ in range(SET_ROWS))
-    pixels = up_to(min(20, accelerator.psum_words // max(dealt)))
-    deal = int(rng.integers(SET_ROWS)) if mode in (ArrayMode.POINTWISE, ArrayMode.FUSED) else 0
+    row_filters = tuple(up_to(room) for _ in range(SET_ROWS))
+    pixels = up_to(min(20, accelerator.psum_words // max(row_filters)))
+    rotation = int(rng.integers(SET_ROWS)) if mode in (ArrayMode.POINTWISE, ArrayMode.FUSED) else 0
     if not convolution:
         # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
         if mode != ArrayMode.POINTWISE:
@@ -110,12 +111,12 @@ def draw_shape(
         bool(rng.integers(2)),
         *zero_points,
         pixels,
-        dealt,
+        row_filters,
         up_to(2),
         up_to(4) if mode != ArrayMode.DEPTHWISE else 1,
         up_to(2),
         up_to(5),
-        deal,
+        rotation,
         row,
     )
 
@@ -157,12 +158,12 @@ class Activity:
     """Multiplications, and those of them with a zero operand."""
 
     macs: int = 0
-    gated: int = 0
+    zero_skipped: int = 0
 
     def dot(self, activations: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Products of words, int64 [4]; counts them."""
         self.macs += CHANNELS
-        self.gated += int(((activations == 0) | (weights == 0)).sum())
+        self.zero_skipped += int(((activations == 0) | (weights == 0)).sum())
         return activations * weights
 
 
@@ -255,13 +256,13 @@ class Chain:
         mine, two = 1 << row, len(own) == 2 if own else rng.random() < 0.5 if two is None else two
         add = int(rng.integers(8)) & ~mine | (mine if own else 0)
         frees = int(rng.integers(8)) & ~mine | (mine if free else 0)
-        phase = add << 13 | frees << 10 | index << 2 | int(word is not None) << 1 | int(two)
+        control = add << 13 | frees << 10 | index << 2 | int(word is not None) << 1 | int(two)
         starts = [int(start) for start in rng.integers(1 << 32, size=2)]
         totals = [start + sum(own[n : n + 1]) for n, start in enumerate(starts[: 1 + two])]
         if word is not None:
             totals[0] = word
-        self.beats.append({"phase": phase, "sums": _side_by_side(starts)})
-        self.results.append({"phase": phase, "sums": _side_by_side(totals)})
+        self.beats.append({"control": control, "sums": _side_by_side(starts)})
+        self.results.append({"control": control, "sums": _side_by_side(totals)})
 
     def tiles(self, rng: np.random.Generator, row: int, sums: list[np.ndarray]) -> None:
         """All sums of each tile, one by one or two side by side, in any order, other beats between them; the last gives

@@ -41,7 +41,7 @@ class StreamItem(uvm_sequence_item):
 
 
 class ConfigItem(uvm_sequence_item):
-    """The configuration and IDs of one pass, done when it is offered."""
+    """The configuration and IDs of one pass, done when it is requested."""
 
     def __init__(self, descriptor: Descriptor, idle: float) -> None:
         super().__init__("config")
@@ -113,19 +113,19 @@ class DrainDriver(BeatDriver):
         await edge
         while not dut.drain_empty_o.value:
             await edge
-        dut.drain_ln_i.value = item.descriptor.drain["ln"] & (1 << len(dut.drain_ln_i)) - 1
+        dut.drain_link_enable_i.value = item.descriptor.drain["link_enable"] & (1 << len(dut.drain_link_enable_i)) - 1
         dut.drain_columns_i.value = (1 << item.descriptor.drain["columns"]) - 1
 
 
 class ConfigDriver(uvm_driver):
-    """Scans IDs in and offers a configuration, which it holds until it has been taken."""
+    """Scans IDs in and requests a pass, which it holds until it has been accepted."""
 
     def build_phase(self) -> None:
         self.tb: Testbench = ConfigDB().get(self, "", "tb")
         self.accelerator: AcceleratorConfig = ConfigDB().get(self, "", "accelerator")
         self.edge = RisingEdge(self.tb.clock)
-        self.epoch = 0
-        for name in ("cfg_epoch", "row_scan", "column_scan"):
+        self.pass_phase = 0
+        for name in ("pass_phase", "row_scan", "column_scan"):
             getattr(self.tb.dut, f"{name}_i").value = 0
 
     async def scan(self, chain: str, ids: list[int], idle: float) -> None:
@@ -152,15 +152,15 @@ class ConfigDriver(uvm_driver):
             dut.cfg_shape_i.value = words[enc.ARRAY_SHAPE_INDEX]
             dut.cfg_loops_i.value = words[enc.ARRAY_LOOPS_INDEX]
             dut.cfg_depthwise_i.value = words[enc.DEPTHWISE_INDEX]
-            self.epoch ^= 1
-            dut.cfg_epoch_i.value = self.epoch
+            self.pass_phase ^= 1
+            dut.pass_phase_i.value = self.pass_phase
             self.seq_item_port.item_done()
 
     async def taken(self) -> None:
-        """Returns when all PEs have taken what was offered; spoils it then."""
+        """Returns when all PEs have taken the request; spoils it then."""
         dut = self.tb.dut
         await self.edge
-        while not dut.taken_o.value:
+        while not dut.accepted_o.value:
             await self.edge
         for port in (dut.cfg_shape_i, dut.cfg_loops_i, dut.cfg_depthwise_i):
             port.value = (1 << 64) - 1

@@ -50,7 +50,7 @@ class LayersTest(uvm_test):
         self.check_layers(plan)
         macs = sum(part.macs for part in passes)
         self.layers_scoreboard.compare(macs, int(self.tb.dut.macs_o.value), "multiplications")
-        self.layers_scoreboard.compare(0, int(self.tb.dut.surplus_o.value), "surplus words")
+        self.layers_scoreboard.compare(0, int(self.tb.dut.overrun_o.value), "overrun words")
         await self.tb.finish(scoreboard, self.layers_scoreboard, passes=len(passes), macs=macs)
         self.drop_objection()
 

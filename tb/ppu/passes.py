@@ -16,7 +16,7 @@ from eyrie.testing.ppu_operations import words_of
 CHANNELS = 8  # of a block
 KINDS = ("plain", "average", "raw", "max", "operation", "elementwise", "dropped")
 POOLS = {"average": PoolMode.AVERAGE, "max": PoolMode.MAX}
-# drain_beat_t, from bit 0 upwards
+# drain_flags_t, from bit 0 upwards
 PASS_LAST, TILE_LAST, PIXEL_LAST, BLOCK_LAST, CHANNEL, TO_PPU, TWO_PIXELS = 0, 1, 2, 3, 4, 7, 8
 
 
@@ -250,4 +250,4 @@ def _append_beats(drawn, sums, ends, to_ppu, at_a_time):
             if last and channel == count - 1:
                 beat |= ends
             data = int.from_bytes(own[:, channel].tobytes(), "little")
-            drawn.beats.append({"data": data, "beat": beat})
+            drawn.beats.append({"data": data, "flags": beat})

@@ -21,13 +21,13 @@ PERIODS = {"operation": 2}
 
 
 class PpuBench:
-    """Agents around the PPU; a pass is offered as soon as the PPU has taken the one before."""
+    """Agents around the PPU; a pass is requested as soon as the PPU has taken the one before."""
 
     def __init__(self, dut) -> None:
         self.tb = Testbench(dut)
         self.scoreboard = Scoreboard("words")
-        self.sums = StreamDriver(self.tb, "sums", ("data", "beat"))
-        others = (StreamDriver(self.tb, name, ("data", "epoch")) for name in ("table", "residual"))
+        self.sums = StreamDriver(self.tb, "sums", ("data", "flags"))
+        others = (StreamDriver(self.tb, name, ("data", "pass_phase")) for name in ("parameters", "residual"))
         self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "last"))]
         self.sink = ReadySink(self.tb, "word")
         StreamMonitor(self.tb, "word", ("data", "two", "last"), callback=self.scoreboard.observe)
@@ -35,7 +35,7 @@ class PpuBench:
             name: getattr(dut, f"{name}_i")
             for name in ("cfg", "first", "second", "result", "columns", "to_ppu", "elementwise")
         }
-        for port in (*self._ports.values(), dut.cfg_epoch_i):
+        for port in (*self._ports.values(), dut.pass_phase_i):
             port.value = 0
 
     @property
@@ -49,26 +49,26 @@ class PpuBench:
         self.sink.pace(stall)
 
     def queue(self, passes: list[Pass]) -> None:
-        """Queues the sums of passes to be offered, and what has to come out."""
+        """Queues the sums of further passes, and what has to come out."""
         for item in passes:
             self.sums.extend(item.beats)
             for word, where in item.words:
                 self.scoreboard.expect(word, where)
 
-    async def offer(self, passes: list[Pass]) -> None:
+    async def request(self, passes: list[Pass]) -> None:
         """Offers the passes in turn, each with the words that its streams bring; between them the configuration
         ports carry other values."""
         dut, rng = self.tb.dut, self.tb.rng
         for item in passes:
             for name, port in self._ports.items():
                 port.value = int(item.ports[name])
-            epoch = 1 - int(dut.cfg_epoch_i.value)
-            dut.cfg_epoch_i.value = epoch
+            pass_phase = 1 - int(dut.pass_phase_i.value)
+            dut.pass_phase_i.value = pass_phase
             for stream, words in zip(self.streams[1:3], (item.table, item.residual), strict=True):
-                stream.extend({"data": word, "epoch": epoch} for word in words)
+                stream.extend({"data": word, "pass_phase": pass_phase} for word in words)
             self.streams[3].extend(item.elements)
             await ClockCycles(self.tb.clock, 1)
-            await self.tb.until(lambda: dut.cfg_epoch_o.value == dut.cfg_epoch_i.value, "a pass to be taken", step=1)
+            await self.tb.until(lambda: dut.pass_phase_o.value == dut.pass_phase_i.value, "a pass to be taken", step=1)
             for port in self._ports.values():
                 port.value = int.from_bytes(rng.bytes(8), "little") >> (64 - len(port))
             await ClockCycles(self.tb.clock, int(rng.choice([1, 1, 5, 40])))
@@ -89,12 +89,12 @@ async def mix(dut):
         rates = [float(rate) for rate in tb.rng.choice(RATES, 5)]
         bench.pace(rates[:4], rates[4])
         bench.queue(passes)
-        await bench.offer(passes)
+        await bench.request(passes)
         await tb.until(lambda: bench.scoreboard.done, f"the words of group {group}")
         await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
     bench.scoreboard.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
-    bench.scoreboard.compare(0, int(dut.surplus_o.value), "surplus words")
-    await tb.finish(bench.scoreboard, beats=int(dut.beats_o.value))
+    bench.scoreboard.compare(0, int(dut.overrun_o.value), "overrun words")
+    await tb.finish(bench.scoreboard, beats=int(dut.transfers_o.value))
 
 
 @cocotb.test()
@@ -107,7 +107,7 @@ async def throughput(dut):
     async def run(item: Pass) -> int:
         """Runs one pass; returns the cycles from its last beat to its last word."""
         bench.queue([item])
-        await bench.offer([item])
+        await bench.request([item])
         await tb.until(lambda: scoreboard.done, "the words")
         await ClockCycles(tb.clock, 2)
         return int(dut.tail_o.value)
@@ -118,7 +118,7 @@ async def throughput(dut):
         about = f"two pixels: {two_pixels}"
         item = draw_pass(tb.rng, "plain", cols, about, sizes, two_pixels=two_pixels)
         tail = await run(item)
-        beats = int(dut.beats_o.value) - begin
+        beats = int(dut.transfers_o.value) - begin
         begin += beats
         scoreboard.compare(len(item.beats), beats, f"beats, {about}")
         scoreboard.compare(beats - 1, int(dut.last_o.value), f"cycles from the first to the last, {about}")
@@ -143,12 +143,12 @@ async def elementwise(dut):
         for window in (*WINDOW_SIZES, LARGEST) if name == "SUM" else WINDOW_SIZES if "WINDOW" in name else (0,):
             size = max(window, 64)
             item = draw_elementwise(tb.rng, f"{name}, windows of {window}", name, size, window)
-            begin = int(dut.beats_o.value)
+            begin = int(dut.transfers_o.value)
             bench.queue([item])
-            await bench.offer([item])
+            await bench.request([item])
             await tb.until(lambda: scoreboard.done, f"the words of {name}", limit=4 * size + 1000)
             await ClockCycles(tb.clock, 2)
-            scoreboard.compare(size, int(dut.beats_o.value) - begin, f"words A of {name}")
+            scoreboard.compare(size, int(dut.transfers_o.value) - begin, f"words A of {name}")
             if name == "TABLE":
                 continue  # waits for its table
             early = int(window == 1)  # the second word is taken behind the first

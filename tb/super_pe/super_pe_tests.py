@@ -19,12 +19,12 @@ from tb.pe import reference as ref
 
 ROW = 2  # of the SUPER in its set
 FIELDS = {
-    "ifmap": ("epoch", "lanes", "to_pixels", "data"),
-    "filter": ("epoch", "lanes", "data"),
-    "tap": ("epoch", "data"),
-    "table": ("epoch", "data", "half"),
+    "ifmap": ("pass_phase", "lanes", "to_pixels", "data"),
+    "filter": ("pass_phase", "lanes", "data"),
+    "tap": ("pass_phase", "data"),
+    "parameters": ("pass_phase", "data", "half"),
     "above": ("sums",),
-    "chain": ("phase", "sums"),
+    "chain": ("control", "sums"),
 }
 
 
@@ -58,7 +58,9 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, accelerator: Accelerat
     """A pass whose words fit the word buffer, at times just so."""
     shape = ref.draw_shape(rng, mode, accelerator, ROW, max_filters=12)
     if rng.random() < 0.2:
-        shape = replace(shape, outer=1, tiles=min(shape.tiles, 2), dealt=tuple(min(count, 4) for count in shape.dealt))
+        shape = replace(
+            shape, outer=1, tiles=min(shape.tiles, 2), row_filters=tuple(min(count, 4) for count in shape.row_filters)
+        )
         groups = accelerator.word_buffer_words // (shape.inner * shape.pixels)
         return replace(shape, groups=groups)
     return shape
@@ -74,11 +76,11 @@ class SuperBench:
         self.scoreboards = {name: Scoreboard(name) for name in ("top", "middle", "out")}
         for name in ("top", "middle"):
             StreamMonitor(tb, name, callback=self.scoreboards[name].observe)
-        StreamMonitor(tb, "out", ("phase", "sums"), callback=self.scoreboards["out"].observe)
+        StreamMonitor(tb, "out", ("control", "sums"), callback=self.scoreboards["out"].observe)
         self.activity = ref.Activity()
-        self.epoch = 0
-        self.beats: list[tuple[str, dict[str, int]]] = []  # of the pass to be offered: stream, fields
-        tb.dut.cfg_epoch_i.value = 0
+        self.pass_phase = 0
+        self.beats: list[tuple[str, dict[str, int]]] = []  # of the next pass: stream, fields
+        tb.dut.pass_phase_i.value = 0
 
     def paces(self) -> None:
         for driver in self.drivers.values():
@@ -86,19 +88,19 @@ class SuperBench:
         for sink in self.sinks:
             sink.pace(float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0)
 
-    async def offer(self, shape: ref.Shape, depthwise: int, enable: bool) -> None:
+    async def request(self, shape: ref.Shape, depthwise: int, enable: bool) -> None:
         """Offers a pass with the words drawn for it, and waits until both halves of the SUPER have taken it."""
         dut, edge = self.tb.dut, RisingEdge(self.tb.clock)
         dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config()
         dut.cfg_depthwise_i.value = depthwise
         dut.enable_i.value = int(enable)
-        self.epoch ^= 1
-        dut.cfg_epoch_i.value = self.epoch
+        self.pass_phase ^= 1
+        dut.pass_phase_i.value = self.pass_phase
         for name, beat in self.beats:
-            self.drivers[name].append({"epoch": self.epoch, **beat})
+            self.drivers[name].append({"pass_phase": self.pass_phase, **beat})
         self.beats.clear()
         await edge
-        taken = lambda: int(dut.cfg_epoch_o.value) == 3 * self.epoch  # noqa: E731
+        taken = lambda: int(dut.pass_phase_o.value) == 3 * self.pass_phase  # noqa: E731
         await self.tb.until(taken, f"the SUPER to take {shape}", step=1)
         for port in (dut.cfg_shape_i, dut.cfg_loops_i, dut.cfg_depthwise_i):
             port.value = (1 << 64) - 1
@@ -124,7 +126,7 @@ class SuperBench:
             above = np.where(rng.random(own.shape) < 0.2, np.sign(own) * most, above)
             drivers["above"].extend(ref.pack_dw(above))
             operands.pixels, table, depthwise = finish_words(rng, above + own)
-            feed("table", table)
+            feed("parameters", table)
         if shape.mode == ArrayMode.DEPTHWISE:
             for word in ref.words(operands.pixels):
                 while rng.random() < 0.2:
@@ -155,12 +157,12 @@ async def runs_passes(dut) -> None:
         enable, depthwise = tb.rng.random() < 0.85, 0
         if enable:
             depthwise = bench.draw(shape, f"pass {n}, {shape}")
-        await bench.offer(shape, depthwise, enable)
+        await bench.request(shape, depthwise, enable)
     scoreboards = [
         scoreboard for scoreboard in bench.scoreboards.values() if not scoreboard.done or scoreboard.comparisons
     ]
     await tb.until(lambda: all(scoreboard.done for scoreboard in scoreboards), "the words and sums")
-    counts.compare(0, int(dut.surplus_o.value), "surplus words")
+    counts.compare(0, int(dut.overrun_o.value), "overrun words")
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
-    counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
-    await tb.finish(*scoreboards, counts, macs=bench.activity.macs, gated=bench.activity.gated)
+    counts.compare(bench.activity.zero_skipped, int(dut.zero_skipped_o.value), "zero-skipped MACs")
+    await tb.finish(*scoreboards, counts, macs=bench.activity.macs, zero_skipped=bench.activity.zero_skipped)

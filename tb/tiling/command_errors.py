@@ -17,7 +17,7 @@ PLACE = encoding.TRANSFER_ADDRESS.pack(dram_address=0x20000, words=1)
 ONE = encoding.TRANSFER_ROWS.pack(count=1)
 CHUNKS = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS)
 TWO = encoding.TRANSFER_CHUNKS.pack(count=2)
-LAST_TOKEN = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_chunks=(1 << encoding.TOKEN_BITS) - 1)
+LAST_TOKEN = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_chunks=(1 << encoding.SEMAPHORE_BITS) - 1)
 DRAM, GLB, AXI = ErrorCode.DRAM_ADDRESS, ErrorCode.GLB_ADDRESS, ErrorCode.AXI_RESPONSE
 END_OF_DRAM = 8 * DRAM_WORDS
 

@@ -75,10 +75,10 @@ module tb_tiling
   import "DPI-C" function void dram_write(input longint base, input int word, input longint data,
                                           input int strobe);
 
-  machine_control_t control;
-  machine_status_t  status;
-  pass_control_t    pass_control;
-  pass_status_t     pass_status;
+  accelerator_control_t control;
+  accelerator_status_t  status;
+  pass_control_t        pass_control;
+  pass_status_t         pass_status;
   tiling_pkg::tiling_activity_t activity;
   axi_request_t     axi_request;
   axi_response_t    axi_response;
@@ -122,7 +122,7 @@ module tb_tiling
     progress:     1'b0,
     glb_error:    glb_error_i,
     illegal_pass: 1'b0, // the net benches have such passes
-    surplus:      1'b0,
+    overrun:      1'b0,
     reading:      1'b0
   };
 

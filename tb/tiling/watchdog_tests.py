@@ -92,7 +92,7 @@ async def _chunks_never_come(harness: Harness) -> None:
 
 
 async def _take_late(harness: Harness, delay: int) -> None:
-    """Takes the next pass `delay` cycles after it is offered."""
+    """Takes the next pass `delay` cycles after it is requested."""
     harness.pass_sink.pace(1.0)
     await RisingEdge(harness.dut.pass_valid_o)
     await ClockCycles(harness.dut.clk_i, delay)

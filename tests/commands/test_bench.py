@@ -47,11 +47,11 @@ def metrics(image: Image) -> dict:
     """Of three passes; each one's counters are those since the start."""
     traces = [
         counters(CYCLES=900, MACS=96_000, PE_WAIT_FILTER=4800, DMA_BUSY=10),
-        counters(CYCLES=1500, MACS=192_000, GATED=1000, PE_WAIT_FILTER=9600, DMA_BUSY=30, GLB_LOAD_BYTES=64),
+        counters(CYCLES=1500, MACS=192_000, ZERO_SKIPPED=1000, PE_WAIT_FILTER=9600, DMA_BUSY=30, GLB_LOAD_BYTES=64),
         counters(
             CYCLES=3900,
             MACS=194_000,
-            GATED=1500,
+            ZERO_SKIPPED=1500,
             PE_WAIT_FILTER=9600,
             PE_IDLE=96_000,
             DMA_BUSY=1030,
@@ -63,7 +63,7 @@ def metrics(image: Image) -> dict:
     end = traces[-1] | counters(
         CYCLES=4000,
         MACS=194_000,
-        GATED=1500,
+        ZERO_SKIPPED=1500,
         PE_WAIT_FILTER=9600,
         PE_IDLE=100_800,
         DMA_BUSY=1130,
@@ -93,7 +93,7 @@ def test_layers(metrics: dict) -> None:
     assert (first["cycles"], second["cycles"]) == (1250, 3900 - 1250)
     assert (first["roofline_cycles"], second["roofline_cycles"]) == (1000, 1800)
     assert first["utilisation"] == 0.8
-    assert (first["gated"], second["gated"]) == (1000, 500)
+    assert (first["zero_skipped"], second["zero_skipped"]) == (1000, 500)
     assert (first["glb_write_bytes"], second["glb_write_bytes"]) == (64, 800)
     assert (first["counters"]["cycles"], second["counters"]["cycles"]) == (1500, 2400)
 

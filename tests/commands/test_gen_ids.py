@@ -27,7 +27,7 @@ filter network
   row 4      1 |   0   0   0   0   1   1   1   1
   row 5      2 |   -   -   -   -   -   -   -   -
 
-LN = 0b11011 (bit i joins row i to row i + 1): rows 0-2, 3-5
+link_enable = 0b11011 (bit i joins row i to row i + 1): rows 0-2, 3-5
 """
 
 

@@ -24,7 +24,7 @@ from eyrie.testing.configurations import (
     random_configs,
 )
 
-LIGHT = "machine_check"  # the checks by themselves
+LIGHT = "configuration_check"  # the checks by themselves
 
 
 def agree(config: dict[str, int], top: str = LIGHT) -> bool:
@@ -91,7 +91,7 @@ def test_the_top_has_these_parameters_and_hands_them_on() -> None:
     text = code(ROOT / "rtl" / "eyrie.sv")
     declared = {name: int(value) for name, value in re.findall(r"parameter int unsigned (\w+) = (\d+)", text)}
     assert declared == DEFAULT.parameters and set(parameters(LIGHT)) == set(declared)
-    checked = re.search(r"machine_check #\((.*?)\) u_machine_check", text, re.DOTALL)[1]
+    checked = re.search(r"configuration_check #\((.*?)\) u_configuration_check", text, re.DOTALL)[1]
     assert dict(re.findall(r"\.(\w+)\((\w+)\)", checked)) == {name: name for name in declared}
 
 

@@ -240,7 +240,7 @@ class Timing:
         if unit == "OFMAP":
             turn, behind = piece.turn, work.pieces[Stream.OFMAP][at + 1 :]
             last = not behind or behind[0].turn != turn
-            there = all(self._read_for(place, s, turn, most=last) for s in (Stream.TABLE, Stream.RESIDUAL))
+            there = all(self._read_for(place, s, turn, most=last) for s in (Stream.PARAMETERS, Stream.RESIDUAL))
             drain = self.taken["drain"]
             drains = drain > place or (drain == place and self.step_of["drain"] >= turn)
             return there and drains and self._array_did(place, turn)

@@ -119,12 +119,12 @@ def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
     assert all(a.done < b.done for a, b in zip(cost.passes, cost.passes[1:]))
     assert sum(layer.cycles for layer in cost.layers) == cost.passes[-1].done - 1 < cost.cycles
     assert cost.counters["MACS"] >= image.map["steps"][-1]["macs"]  # of others rows that nobody reads are left out
-    counters, gated, clock = cost.counters, 1000, 100_000_000
+    counters, zero_skipped, clock = cost.counters, 1000, 100_000_000
     glb = sum(count for name, count in counters.items() if name.startswith("GLB_"))
-    picojoules = 2 * (counters["MACS"] - gated) + 10 * glb
+    picojoules = 2 * (counters["MACS"] - zero_skipped) + 10 * glb
     picojoules += 200 * (counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"])
     microseconds = cost.cycles / 100
-    assert cost.energy_uj(clock, gated) == pytest.approx(picojoules * 1e-6 + 50e-6 * microseconds)
+    assert cost.energy_uj(clock, zero_skipped) == pytest.approx(picojoules * 1e-6 + 50e-6 * microseconds)
 
 
 def test_pes_at_rest_go_on_with_the_first_that_works() -> None:

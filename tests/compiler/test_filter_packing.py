@@ -8,7 +8,7 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
-from eyrie.model.encoding import TABLE_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS
 from eyrie.model.operators.quantization import stored_zero_point
 from eyrie.testing.tflite_builder import STEPS, Builder
 
@@ -24,7 +24,7 @@ def test_bytes(zero_point: int, seed: int) -> None:
     filters = (stored - zero_point).astype(np.int16)
     if {0, 255} <= set(stored.flat):
         assert stored_zero_point(filters) == zero_point - 128
-    tables = np.full((-(-channels // 8), TABLE_WORDS), 0x5555555555555555, np.uint64)
+    tables = np.full((-(-channels // 8), PARAMETER_WORDS), 0x5555555555555555, np.uint64)
     depthwise = pack_depthwise(filters[0].transpose(1, 2, 0), tables)
     assert (depthwise[:, 9:] == tables).all()
     packings = (

@@ -30,11 +30,11 @@ SLOTS = 4  # of the ring
 def listed() -> tuple[list[Command], np.ndarray]:
     """The list, made by Timeline as the compiler does, and DRAM (uint8) without it: ifmap, table, filters."""
     rng = np.random.default_rng(1)
-    sizes = {"ifmap": 4 * GROUPS, "table": enc.TABLE_WORDS, "filters": GROUPS * FILTERS, "output": PASSES * STORES}
+    sizes = {"ifmap": 4 * GROUPS, "table": enc.PARAMETER_WORDS, "filters": GROUPS * FILTERS, "output": PASSES * STORES}
     places = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist()))
     dram = rng.integers(0, 1 << 64, sum(sizes.values()), np.uint64)
     biases, multipliers, shifts = [1 << 20 | 7 << 52] * 4, [3 << 27 | 3 << 59] * 4, [0xF5F5_F5F5_F5F5_F5F5]
-    dram[places["table"] :][: enc.TABLE_WORDS] = biases + multipliers + shifts
+    dram[places["table"] :][: enc.PARAMETER_WORDS] = biases + multipliers + shifts
     dram[places["output"] :] = 0
     source, made = FeatureMap(1, 4, GROUPS, IFMAP, 1), FeatureMap(1, 4, 1, OFMAP, 1)
     ring = (RING + SLOTS * FILTERS, SLOTS * FILTERS)
@@ -52,7 +52,7 @@ def listed() -> tuple[list[Command], np.ndarray]:
     )
     line = Timeline(DEFAULT)
     line.load(8 * places["ifmap"], IFMAP, sizes["ifmap"])
-    line.load(8 * places["table"], TABLE, enc.TABLE_WORDS)
+    line.load(8 * places["table"], TABLE, enc.PARAMETER_WORDS)
 
     def load_chunks(first: int, last: int, number: int) -> None:
         for chunk in range(first, last):
@@ -64,7 +64,7 @@ def listed() -> tuple[list[Command], np.ndarray]:
         line.run(
             descriptor,
             [(IFMAP, source.words)],
-            [(TABLE, enc.TABLE_WORDS)],
+            [(TABLE, enc.PARAMETER_WORDS)],
             [(OFMAP, made.words)],
             [(RING, SLOTS * FILTERS)],
         )
@@ -105,8 +105,8 @@ def test_the_model_runs_them(listed: tuple[list[Command], np.ndarray]) -> None:
 def test_tokens_reach_as_far_as_addresses() -> None:
     """A list cannot have more words, and so events, than a token can name; the fields have no bit to spare."""
     words = ADDRESS_SPACE // (WORD_BITS // 8)
-    assert words <= 1 << enc.TOKEN_BITS
-    last = (1 << enc.TOKEN_BITS) - 1
+    assert words <= 1 << enc.SEMAPHORE_BITS
+    last = (1 << enc.SEMAPHORE_BITS) - 1
     for command in (Run(last, last), Transfer(True, 0, 0, 1, last, last)):
         assert disassemble(np.append(assemble([command]), assemble([End()]))) == [command, End()]
     for command in (

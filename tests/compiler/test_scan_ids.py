@@ -3,7 +3,7 @@
 
 import pytest
 
-from eyrie.compiler.target.scan_ids import IDLE, block_ids, convolution_ids, ln_word
+from eyrie.compiler.target.scan_ids import IDLE, block_ids, convolution_ids, link_enable_word
 from eyrie.model.config import DEFAULT, SET_ROWS, AcceleratorConfig
 
 STANDARD = [(8, 1, 2), (8, 2, 1), (4, 2, 2), (4, 1, 4), (16, 1, 1)]  # e, r, t of array0 to array5
@@ -42,7 +42,7 @@ def test_unused_pes_match_no_tag() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "joined", "ln"),
+    ("config", "joined", "link_enable"),
     [
         (DEFAULT, 1, 0b11011),
         (DEFAULT, 2, 0b11111),
@@ -51,8 +51,8 @@ def test_unused_pes_match_no_tag() -> None:
         (AcceleratorConfig(rows=3, cols=4), 1, 0b11),
     ],
 )
-def test_ln_cuts_between_chains(config: AcceleratorConfig, joined: int, ln: int) -> None:
-    assert ln_word(config, joined) == ln
+def test_ln_cuts_between_chains(config: AcceleratorConfig, joined: int, link_enable: int) -> None:
+    assert link_enable_word(config, joined) == link_enable
 
 
 @pytest.mark.parametrize("stride", [1, 2])

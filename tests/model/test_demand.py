@@ -11,7 +11,7 @@ from eyrie.compiler.single_layer.layer_run import Finish, Ifmap
 from eyrie.compiler.single_layer.separable import separable_case
 from eyrie.model.array import unpack_tables
 from eyrie.model.config import DEFAULT
-from eyrie.model.demand import MissingWords, SurplusWords
+from eyrie.model.demand import MissingWords, OverrunWords
 from eyrie.model.descriptor import Descriptor, Level
 from eyrie.model.encoding import Stream
 from eyrie.model.passes import run_pass
@@ -37,7 +37,7 @@ def verdict(stream: Stream, level: int, count: int) -> str:
     levels = list(program.levels)
     levels[level] = Level(count) if levels[level].count == 1 else replace(levels[level], count=count)
     descriptor.set_stream(stream, replace(program, levels=tuple(levels)))
-    with pytest.raises((MissingWords, SurplusWords)) as error:
+    with pytest.raises((MissingWords, OverrunWords)) as error:
         run_pass(DEFAULT, descriptor, glb)
     return f"{error.type.__name__}: {error.value}"
 
@@ -51,18 +51,18 @@ def test_all_words_are_taken() -> None:
 @pytest.mark.parametrize(
     "stream, level, count, says",
     [
-        (Stream.FILTER, 7, 2, "SurplusWords: filters of PE 0, 0: 6 words come, 3 are taken"),
+        (Stream.FILTER, 7, 2, "OverrunWords: filters of PE 0, 0: 6 words come, 3 are taken"),
         (Stream.FILTER, 0, 7, "MissingWords: filters of PE 1, 0: 2 words come, 3 are taken"),
-        (Stream.TABLE, 0, 10, "SurplusWords: table: 10 words come, 9 are taken"),
-        (Stream.TABLE, 0, 8, "MissingWords: table: 8 words come, 9 are taken"),
-        (Stream.OFMAP, 7, 2, "SurplusWords: ofmap: the pass writes 4 times, for 8 places"),
+        (Stream.PARAMETERS, 0, 10, "OverrunWords: parameters: 10 words come, 9 are taken"),
+        (Stream.PARAMETERS, 0, 8, "MissingWords: parameters: 8 words come, 9 are taken"),
+        (Stream.OFMAP, 7, 2, "OverrunWords: ofmap: the pass writes 4 times, for 8 places"),
     ],
 )
 def test_says_which_words_and_how_many(stream: Stream, level: int, count: int, says: str) -> None:
     assert verdict(stream, level, count) == says
 
 
-def test_missing_words_come_before_surplus_ones() -> None:
+def test_missing_words_come_before_overrun_ones() -> None:
     """Another tag: a PE gets the words of another one."""
     glb, descriptor = pointwise()
     program = descriptor.stream(Stream.FILTER)

@@ -4,7 +4,7 @@
 import pytest
 
 from eyrie.model import encoding as enc
-from eyrie.model.array import drain_beats
+from eyrie.model.array import drain_transfers
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, DrainMode, Stream
 from eyrie.model.streams import written_lanes
@@ -22,7 +22,7 @@ def pointwise(pixels: int, two_pixels: int, last_block: int = 2) -> Descriptor:
         block=2,
         blocks=2,
         last_block=last_block,
-        heads=1,
+        chains=1,
         columns=3,
         rows=7,
         to_ppu=1,
@@ -55,7 +55,7 @@ def pointwise(pixels: int, two_pixels: int, last_block: int = 2) -> Descriptor:
     ],
 )
 def test_sums_of_three_pixels(two_pixels: int, rows: list[int], index: list[int], second: list[int]) -> None:
-    beats = drain_beats(pointwise(3, two_pixels))
+    beats = drain_transfers(pointwise(3, two_pixels))
     assert beats.rows.argmax(axis=1).tolist() == rows and (beats.rows.sum(axis=1) == 1).all()
     assert beats.index.tolist() == index
     assert beats.second.tolist() == second
@@ -70,7 +70,7 @@ def test_sums_of_three_pixels(two_pixels: int, rows: list[int], index: list[int]
     ],
 )
 def test_a_shorter_last_block(two_pixels: int, rows: list[int], index: list[int], place: list[int]) -> None:
-    beats = drain_beats(pointwise(3, two_pixels, last_block=1))
+    beats = drain_transfers(pointwise(3, two_pixels, last_block=1))
     assert beats.rows.argmax(axis=1).tolist() == rows and (beats.rows.sum(axis=1) == 1).all()
     assert beats.index.tolist() == index
     assert beats.place.tolist() == place

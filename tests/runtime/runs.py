@@ -78,6 +78,6 @@ def _pass(rng: np.random.Generator, pes: int, multipliers: int) -> dict[str, int
     return gone | {
         "CYCLES": cycles,
         "MACS": int(busy) * multipliers,
-        "GATED": int(busy) // 2,
+        "ZERO_SKIPPED": int(busy) // 2,
         **{name: int(value) for name, value in zip(waiting, waits)},
     }

@@ -29,7 +29,7 @@ LAST_WORDS = 1  # likewise, from the next stream's choice to the last words of t
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
 PPU_OPEN = 1  # ppu: from its take to the first beat, or word of an elementwise pass
 DRAINED = 1  # drain_sequencer: cycles of an elementwise pass, behind its take
-DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
+DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, semaphores
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Array:
         return at + OFFER
 
 
-STREAMS = Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL
+STREAMS = Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.PARAMETERS, Stream.OFMAP, Stream.RESIDUAL
 
 
 def _loaded(level_pairs: dict[Stream, int], *wanted: int) -> list[int]:

@@ -77,7 +77,7 @@ class Banks:
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
         base = self._first
-        seen, wants = cycle, self.tables if who is Stream.TABLE or who is Stream.RESIDUAL else self.streams
+        seen, wants = cycle, self.tables if who is Stream.PARAMETERS or who is Stream.RESIDUAL else self.streams
         first, last = who is Stream.IFMAP, who is Stream.DEPTHWISE
         while cycle < limit:
             if cycle >= seen:

@@ -9,7 +9,7 @@ from eyrie.compiler.cost.timing.units import Begin, Units
 from eyrie.model.config import SET_ROWS
 
 PLACES = 4  # pixels whose sums wait in a PE (DwSumsDepth of pe): more of a group wait for these to leave
-SENT = 1  # word_sender: to the PEs, beside the way to the chain
+SENT = 1  # dw_broadcaster: to the PEs, beside the way to the chain
 
 
 class Depthwise(Fused):

@@ -20,11 +20,11 @@ PPU_LATENCY = 5 + ASK  # from a beat at the PPU to its word's request: entry, re
 RAW_LATENCY = 2 + ASK  # likewise, of raw words: entry, transposer; write_stream
 EMPTY = 1  # gather_network: from the last beat's departure until no beat is noted
 HALVES = 2  # beats of raw words
-PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
+PIXEL = 8  # dw_requantizer: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
 OPERATION_LATENCY = 7  # elementwise_unit: its lanes take a word's halves, and have 6 stages
 OPERATION = 2  # cycles of a word with an operation
-TABLES = 2  # that table_buffer holds
+TABLES = 2  # that parameter_buffer holds
 
 
 class Drain:
@@ -37,7 +37,7 @@ class Drain:
     def __init__(self, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that what takes banks before the tables is known before a cycle."""
         self._banks = banks
-        self.tables = Words(banks, Stream.TABLE, known)
+        self.tables = Words(banks, Stream.PARAMETERS, known)
         self._ready = 0  # first cycle in which a beat can enter the array
         self._tiles: deque[tuple[PassShape, tuple[int, ...]]] = deque()  # not done: the ends of their chains
         self._unit = 0  # of the first of these: units done
@@ -150,7 +150,7 @@ class Drain:
 
     def _next_word(self, limit: int) -> int | None:
         """When the next word of a table can come; None: that is not known before `limit`, or there is none."""
-        table = self._come // enc.TABLE_WORDS
+        table = self._come // enc.PARAMETER_WORDS
         if table >= len(self._popped) + TABLES:
             return None
         at = self.tables.next(limit)
@@ -160,7 +160,7 @@ class Drain:
         """A word comes in a cycle; with the last one of a table, this can be used from the next cycle on."""
         self.tables.send(at)
         self._come += 1
-        if self._come % enc.TABLE_WORDS == 0:
+        if self._come % enc.PARAMETER_WORDS == 0:
             self._there.append(at + 1)
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:

@@ -87,7 +87,7 @@ class Filters:
         if self._round == self._shape.filters[0]:
             self._round = 0
             self._turns_used += 1
-            if self._shape.deal:
+            if self._shape.rotation:
                 self._count_filters()
 
     def _count_filters(self) -> None:
@@ -132,7 +132,7 @@ class Filters:
             if self._filter >= filters[0]:
                 self._filter = 0
                 self._turns_sent += 1
-        self._to = (self._place + shape.dealt_from(self._turns_sent)) % SET_ROWS if shape.deal else self._place
+        self._to = (self._place + shape.dealt_from(self._turns_sent)) % SET_ROWS if shape.rotation else self._place
 
     def _chunk_there(self, beat: int) -> int | None:
         """A chunk's first beat waits for it."""

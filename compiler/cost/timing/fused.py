@@ -12,10 +12,10 @@ from eyrie.compiler.cost.timing.units import Begin, Units
 from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS
 
-TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
+TABLE_USED = PIXEL - 1  # dw_requantizer: from a pixel's first cycle to its last
 SUMMED = 1  # pe: from behind the multiplications of a depthwise pixel to its sum: product, queue
-WORD_READY = 14  # from a pixel's first cycle in dw_finisher to its word in the PEs: to the last channel's second
-#                  cycle (7), requantizer (4), word_buffer (2), word_sender
+WORD_READY = 14  # from a pixel's first cycle in dw_requantizer to its word in the PEs: to the last channel's second
+#                  cycle (7), requantizer (4), word_buffer (2), dw_broadcaster
 
 
 class Fused:
@@ -86,7 +86,7 @@ class Fused:
     def _finish(self, job: int) -> None:
         """A group's sums become words, once its table is there and the SUPERs have room."""
         held = self._units.held
-        sent = self._words(enc.TABLE_WORDS, held.issued[0] + 1)
+        sent = self._words(enc.PARAMETER_WORDS, held.issued[0] + 1)
         room, last = max(self._work.buffer_room(job), self._begin.finish), 0
         for column in self._columns:
             first, behind = max(self._summed[column], sent + 1, room), self._shape.pixels - 1

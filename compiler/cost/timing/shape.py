@@ -31,7 +31,7 @@ class PassShape:
     taps: int
     filters: tuple[int, int, int]
     each: int  # pointwise filters that come, and are dealt, at a time
-    deal: int  # rows by which each tile is dealt from behind the one before
+    rotation: int  # rows by which each tile is dealt from behind the one before
     groups: int
     inner: int
     tiles: int
@@ -64,7 +64,7 @@ class PassShape:
 
     def dealt_from(self, turn: int) -> int:
         """The row of a set that has the first filter of a pointwise group's tile."""
-        return turn // (self.inner * self.groups) % self.tiles * self.deal % SET_ROWS
+        return turn // (self.inner * self.groups) % self.tiles * self.rotation % SET_ROWS
 
     @property
     def later_sets(self) -> int:
@@ -111,7 +111,7 @@ def _sets(config: AcceleratorConfig, descriptor: Descriptor) -> int:
     """Sets of PEs that a pass has at work."""
     drain = descriptor.drain
     if descriptor.shape["mode"] == ArrayMode.CONVOLUTION:
-        return drain["heads"] * drain["head_sets"]
+        return drain["chains"] * drain["chain_sets"]
     return min(config.sets, 2)
 
 
@@ -134,7 +134,7 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         drain["pairs"] + 1,
-        shape["deal"],
+        shape["rotation"],
         loops["groups"],
         loops["inner"],
         loops["tiles"],
@@ -145,15 +145,15 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         drain["block"],
         drain["last_block"],
         drain["blocks"],
-        drain["heads"] if drain["fold"] else 1,
-        bool(drain["ln"] >> (SET_ROWS - 1) & 1),
+        drain["chains"] if drain["fold"] else 1,
+        bool(drain["link_enable"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE,
         chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
         [] if mode == ArrayMode.ELEMENTWISE else _beats(config, descriptor, mode, ifmap, at, ifmap.length // turns),
         _pair_banks(config, ifmap, at),
         _word_banks(config, filters, config.filter_lanes),
-        *(_word_banks(config, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE)),
+        *(_word_banks(config, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.PARAMETERS)),
         _ofmap_banks(config, descriptor),
         _word_banks(config, descriptor.stream(Stream.RESIDUAL)),
         Operation(descriptor.result["operation"]),

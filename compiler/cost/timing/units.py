@@ -14,7 +14,7 @@ from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import Stream
 
 TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
-TABLES = 2  # groups whose tables dw_finisher holds
+TABLES = 2  # groups whose tables dw_requantizer holds
 
 
 class Work(Protocol):

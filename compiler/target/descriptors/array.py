@@ -28,7 +28,7 @@ class ArrayWork:
     taps, stride  of rows of the kernel that PEs or SUPERs move along
     filters       of a tile, in each row of a set
     groups        of channels
-    tiles         of filters; deal: as `limits.deal_of`
+    tiles         of filters; rotation: as `limits.deal_of`
     """
 
     mode: ArrayMode
@@ -39,7 +39,7 @@ class ArrayWork:
     filters: tuple[int, int, int]
     groups: int
     tiles: int
-    deal: int = 0
+    rotation: int = 0
 
 
 def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
@@ -58,7 +58,7 @@ def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
         filters_0=filters[0],
         filters_1=filters[1],
         filters_2=filters[2],
-        deal=work.deal,
+        rotation=work.rotation,
         filter_zero_point=zero_points.filters,
         depthwise_zero_point=zero_points.depthwise,
     )
@@ -70,7 +70,7 @@ def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
         tiles=work.tiles,
         outer=blocks.outer,
     )
-    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, ln=ids.ln)
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, link_enable=ids.link_enable)
 
 
 def _offset(zero_point: int) -> int:

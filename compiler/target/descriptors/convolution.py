@@ -208,15 +208,15 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         blocks=1,
         last_block=block,
         set_filters=c.p,
-        heads=chains,
-        head_sets=c.r,
+        chains=chains,
+        chain_sets=c.r,
         fold=int(sets.in_turn),
         columns=columns,
         rows=(1 << c.window.kernel[0]) - 1,
         ipsum=int(c.ipsum_address is not None),
         to_ppu=int(c.ofmap is not None),
         two_pixels=int(c.two_pixels),
-        ln=descriptor.drain["ln"],
+        link_enable=descriptor.drain["link_enable"],
     )
     beats = blocks.outer * c.tiles * (chains if sets.in_turn else 1) * blocks.pixels * block
     if c.ipsum_address is not None:
@@ -236,12 +236,12 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         raise InputError("an int8 ofmap needs p = 8 filters or p * t = 8, stacked, in one block of columns")
     groups = c.p * sets.down // GLB_WORD_BYTES  # of channels, that a tile makes
     descriptor.set_stream(
-        Stream.TABLE,
+        Stream.PARAMETERS,
         linear_stream(
             c.table_address,
-            Level(enc.TABLE_WORDS, 1),
+            Level(enc.PARAMETER_WORDS, 1),
             *([Level(sets.folds)] if sets.folds > 1 else []),
-            Level(c.tiles * groups, enc.TABLE_WORDS),
+            Level(c.tiles * groups, enc.PARAMETER_WORDS),
             Level(blocks.outer),
         ),
     )

@@ -50,7 +50,7 @@ def elementwise_descriptor(
     descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=ArrayMode.ELEMENTWISE)
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.NONE, to_ppu=1)
     set_operation(descriptor, operation)
-    streams = {Stream.IFMAP: ifmap, Stream.OFMAP: ofmap, Stream.RESIDUAL: residual, Stream.TABLE: windows}
+    streams = {Stream.IFMAP: ifmap, Stream.OFMAP: ofmap, Stream.RESIDUAL: residual, Stream.PARAMETERS: windows}
     for stream, program in streams.items():
         if program is not None:
             descriptor.set_stream(stream, program)

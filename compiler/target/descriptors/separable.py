@@ -231,13 +231,13 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
         channel_blocks, tiles = p.filters.blocks, p.filters.tiles
         if p.ofmap:
             descriptor.set_stream(
-                Stream.TABLE,
+                Stream.PARAMETERS,
                 linear_stream(
                     p.filters.table_address,
-                    Level(enc.TABLE_WORDS, 1),
-                    Level(channel_blocks, enc.TABLE_WORDS),
+                    Level(enc.PARAMETER_WORDS, 1),
+                    Level(channel_blocks, enc.PARAMETER_WORDS),
                     Level(blocks.inner),
-                    Level(tiles, channel_blocks * enc.TABLE_WORDS),
+                    Level(tiles, channel_blocks * enc.PARAMETER_WORDS),
                     Level(blocks.outer),
                 ),
             )
@@ -270,14 +270,14 @@ def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: Separab
 
 
 def _set_output(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
-    joined = descriptor.drain["ln"]
+    joined = descriptor.drain["link_enable"]
     if p.filters:
         drain = {
             "mode": DrainMode.POINTWISE,
             "block": GLB_WORD_BYTES,
-            "heads": 1,
+            "chains": 1,
             "rows": 7,
-            "ln": joined,
+            "link_enable": joined,
             "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1,
             "pairs": beat_filters(config, p.blocks.pixels) - 1,
         }
@@ -286,9 +286,9 @@ def _set_output(config: AcceleratorConfig, descriptor: Descriptor, p: SeparableP
             "mode": DrainMode.WORDS,
             "block": 2,
             "last_block": 2,
-            "heads": 2,
-            "head_sets": 1,
-            "ln": joined & ~(1 << (SET_ROWS - 1)),
+            "chains": 2,
+            "chain_sets": 1,
+            "link_enable": joined & ~(1 << (SET_ROWS - 1)),
         }
     descriptor.set(
         enc.DRAIN_INDEX,

@@ -16,7 +16,7 @@ module depthwise_network
   input  logic                      clk_i,
   input  logic                      rst_ni,
   input  logic                      swap_i,
-  input  logic [ROWS-1:0][COLS-1:0] takes_part_i,  // in the pass to come, noted by swap_i
+  input  logic [ROWS-1:0][COLS-1:0] active_i,  // in the pass to come, noted by swap_i
 
   input  logic                      valid_i,
   output logic                      ready_o,
@@ -25,35 +25,35 @@ module depthwise_network
 
   output logic [ROWS-1:0][COLS-1:0] tap_valid_o,
   input  logic [ROWS-1:0][COLS-1:0] tap_ready_i,
-  output logic [Sets-1:0][COLS-1:0] table_valid_o,
-  input  logic [Sets-1:0][COLS-1:0] table_ready_i,
+  output logic [Sets-1:0][COLS-1:0] parameters_valid_o,
+  input  logic [Sets-1:0][COLS-1:0] parameters_ready_i,
   output logic [WIDTH-1:0]          data_o
 );
 
-  logic [ROWS-1:0][COLS-1:0] takes_part_q, tap_target;
-  logic [Sets-1:0][COLS-1:0] table_target;
+  logic [ROWS-1:0][COLS-1:0] active_q, tap_target;
+  logic [Sets-1:0][COLS-1:0] parameters_target;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) takes_part_q <= '0;
-    else if (swap_i) takes_part_q <= takes_part_i;
+    if (!rst_ni) active_q <= '0;
+    else if (swap_i) active_q <= active_i;
   end
 
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
-    assign tap_target[row] = (row_tag_i == 4'(row % SetRows)) ? takes_part_q[row] : '0;
+    assign tap_target[row] = (row_tag_i == 4'(row % SetRows)) ? active_q[row] : '0;
   end
   for (genvar set = 0; set < Sets; set++) begin : gen_set
-    assign table_target[set] =
-        (row_tag_i >= 4'(SetRows)) ? takes_part_q[set*SetRows+SetRows-1] : '0;
+    assign parameters_target[set] =
+        (row_tag_i >= 4'(SetRows)) ? active_q[set*SetRows+SetRows-1] : '0;
   end
 
   multicast_delivery #(.TARGETS((ROWS + Sets) * COLS), .WIDTH(WIDTH)) u_delivery (
     .clk_i, .rst_ni, .valid_i, .ready_o, .data_i, .data_o,
-    .targets_i     ({table_target, tap_target}),
-    .target_valid_o({table_valid_o, tap_valid_o}),
-    .target_ready_i({table_ready_i, tap_ready_i})
+    .targets_i     ({parameters_target, tap_target}),
+    .target_valid_o({parameters_valid_o, tap_valid_o}),
+    .target_ready_i({parameters_ready_i, tap_ready_i})
   );
 
-  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, data_i})
-  `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "columns swapped under a beat")
+  `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, data_i})
+  `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "columns swapped under a beat")
 
 endmodule

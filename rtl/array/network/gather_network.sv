@@ -10,9 +10,9 @@
 module gather_network
   import eyrie_pkg::*;
 #(
-  parameter int unsigned SETS = 2,    // of rows
-  parameter int unsigned COLS = 8,    // columns of sums in a beat
-  parameter int unsigned BEATS = 16,  // that can be in the chains
+  parameter int unsigned SETS = 2,        // of rows
+  parameter int unsigned COLS = 8,        // columns of sums in a beat
+  parameter int unsigned TRANSFERS = 16,  // that can be in the chains
   localparam int unsigned SetWidth = (SETS > 1) ? $clog2(SETS) : 1
 ) (
   input  logic                       clk_i,
@@ -21,7 +21,7 @@ module gather_network
   input  logic                       note_valid_i,
   output logic                       note_ready_o,
   input  logic [SetWidth-1:0]        note_set_i,
-  input  drain_beat_t                note_beat_i,
+  input  drain_flags_t               note_flags_i,
   output logic                       empty_o,   // no beat is in the chains
 
   input  logic [COLS-1:0]            columns_i,
@@ -32,23 +32,23 @@ module gather_network
   output logic                       sums_valid_o,
   input  logic                       sums_ready_i,
   output sum_t [1:0][COLS-1:0]       sums_o,
-  output drain_beat_t                beat_o
+  output drain_flags_t               flags_o
 );
 
   logic                note_valid;
-  logic [$clog2(BEATS+1)-1:0] unused_count;
+  logic [$clog2(TRANSFERS+1)-1:0] unused_count;
   logic [SetWidth-1:0] set;
   logic                gathered_valid, gathered_ready;
-  drain_beat_t         gathered_beat;
+  drain_flags_t        gathered_flags;
 
-  fifo #(.WIDTH(SetWidth + $bits(drain_beat_t)), .DEPTH(BEATS)) u_notes (
+  fifo #(.WIDTH(SetWidth + $bits(drain_flags_t)), .DEPTH(TRANSFERS)) u_notes (
     .clk_i, .rst_ni,
     .in_valid_i (note_valid_i),
     .in_ready_o (note_ready_o),
-    .in_data_i  ({note_set_i, note_beat_i}),
+    .in_data_i  ({note_set_i, note_flags_i}),
     .out_valid_o(note_valid),
     .out_ready_i(gathered_valid && gathered_ready),
-    .out_data_o ({set, gathered_beat}),
+    .out_data_o ({set, gathered_flags}),
     .count_o    (unused_count)
   );
 
@@ -61,17 +61,17 @@ module gather_network
     if (gathered_valid && gathered_ready) chain_ready_o[set] = '1;
   end
 
-  skid_buffer #(.WIDTH(2 * COLS * $bits(sum_t) + $bits(drain_beat_t))) u_out (
+  skid_buffer #(.WIDTH(2 * COLS * $bits(sum_t) + $bits(drain_flags_t))) u_out (
     .clk_i, .rst_ni,
     .in_valid_i (gathered_valid),
     .in_ready_o (gathered_ready),
-    .in_data_i  ({chain_sums_i[set], gathered_beat}),
+    .in_data_i  ({chain_sums_i[set], gathered_flags}),
     .out_valid_o(sums_valid_o),
     .out_ready_i(sums_ready_i),
-    .out_data_o ({sums_o, beat_o})
+    .out_data_o ({sums_o, flags_o})
   );
 
-  `EYRIE_STABLE(Beat, sums_valid_o, sums_ready_i, {sums_o, beat_o})
+  `EYRIE_STABLE(Transfer, sums_valid_o, sums_ready_i, {sums_o, flags_o})
   `EYRIE_ASSERT(ChainsNoted, note_valid || chain_valid_i == '0,
       "a beat at the end of a chain that nobody sent")
 

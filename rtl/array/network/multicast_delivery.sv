@@ -46,7 +46,7 @@ module multicast_delivery #(
   );
 
   for (genvar t = 0; t < TARGETS; t++) begin : gen_target
-    `EYRIE_STABLE(Beat, target_valid_o[t], target_ready_i[t], data_o)
+    `EYRIE_STABLE(Transfer, target_valid_o[t], target_ready_i[t], data_o)
   end
 
 endmodule

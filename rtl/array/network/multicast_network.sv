@@ -76,7 +76,7 @@ module multicast_network #(
     .targets_i(target)
   );
 
-  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, column_tag_i, data_i})
-  `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "IDs swapped under a beat")
+  `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, column_tag_i, data_i})
+  `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "IDs swapped under a beat")
 
 endmodule

@@ -47,7 +47,7 @@ module command_fetch
   logic [31:0]           next_q;               // first word not yet asked for
   logic [31:0]           head_q;               // word at the output
   logic [CountWidth-1:0] reserved_d, reserved_q; // words asked for and not yet taken
-  logic                  ask, take;
+  logic                  ask, accept;
 
   // Request: a chunk, or what is left of the window. Where nothing is left one word is offered,
   // which the reader refuses.
@@ -62,12 +62,12 @@ module command_fetch
   assign request_valid_o   = enable_i && started_q && request_legal_i
                              && reserved_q <= CountWidth'(DEPTH - CHUNK);
   assign ask               = request_valid_o && request_ready_i;
-  assign take              = word_valid_o && word_ready_i;
+  assign accept            = word_valid_o && word_ready_i;
 
   always_comb begin : reserve
     reserved_d = reserved_q;
     if (ask) reserved_d = reserved_d + CountWidth'(request_words_o);
-    if (take && reserved_q != '0) reserved_d = reserved_d - CountWidth'(1);
+    if (accept && reserved_q != '0) reserved_d = reserved_d - CountWidth'(1);
   end
 
   localparam int unsigned Beats = DEPTH / BUS_WORDS;
@@ -117,9 +117,9 @@ module command_fetch
       head_q     <= program_base_i;
     end else begin
       reserved_q <= reserved_d;
-      if (ask)  next_q <= next_q + {13'd0, request_words_o, 3'd0};
-      if (take) head_q <= head_q + 32'd8;
-      if (take) place_q <= beat_end ? '0 : place_q + PlaceWidth'(1);
+      if (ask)    next_q <= next_q + {13'd0, request_words_o, 3'd0};
+      if (accept) head_q <= head_q + 32'd8;
+      if (accept) place_q <= beat_end ? '0 : place_q + PlaceWidth'(1);
     end
   end
 

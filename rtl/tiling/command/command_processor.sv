@@ -134,15 +134,15 @@ module command_processor
 
   // ---- Tokens and the pass side ----
 
-  localparam int unsigned PassesGiven = 4;  // and not done, at most
+  localparam int unsigned MaxPasses = 4;  // and not done, at most
 
   count_t      transfers_done;
   logic        reached, waits, give, given, given_ready;
   logic [31:0] pass_command_q, oldest;
-  logic [$clog2(PassesGiven+1)-1:0] unused_given_count;
+  logic [$clog2(MaxPasses+1)-1:0] unused_given_count;
   pass_t       pass;
 
-  token_counters u_tokens (
+  semaphores u_semaphores (
     .clk_i, .rst_ni,
     .transfer_done_i,
     .pass_done_i     (pass_i.pass_done),
@@ -156,7 +156,7 @@ module command_processor
 
   assign pass                = entry.data;
   assign waits               = entry_valid && entry.is_pass;
-  assign reached             = token_reached(transfers_done, pass.wait_transfers);
+  assign reached             = semaphore_reached(transfers_done, pass.wait_transfers);
   assign pass_o.config_valid = entry_valid && !entry.is_pass;
   assign pass_o.config_index = entry.index;
   assign pass_o.config_data  = entry.data[63:0];
@@ -166,7 +166,7 @@ module command_processor
   assign entry_ready         = entry.is_pass ? give : pass_i.config_ready;
   assign give                = pass_o.pass_valid && pass_i.pass_ready;
 
-  fifo #(.WIDTH(32), .DEPTH(PassesGiven)) u_given (
+  fifo #(.WIDTH(32), .DEPTH(MaxPasses)) u_accepted_passes (
     .clk_i, .rst_ni,
     .in_valid_i (give),
     .in_ready_o (given_ready),

@@ -81,8 +81,8 @@ module dma
   logic                          oldest_valid;
   logic [31:0]                   oldest;         // command of the first of them
 
-  assign reached = token_reached(passes_done_i, transfer_i.wait_passes)
-                   && token_reached(chunks_freed_i, transfer_i.wait_chunks);
+  assign reached = semaphore_reached(passes_done_i, transfer_i.wait_passes)
+                   && semaphore_reached(chunks_freed_i, transfer_i.wait_chunks);
   assign start   = transfer_valid_i && transfer_ready_o;
   assign transfer_ready_o = walker_ready && flight_ready && reached && !halt_i
                             && (in_flight == '0 || store_q == transfer_i.store);

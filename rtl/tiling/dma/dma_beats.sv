@@ -49,7 +49,7 @@ module dma_beats
     else if (row_valid && ready) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
   end
 
-  skid_buffer #(.WIDTH($bits(glb_address_t) + 2)) u_offer (
+  skid_buffer #(.WIDTH($bits(glb_address_t) + 2)) u_request (
     .clk_i, .rst_ni,
     .in_valid_i (row_valid),
     .in_ready_o (ready),

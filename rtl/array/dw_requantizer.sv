@@ -11,7 +11,7 @@
 
 `include "assertions.svh"
 
-module dw_finisher
+module dw_requantizer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 (
@@ -23,13 +23,13 @@ module dw_finisher
   output logic              group_issued_o, // a group's last sum is on its way
   output logic              busy_o,         // words are on their way to the buffer
 
-  input  logic              epoch_i,        // of the pass that is at work
-  input  logic              table_valid_i,
-  output logic              table_ready_o,
-  input  logic              table_epoch_i,
-  input  glb_word_t         table_data_i,
-  input  logic              table_half_i,   // the half of the 8 channels that is ours
-  output logic              table_any_o,    // a word of the pass's tables is there
+  input  logic              pass_phase_i,   // of the pass that is at work
+  input  logic              parameters_valid_i,
+  output logic              parameters_ready_o,
+  input  logic              parameters_phase_i,
+  input  glb_word_t         parameters_data_i,
+  input  logic              parameters_half_i,   // the half of the 8 channels that is ours
+  output logic              parameters_any_o,    // a word of the pass's tables is there
 
   input  logic              sums_valid_i,
   output logic              sums_ready_o,
@@ -47,7 +47,7 @@ module dw_finisher
 
   logic [1:0]         channel_q;
   logic [8:0]         pixel_q;
-  logic               begins, second_q, word_issued, group_issued, table_valid;
+  logic               begins, second_q, word_issued, group_issued, parameters_valid;
   logic signed [DwSumWidth-1:0] sum_q;
   sum_t               bias;
   logic signed [31:0] multiplier;
@@ -56,7 +56,7 @@ module dw_finisher
   logic signed [7:0]  result;
   logic [1:0]         result_channel;
 
-  assign begins       = enable_i && sums_valid_i && table_valid && !second_q &&
+  assign begins       = enable_i && sums_valid_i && parameters_valid && !second_q &&
                         (channel_q != '0 || !full_i);
   assign word_issued  = second_q && channel_q == LastChannel;
   assign group_issued = word_issued && pixel_q == pixels_i - 9'd1;
@@ -79,12 +79,12 @@ module dw_finisher
     if (begins) sum_q <= sums_i[channel_q];
   end
 
-  table_buffer #(.CHANNELS(WordChannels)) u_table (
-    .clk_i, .rst_ni, .epoch_i, .table_valid_i, .table_ready_o, .table_epoch_i,
-    .table_i     (table_data_i),
-    .half_i      (table_half_i),
-    .valid_o     (table_valid),
-    .any_o       (table_any_o),
+  parameter_buffer #(.CHANNELS(WordChannels)) u_parameters (
+    .clk_i, .rst_ni, .pass_phase_i, .parameters_valid_i, .parameters_ready_o, .parameters_phase_i,
+    .parameters_i(parameters_data_i),
+    .half_i      (parameters_half_i),
+    .valid_o     (parameters_valid),
+    .any_o       (parameters_any_o),
     .read_i      (begins),
     .channel_i   (channel_q),
     .bias_o      (bias),
@@ -132,12 +132,12 @@ module dw_finisher
   `EYRIE_ASSERT_WHEN(WriteReserved, write_o, in_flight_q != '0, "a word without space for it")
   `EYRIE_ASSERT_WHEN(InFlightFits, reserve_o && !write_o, in_flight_q != '1,
       "more words on their way than can be counted")
-  `EYRIE_ASSERT_WHEN(SumsWait, second_q, sums_valid_i && table_valid && enable_i,
+  `EYRIE_ASSERT_WHEN(SumsWait, second_q, sums_valid_i && parameters_valid && enable_i,
       "sums or table left within a channel")
   `EYRIE_ASSERT_WHEN(WithinPixels, second_q, pixel_q < pixels_i, "a sum beyond its group's pixels")
   `EYRIE_ASSERT_WHEN(ConfigHolds, second_q || busy_o, $stable({cfg_i, pixels_i}),
       "configuration changed with words on their way")
-  `EYRIE_COVER(WaitRoom, enable_i && sums_valid_i && table_valid && channel_q == '0 && full_i)
-  `EYRIE_COVER(WaitTable, enable_i && sums_valid_i && !table_valid)
+  `EYRIE_COVER(WaitRoom, enable_i && sums_valid_i && parameters_valid && channel_q == '0 && full_i)
+  `EYRIE_COVER(WaitParameters, enable_i && sums_valid_i && !parameters_valid)
 
 endmodule

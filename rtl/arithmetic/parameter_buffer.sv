@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requantisation tables of two blocks of channels: one in use, the next arriving.
 //
-// A table comes as 9 words for 8 channels (encoding_pkg::TableWords): 4 of two biases each, 4 of
+// A table comes as 9 words for 8 channels (encoding_pkg::ParameterWords): 4 of two biases each, 4 of
 // two multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only
-// the half that half_i names is kept. table_ready_o falls when both are there.
-// A table is of one pass: table_epoch_i says of which its words are, epoch_i which one the unit is
+// the half that half_i names is kept. parameters_ready_o falls when both are there.
+// A table is of one pass: parameters_phase_i says of which its words are, pass_phase_i which one the unit is
 // at. Words of the next pass wait until a table of this one is complete.
 // valid_o: a complete table of the unit's pass is in use. any_o: one, or a part of one, is there.
 // read_i, only with valid_o: the entry of channel_i is at the output from the next cycle on, until
@@ -16,7 +16,7 @@
 // at once.
 `include "assertions.svh"
 
-module table_buffer
+module parameter_buffer
   import eyrie_pkg::*;
 #(
   parameter int unsigned CHANNELS = 8,  // of a table that are kept: all, or 4
@@ -25,11 +25,11 @@ module table_buffer
   input  logic                    clk_i,
   input  logic                    rst_ni,
 
-  input  logic                    epoch_i,
-  input  logic                    table_valid_i,
-  output logic                    table_ready_o,
-  input  logic                    table_epoch_i,
-  input  glb_word_t               table_i,
+  input  logic                    pass_phase_i,
+  input  logic                    parameters_valid_i,
+  output logic                    parameters_ready_o,
+  input  logic                    parameters_phase_i,
+  input  glb_word_t               parameters_i,
   input  logic                    half_i,         // channels 4 to 7; 0 where all are kept
 
   output logic                    valid_o,
@@ -42,7 +42,7 @@ module table_buffer
   input  logic                    pop_i
 );
 
-  localparam logic [3:0] LastWord = 4'(encoding_pkg::TableWords - 1);
+  localparam logic [3:0] LastWord = 4'(encoding_pkg::ParameterWords - 1);
   localparam int unsigned Pairs = CHANNELS / 2;
   localparam int unsigned PairWidth = ChannelWidth - 1;
 
@@ -50,16 +50,16 @@ module table_buffer
   logic [1:0]               full_d, full_q;
   logic                     write_d, write_q, read_d, read_q;
   logic [3:0]               count_d, count_q;
-  logic [1:0]               epoch_q, there;  // of each table; at least a word of it
+  logic [1:0]               pass_phase_q, there;  // of each table; at least a word of it
   logic                     push, kept;
   logic [PairWidth:0]       write_address, read_address;
   logic [1:0][31:0]         biases, multipliers;
   logic                     upper_q;  // channel of the pair
   logic signed [7:0]        shift_q;
 
-  assign table_ready_o = !full_q[write_q] &&
-                         (count_q == '0 || table_epoch_i == epoch_q[write_q]);
-  assign push          = table_valid_i && table_ready_o;
+  assign parameters_ready_o = !full_q[write_q] &&
+                              (count_q == '0 || parameters_phase_i == pass_phase_q[write_q]);
+  assign push               = parameters_valid_i && parameters_ready_o;
 
   always_comb begin : next_state
     full_d  = full_q;
@@ -103,7 +103,7 @@ module table_buffer
     .clk_i,
     .write_i        (kept && !count_q[2]),
     .write_address_i(write_address),
-    .write_data_i   (table_i),
+    .write_data_i   (parameters_i),
     .read_i,
     .read_address_i (read_address),
     .read_data_o    (biases)
@@ -113,16 +113,16 @@ module table_buffer
     .clk_i,
     .write_i        (kept && count_q[2]),
     .write_address_i(write_address),
-    .write_data_i   (table_i),
+    .write_data_i   (parameters_i),
     .read_i,
     .read_address_i (read_address),
     .read_data_o    (multipliers)
   );
 
   always_ff @(posedge clk_i) begin
-    if (push) epoch_q[write_q] <= table_epoch_i;
+    if (push) pass_phase_q[write_q] <= parameters_phase_i;
     if (push && count_q == LastWord) begin
-      shifts_q[write_q] <= (8 * CHANNELS)'(table_i >> (32 * half_i));
+      shifts_q[write_q] <= (8 * CHANNELS)'(parameters_i >> (32 * half_i));
     end
     if (read_i) begin
       upper_q <= channel_i[0];
@@ -134,8 +134,8 @@ module table_buffer
     assign there[n] = full_q[n] || (write_q == 1'(n) && count_q != '0);
   end
 
-  assign valid_o      = full_q[read_q] && epoch_q[read_q] == epoch_i;
-  assign any_o        = (there & ~(epoch_q ^ {2{epoch_i}})) != '0;
+  assign valid_o      = full_q[read_q] && pass_phase_q[read_q] == pass_phase_i;
+  assign any_o        = (there & ~(pass_phase_q ^ {2{pass_phase_i}})) != '0;
   assign bias_o       = biases[upper_q];
   assign multiplier_o = multipliers[upper_q];
   assign shift_o      = shift_q;
@@ -144,7 +144,8 @@ module table_buffer
   `EYRIE_ASSERT_WHEN(ReadOnlyValid, read_i, valid_o, "an entry is read without a table")
   `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ended without a table")
   `EYRIE_ASSERT_WHEN(NoHalfOfAll, push && CHANNELS == 8, !half_i, "a half named where all are kept")
-  `EYRIE_STABLE(TableStable, table_valid_i, table_ready_o, {table_epoch_i, half_i, table_i})
+  `EYRIE_STABLE(ParametersStable, parameters_valid_i, parameters_ready_o,
+      {parameters_phase_i, half_i, parameters_i})
   `EYRIE_COVER(BothFull, &full_q)
 
 endmodule

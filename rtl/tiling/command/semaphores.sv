@@ -5,7 +5,7 @@
 
 `include "assertions.svh"
 
-module token_counters
+module semaphores
   import eyrie_pkg::*;
 (
   input  logic        clk_i,

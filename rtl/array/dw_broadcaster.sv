@@ -4,13 +4,13 @@
 // goes to all PEs of the set. In a depthwise pass (to_chain_i) the sum chain takes them, once.
 //
 // It reads a word ahead, so that one leaves in every cycle: a word that was read stands at the
-// buffer's output until it is taken. In the last tile a word's space is freed as it is read.
+// buffer's output until it is accepted. In the last tile a word's space is freed as it is read.
 //
 // start_i begins a pass; loops_i, pixels_i and to_chain_i then hold still while busy_o.
 
 `include "assertions.svh"
 
-module word_sender
+module dw_broadcaster
   import eyrie_pkg::*;
   import encoding_pkg::*;
 (
@@ -36,9 +36,9 @@ module word_sender
 );
 
   logic         reading_q;  // there are words left to read
-  logic         held_q;     // a word that was read has not been taken
+  logic         held_q;     // a word that was read has not been accepted
   logic [8:0]   pixel_q;
-  logic         fork_ready, taken, group_read, block_read;
+  logic         fork_ready, accepted, group_read, block_read;
   logic         group_first, group_last, replay_last, tile_last, outer_last;
   array_loops_t loops;
 
@@ -48,8 +48,8 @@ module word_sender
     if (to_chain_i) loops.tiles = 1;
   end
 
-  assign taken      = held_q && (to_chain_i ? chain_ready_i : fork_ready);
-  assign read_o     = reading_q && available_i && (!held_q || taken);
+  assign accepted   = held_q && (to_chain_i ? chain_ready_i : fork_ready);
+  assign read_o     = reading_q && available_i && (!held_q || accepted);
   assign group_read = read_o && pixel_q == pixels_i - 9'd1;
   assign block_read = group_read && replay_last;
   assign free_o     = read_o && tile_last;
@@ -90,7 +90,7 @@ module word_sender
       if (start_i) reading_q <= 1'b1;
       else if (block_read && tile_last && outer_last) reading_q <= 1'b0;
       if (read_o) held_q <= 1'b1;
-      else if (taken) held_q <= 1'b0;
+      else if (accepted) held_q <= 1'b0;
       if (read_o) pixel_q <= group_read ? '0 : pixel_q + 9'd1;
     end
   end

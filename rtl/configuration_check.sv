@@ -6,7 +6,7 @@
 
 `include "assertions.svh"
 
-module machine_check #(
+module configuration_check #(
   parameter int unsigned ROWS = 6,  // PE rows, in sets of three
   parameter int unsigned COLS = 8,  // PE columns
   parameter int unsigned MULTIPLIERS = 4,  // multipliers of a PE
