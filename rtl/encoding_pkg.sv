@@ -119,7 +119,7 @@ package encoding_pkg;
   localparam int unsigned CounterGlbIfmapBytes = 8;
   localparam int unsigned CounterGlbFilterBytes = 9;
   localparam int unsigned CounterGlbDepthwiseBytes = 10;
-  localparam int unsigned CounterGlbParameterBytes = 11;
+  localparam int unsigned CounterGlbParametersBytes = 11;
   localparam int unsigned CounterGlbIpsumBytes = 12;
   localparam int unsigned CounterGlbStoreBytes = 13;
   localparam int unsigned CounterGlbOfmapBytes = 14;

@@ -241,7 +241,7 @@ module eyrie
     increment[CounterGlbIfmapBytes]      = 16'(activity.glb_bytes[StreamIfmap]);
     increment[CounterGlbFilterBytes]     = 16'(activity.glb_bytes[StreamFilter]);
     increment[CounterGlbDepthwiseBytes]  = 16'(activity.glb_bytes[StreamDepthwise]);
-    increment[CounterGlbParameterBytes]  = 16'(activity.glb_bytes[StreamParameters]);
+    increment[CounterGlbParametersBytes]  = 16'(activity.glb_bytes[StreamParameters]);
     increment[CounterGlbIpsumBytes]      = 16'(activity.glb_bytes[StreamIpsum]);
     increment[CounterGlbResidualBytes]   = 16'(activity.glb_bytes[StreamResidual]);
     increment[CounterGlbStoreBytes]      = 16'(activity.glb_bytes[ClientStore]);

@@ -33,9 +33,9 @@ WAITS = (  # a mode, the operand that is missing or the psums that may not leave
 )
 
 FIELDS = {
-    "ifmap": ("pass_phase", "lanes", "to_pixels", "data"),
-    "filter": ("pass_phase", "lanes", "data"),
-    "tap": ("pass_phase", "data"),
+    "ifmap": ("phase", "lanes", "to_pixels", "data"),
+    "filter": ("phase", "lanes", "data"),
+    "tap": ("phase", "data"),
     "word": ("data",),
     "chain": ("control", "sums"),
 }
@@ -96,7 +96,7 @@ class PeBench:
         operands = ref.draw_operands(rng, shape, zeros)
 
         def feed(name: str, beats: list[dict[str, int]]) -> None:
-            beats = [{"pass_phase": self.pass_phase, **beat} for beat in beats]
+            beats = [{"phase": self.pass_phase, **beat} for beat in beats]
             (self._kept if name == self.held else drivers[name]).extend(beats)
 
         if operands.ifmap is not None:

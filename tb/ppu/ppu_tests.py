@@ -27,7 +27,7 @@ class PpuBench:
         self.tb = Testbench(dut)
         self.scoreboard = Scoreboard("words")
         self.sums = StreamDriver(self.tb, "sums", ("data", "flags"))
-        others = (StreamDriver(self.tb, name, ("data", "pass_phase")) for name in ("parameters", "residual"))
+        others = (StreamDriver(self.tb, name, ("data", "phase")) for name in ("parameters", "residual"))
         self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "last"))]
         self.sink = ReadySink(self.tb, "word")
         StreamMonitor(self.tb, "word", ("data", "two", "last"), callback=self.scoreboard.observe)
@@ -65,7 +65,7 @@ class PpuBench:
             pass_phase = 1 - int(dut.pass_phase_i.value)
             dut.pass_phase_i.value = pass_phase
             for stream, words in zip(self.streams[1:3], (item.table, item.residual), strict=True):
-                stream.extend({"data": word, "pass_phase": pass_phase} for word in words)
+                stream.extend({"data": word, "phase": pass_phase} for word in words)
             self.streams[3].extend(item.elements)
             await ClockCycles(self.tb.clock, 1)
             await self.tb.until(lambda: dut.pass_phase_o.value == dut.pass_phase_i.value, "a pass to be taken", step=1)

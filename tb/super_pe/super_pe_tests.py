@@ -19,10 +19,10 @@ from tb.pe import reference as ref
 
 ROW = 2  # of the SUPER in its set
 FIELDS = {
-    "ifmap": ("pass_phase", "lanes", "to_pixels", "data"),
-    "filter": ("pass_phase", "lanes", "data"),
-    "tap": ("pass_phase", "data"),
-    "parameters": ("pass_phase", "data", "half"),
+    "ifmap": ("phase", "lanes", "to_pixels", "data"),
+    "filter": ("phase", "lanes", "data"),
+    "tap": ("phase", "data"),
+    "parameters": ("phase", "data", "half"),
     "above": ("sums",),
     "chain": ("control", "sums"),
 }
@@ -97,7 +97,7 @@ class SuperBench:
         self.pass_phase ^= 1
         dut.pass_phase_i.value = self.pass_phase
         for name, beat in self.beats:
-            self.drivers[name].append({"pass_phase": self.pass_phase, **beat})
+            self.drivers[name].append({"phase": self.pass_phase, **beat})
         self.beats.clear()
         await edge
         taken = lambda: int(dut.pass_phase_o.value) == 3 * self.pass_phase  # noqa: E731

@@ -80,7 +80,7 @@ def check_bytes(stages: Stages, config: FunctionalSimulator, traces: list[PassTr
         assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
         assert of["GLB_IFMAP_BYTES"] == sum(fetched(trace, Stream.IFMAP, 2) for trace in passes)
         assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
-        assert of["GLB_PARAMETER_BYTES"] == sum(fetched(trace, Stream.PARAMETERS, 1) for trace in passes)
+        assert of["GLB_PARAMETERS_BYTES"] == sum(fetched(trace, Stream.PARAMETERS, 1) for trace in passes)
     for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
         assert sum(of[name] for of in counters) == config.counters[name], name
 
