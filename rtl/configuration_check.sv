@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written by scripts/gen_pkg.py from model/config.py, which says why the values end there: do not
-// edit here.
+// Written by scripts/gen_pkg.py from model/config.py, which documents the ranges: do not edit here.
 //
-// Rejects an accelerator that is not legal, at elaboration, in simulation and synthesis. No logic.
+// Rejects an illegal configuration at elaboration, in simulation and synthesis. It has no logic.
 
 `include "assertions.svh"
 

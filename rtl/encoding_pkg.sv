@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not
-// edit here.
+// Written by scripts/gen_pkg.py from model/encoding.py, which documents the fields: do not edit
+// here.
 
 package encoding_pkg;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eyrie: an int8 CNN accelerator. Registers and interrupt for the host, an AXI4 master to DRAM;
-// inside, the tiling controller fetches commands and moves data between DRAM and GLB, the core,
-// around the GLB, runs passes.
+// Eyrie: an int8 CNN accelerator, with registers and an interrupt for the host and an AXI4 master
+// for DRAM. The tiling controller fetches commands and moves data between DRAM and the global
+// buffer (GLB). The core holds the GLB and runs processing passes.
 //
-// Only the register file outlives a start or a soft reset: everything else begins anew
-// (unit_rst_n).
+// Only the register file survives a start or a soft reset. All other units are reset (unit_rst_n).
 
 `include "assertions.svh"
 
@@ -13,24 +12,24 @@ module eyrie
   import encoding_pkg::*;
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
-  parameter int unsigned COLS = 8,                 // of PEs
-  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
-  parameter int unsigned GLB_BANKS = 8,            // of the GLB
-  parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words in each bank
-  parameter int unsigned IFMAP_WORDS = 15,         // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 14,         // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
-  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
-  parameter int unsigned BUS_WORDS = 1,            // 64-bit words in a beat of the AXI port: 1 or 2
-  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
+  parameter int unsigned ROWS = 6,                 // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,                 // PE columns
+  parameter int unsigned MULTIPLIERS = 4,          // multipliers of a PE: 1 or 4
+  parameter int unsigned GLB_BANKS = 8,            // banks of the GLB
+  parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words of a bank
+  parameter int unsigned IFMAP_WORDS = 15,         // depth of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // depth of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 14,         // depth of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // psums in a half of a PE's psum buffer
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depth of a SUPER's word buffer
+  parameter int unsigned BUS_WORDS = 1,            // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned FILTER_LANES = 1          // filter words per cycle: 1 or 2
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   output logic        interrupt_o,
 
-  // AXI4-Lite registers.
+  // AXI4-Lite slave: registers
   input  logic [11:0] reg_awaddr_i,
   input  logic        reg_awvalid_i,
   output logic        reg_awready_o,
@@ -49,7 +48,7 @@ module eyrie
   output logic        reg_rvalid_o,
   input  logic        reg_rready_i,
 
-  // AXI4 to DRAM.
+  // AXI4 master: DRAM
   output logic [31:0] axi_araddr_o,
   output logic [7:0]  axi_arlen_o,
   output logic [2:0]  axi_arsize_o,
@@ -123,7 +122,7 @@ module eyrie
 
   // ---- Registers and commands ----
 
-  // Counters of what the array says of itself (see ActivityDelay).
+  // Counters of the PE array, whose increments are ActivityDelay cycles late
   localparam logic [Counters-1:0] ArrayCounters =
       (Counters'(1) << CounterMacs) | (Counters'(1) << CounterZeroSkipped) |
       (Counters'(1) << CounterArrayBusy) | (Counters'(1) << CounterArrayStall) |
@@ -201,8 +200,8 @@ module eyrie
 
   // ---- Counters ----
 
-  // Passes that have been offered and are not done, and the same as of the array's activity counts;
-  // an elementwise one at the PPU is none that the array could be busy with.
+  // Passes that have been requested and are not done, now and at the time of the array's activity.
+  // An elementwise pass in the PPU does not count as work of the array.
   logic [3:0] passes_running, passes_were_running;
   logic       elementwise_was_running;
 
@@ -269,8 +268,8 @@ module eyrie
   end
 
   `EYRIE_ASSERT_WHEN(DoneWereRequested, pass_status.pass_done, passes_running != '0,
-      "more passes done than offered")
+      "more passes done than requested")
   `EYRIE_ASSERT_WHEN(FewPasses, passes_running == '1, pass_status.pass_done ||
-      !(pass_control.pass_valid && pass_status.pass_ready), "more passes at a time than counted")
+      !(pass_control.pass_valid && pass_status.pass_ready), "too many passes in flight")
 
 endmodule

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs passes, around the global buffer: the pass controller offers a pass, streams bring its
-// words from the GLB into the PE array, the drain brings sums out through the PPU, a stream writes
-// the words back. The other side of the GLB is the DMA's (load_*, store_*: docs/glb.md).
+// The core runs passes around the global buffer (GLB). The pass controller requests a pass from all
+// units; streams carry words from the GLB into the PE array; the drain takes sums out through the
+// PPU; a stream writes the results back. The DMA uses the other ports of the GLB (load_*, store_*;
+// docs/hardware/glb.md).
 
 `include "assertions.svh"
 
@@ -9,17 +10,17 @@ module eyrie_core
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
-  parameter int unsigned COLS = 8,                 // of PEs
-  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
-  parameter int unsigned GLB_BANKS = 8,            // of the GLB
-  parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words in each bank
-  parameter int unsigned IFMAP_WORDS = 15,         // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 14,         // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
-  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
-  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
+  parameter int unsigned ROWS = 6,                 // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,                 // PE columns
+  parameter int unsigned MULTIPLIERS = 4,          // multipliers of a PE: 1 or 4
+  parameter int unsigned GLB_BANKS = 8,            // banks of the GLB
+  parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words of a bank
+  parameter int unsigned IFMAP_WORDS = 15,         // depth of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // depth of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 14,         // depth of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // psums in a half of a PE's psum buffer
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depth of a SUPER's word buffer
+  parameter int unsigned FILTER_LANES = 1          // filter words per cycle: 1 or 2
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -69,7 +70,7 @@ module eyrie_core
     .ofmap_done_i  (ofmap_done)
   );
 
-  // What the ifmap stream finds in its options; the rules look at it before.
+  // The rules check these options; the ifmap stream has its own copy.
   logic unused_options;
   assign unused_options = ^{pass.destination, pass.single, pass.packed_pixels};
 
@@ -150,7 +151,7 @@ module eyrie_core
     .conflicts_o    (activity_o.glb_conflicts)
   );
 
-  // ---- Products and sums ----
+  // ---- PE array, drain and PPU ----
 
   drain_stream_t   drain;
   sum_t [COLS-1:0] drain_sums;
@@ -233,10 +234,10 @@ module eyrie_core
     .stall_o           (activity_o.drain_stall)
   );
 
-  // ---- Words that no unit took ----
+  // ---- Overrun ----
 
-  // From a stream's last beat until it has stopped the machine: a skid buffer, a register here and
-  // one in the tiling controller.
+  // Delay from the last transfer of a stream until an overrun stops the accelerator: a skid buffer,
+  // a register here and a register in the tiling controller.
   localparam int unsigned OverrunDelay = 3;
 
   logic                    overrun_q;
@@ -263,10 +264,10 @@ module eyrie_core
   assign status_o.progress       = activity_o.macs != '0 || activity_o.drain_busy ||
                                    (request_valid & request_ready) != '0;
 
-  // Time is accounted for by PE: it multiplies a word, or waits for one reason.
+  // In each cycle a PE multiplies a word or waits for one reason.
   `EYRIE_ASSERT(EachPeOnce,
       16'(activity_o.macs) / 16'(WordChannels) + 16'(activity_o.waits[0]) +
       16'(activity_o.waits[1]) + 16'(activity_o.waits[2]) + 16'(activity_o.waits[3]) +
-      16'(activity_o.waits[4]) <= 16'(ROWS * COLS), "a PE multiplies and waits")
+      16'(activity_o.waits[4]) <= 16'(ROWS * COLS), "a PE multiplies and waits in one cycle")
 
 endmodule

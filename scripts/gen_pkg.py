@@ -67,8 +67,8 @@ def struct_text(word: Word) -> str:
 def package_text() -> str:
     parts = [
         "// SPDX-License-Identifier: Apache-2.0\n"
-        "// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not\n"
-        "// edit here.\n\npackage encoding_pkg;\n"
+        "// Written by scripts/gen_pkg.py from model/encoding.py, which documents the fields: do not edit\n"
+        "// here.\n\npackage encoding_pkg;\n"
     ]
     parts += [enum_text(kind, *rest) for kind, rest in ENUMS.items()]
     constants = {
@@ -89,10 +89,9 @@ def package_text() -> str:
 
 
 CHECK_HEAD = """// SPDX-License-Identifier: Apache-2.0
-// Written by scripts/gen_pkg.py from model/config.py, which says why the values end there: do not
-// edit here.
+// Written by scripts/gen_pkg.py from model/config.py, which documents the ranges: do not edit here.
 //
-// Rejects an accelerator that is not legal, at elaboration, in simulation and synthesis. No logic.
+// Rejects an illegal configuration at elaboration, in simulation and synthesis. It has no logic.
 
 `include "assertions.svh"
 

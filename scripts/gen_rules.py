@@ -22,10 +22,10 @@ _COMPARES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.RShift: ">>"}
 
 _HEAD = """// SPDX-License-Identifier: Apache-2.0
-// Written by scripts/gen_pkg.py from model/legality.py, which says what each rule is for: do not
-// edit here.
+// Written by scripts/gen_pkg.py from model/legality.py, which documents the rules: do not edit
+// here.
 //
-// Whether the descriptor on offer breaks a rule. Combinational.
+// Checks the rules for the pending descriptor. Combinational.
 
 module descriptor_rules
   import eyrie_pkg::*;

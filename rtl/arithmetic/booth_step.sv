@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of a multiplication by radix-4 Booth recoding: addend_i + 2 * value_i * digits, where
-// digits is multiplier_i[2 * ROWS:1] as a signed number, plus multiplier_i[0]. Combinational.
+// One step of a multiplication with radix-4 Booth recoding. It computes addend_i + 2 * value_i *
+// digits. The signed number `digits` is multiplier_i[2 * ROWS:1] plus multiplier_i[0].
+// Combinational.
 //
-// A long multiplier goes through in several steps, the low bits first: multiplier_i[0] is then the
-// bit below those of this step, 0 in the first one, and steps join without a correction. Half as
-// many rows as bits, and none has to be sign-extended: a row counts with its sign bit turned over,
-// which is 2^32 too much, and Excess takes all of that back.
+// A long multiplier takes several steps, low bits first. multiplier_i[0] is then the bit below the
+// bits of this step and 0 in the first step, so that steps join without a correction. Booth
+// recoding needs half as many rows as the multiplier has bits. No row is sign-extended: each row
+// enters with its sign bit inverted, which adds 2^32 to it, and Excess subtracts the sum of these
+// offsets.
 module booth_step #(
-  parameter int unsigned ROWS = 16,  // base-4 digits in a step
+  parameter int unsigned ROWS = 16,  // base-4 digits per step
   localparam int unsigned SumWidth = 2 * ROWS + 33
 ) (
   input  logic signed [31:0]         value_i,
@@ -38,7 +40,7 @@ module booth_step #(
       two      = !one && (negative ^ multiplier_i[2*row]);
       multiple = ({33{one}} & {value_i[31], value_i}) | ({33{two}} & {value_i, 1'b0});
       multiple = multiple ^ {33{negative}};
-      // Two's complement of a negative row: all bits turned over, and one more.
+      // Two's complement of a negative row: all bits inverted, plus one.
       sum += (SumWidth'({!multiple[32], multiple[31:0]}) << (2 * row + 1)) +
              (SumWidth'(negative) << (2 * row + 1));
     end

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multipliers of a PE: 4 products of a 9-bit activation and a 9-bit weight, and their sum. Both
-// are of -255 to 255, so that a product has 17 bits and a sum 19.
+// operands are -255 to 255, so a product has 17 bits and a sum 19.
 //
-// An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in
-// the next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word
-// in four cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
+// An operand word is accepted when valid_i && ready_o. MULTIPLIERS = 4 computes all products in the
+// next cycle, one word per cycle. MULTIPLIERS = 1 computes them one by one, one word in four
+// cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
 //
-// Zero gating: where an operand is zero, the multiplier's input registers keep their value and the
-// product is masked; zero_skipped_o counts such lanes in the cycle after the word was taken, counted_o.
+// Zero skipping: if an operand is zero, the input registers of the multiplier keep their value and
+// the product is masked to zero. zero_skipped_o counts these lanes; it is valid with counted_o, one
+// cycle after the word is accepted.
 
 `include "assertions.svh"
 
 module dot4
   import eyrie_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4  // of a PE: 4 or 1
+  parameter int unsigned MULTIPLIERS = 4  // multipliers of a PE: 1 or 4
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -75,7 +76,7 @@ module dot4
       assign products_o[lane] = nonzero_q[lane] ? 17'(activation_q[lane] * weight_q[lane]) : '0;
 
       `EYRIE_ASSERT_WHEN(SkipsZeros, valid_q, (products_o[lane] != '0) == nonzero_q[lane],
-          "a zero_skipped product is not zero, or one that is zero is not zero_skipped")
+          "a skipped product is not zero, or a zero product is not skipped")
     end
   end else begin : gen_serial
     localparam logic [1:0] LastLane = 2'(WordChannels - 1);
@@ -87,7 +88,7 @@ module dot4
     logic signed [16:0]                 product;
     logic [WordChannels-1:0][16:0]      products_q;
 
-    // Operands of the one multiplier: they move only where the product is not zero.
+    // Operands of the multiplier. They change only for products that are not zero.
     logic signed [8:0] activation_q, activation;
     logic signed [8:0] weight_q, weight;
 
@@ -129,7 +130,7 @@ module dot4
     end
 
     `EYRIE_ASSERT_WHEN(SkipsZeros, busy_q, (product != '0) == nonzero_q[lane_q],
-        "a zero_skipped product is not zero, or one that is zero is not zero_skipped")
+        "a skipped product is not zero, or a zero product is not skipped")
   end
 
   always_comb begin : add_products

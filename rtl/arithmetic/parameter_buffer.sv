@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requantisation tables of two blocks of channels: one in use, the next arriving.
+// Quantisation parameters (bias, multiplier, shift) of two blocks of channels. One block is in use
+// while the next one arrives.
 //
-// A table comes as 9 words for 8 channels (encoding_pkg::ParameterWords): 4 of two biases each, 4 of
-// two multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only
-// the half that half_i names is kept. parameters_ready_o falls when both are there.
-// A table is of one pass: parameters_phase_i says of which its words are, pass_phase_i which one the unit is
-// at. Words of the next pass wait until a table of this one is complete.
-// valid_o: a complete table of the unit's pass is in use. any_o: one, or a part of one, is there.
-// read_i, only with valid_o: the entry of channel_i is at the output from the next cycle on, until
-// the next read.
-// pop_i, only with valid_o: the block is done, the next table comes into use. A read in the same
-// cycle is of the block that is done.
+// The parameters of 8 channels are 9 words (encoding_pkg::ParameterWords): 4 words of two biases, 4
+// words of two multipliers and 1 word of eight shifts, lower channels in the lower bits. CHANNELS =
+// 4 keeps only the half that half_i selects. parameters_ready_o is low while both blocks are
+// complete.
 //
-// Biases and multipliers are in a RAM each, a pair of channels in a word, so that an entry is read
-// at once.
+// Parameters belong to a pass: parameters_phase_i is the pass ID (phase bit) of a word and
+// pass_phase_i that of the unit. Words of the next pass wait until the block in progress is
+// complete.
+// - valid_o: a complete block of the unit's pass is in use.
+// - any_o: at least one word for the unit's pass is stored.
+// - read_i, only with valid_o: the parameters of channel_i are at the output from the next cycle
+//   until the
+// next read.
+// - pop_i, only with valid_o: the block is done and the next one comes into use. A read in the same
+//   cycle
+// still reads the finished block.
+//
+// Biases and multipliers have one RAM each with a pair of channels per word, so that one read
+// delivers the parameters of a channel.
 `include "assertions.svh"
 
 module parameter_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned CHANNELS = 8,  // of a table that are kept: all, or 4
+  parameter int unsigned CHANNELS = 8,  // channels that are kept: 4 or 8
   localparam int unsigned ChannelWidth = $clog2(CHANNELS)
 ) (
   input  logic                    clk_i,
@@ -30,7 +37,7 @@ module parameter_buffer
   output logic                    parameters_ready_o,
   input  logic                    parameters_phase_i,
   input  glb_word_t               parameters_i,
-  input  logic                    half_i,         // channels 4 to 7; 0 where all are kept
+  input  logic                    half_i,         // keep channels 4 to 7; 0 if CHANNELS is 8
 
   output logic                    valid_o,
   output logic                    any_o,
@@ -50,11 +57,11 @@ module parameter_buffer
   logic [1:0]               full_d, full_q;
   logic                     write_d, write_q, read_d, read_q;
   logic [3:0]               count_d, count_q;
-  logic [1:0]               pass_phase_q, there;  // of each table; at least a word of it
+  logic [1:0]               pass_phase_q, there;  // pass of a block; it has words
   logic                     push, kept;
   logic [PairWidth:0]       write_address, read_address;
   logic [1:0][31:0]         biases, multipliers;
-  logic                     upper_q;  // channel of the pair
+  logic                     upper_q;  // odd channel of the pair
   logic signed [7:0]        shift_q;
 
   assign parameters_ready_o = !full_q[write_q] &&
@@ -94,7 +101,7 @@ module parameter_buffer
     end
   end
 
-  // Words 0 to 3 are biases, 4 to 7 multipliers: bit 1 says which half.
+  // Words 0 to 3 are biases, 4 to 7 multipliers. Bit 1 selects the half.
   assign kept          = push && count_q != LastWord && (CHANNELS == 8 || count_q[1] == half_i);
   assign write_address = {write_q, count_q[PairWidth-1:0]};
   assign read_address  = {read_q, channel_i[ChannelWidth-1:1]};
@@ -141,9 +148,9 @@ module parameter_buffer
   assign shift_o      = shift_q;
 
   `EYRIE_STATIC(HalfOrAll, CHANNELS == 4 || CHANNELS == 8, "CHANNELS is neither 4 nor 8")
-  `EYRIE_ASSERT_WHEN(ReadOnlyValid, read_i, valid_o, "an entry is read without a table")
-  `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ended without a table")
-  `EYRIE_ASSERT_WHEN(NoHalfOfAll, push && CHANNELS == 8, !half_i, "a half named where all are kept")
+  `EYRIE_ASSERT_WHEN(ReadOnlyValid, read_i, valid_o, "parameters are read without a block")
+  `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ends without parameters")
+  `EYRIE_ASSERT_WHEN(NoHalfOfAll, push && CHANNELS == 8, !half_i, "a half is selected of all")
   `EYRIE_STABLE(ParametersStable, parameters_valid_i, parameters_ready_o,
       {parameters_phase_i, half_i, parameters_i})
   `EYRIE_COVER(BothFull, &full_q)

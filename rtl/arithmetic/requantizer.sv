@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// From int32 sums to int8 activations, as TensorFlow Lite's reference kernels do it
-// (MultiplyByQuantizedMultiplier, rounding twice), bit for bit:
+// Converts int32 sums to int8 activations, bit for bit like the reference kernels of TensorFlow
+// Lite (MultiplyByQuantizedMultiplier, which rounds twice):
 //
 //   result = clamp(zero_point + round(round((sum + bias) * 2^left * multiplier / 2^31) / 2^right))
 //
-// LANES sums at a time, which share multiplier, shift and tag; a beat of them every STEPS cycles at
-// most, results Latency cycles after their inputs. STEPS is the number of cycles for which a
-// multiplier works on a product: with 2 or 4 it is a half or a quarter of the size. All stages move
-// together where enable_i is set and hold still where it is not; with enable_i low the inputs are
-// not taken.
+// A transfer has LANES sums, which share multiplier, shift and tag. It takes one transfer every
+// STEPS cycles at most; results follow Latency cycles after their inputs. STEPS is the number of
+// cycles that a multiplier spends on a product: 2 or 4 steps make it a half or a quarter of the
+// size. All stages move together while enable_i is high. While enable_i is low, they hold and no
+// input is accepted.
 //
-// shift_i: positive is `left`, negative is `right`, of either the low five bits. sum + bias and the
-// left shift wrap to 32 bits, where the reference is undefined. multiplier_i is Q31 without its
-// sign bit, so the one case in which the reference saturates does not exist. The reference has
-// shifts of -31 to 30 and multipliers that are not negative; what others mean is said by
-// `table_entries` of model/arithmetic.py.
+// A positive shift_i is `left`, a negative one is `right`; only the low five bits of each count.
+// sum + bias and the left shift wrap at 32 bits, where the reference is undefined. multiplier_i is
+// Q31 without its sign bit, so the reference never saturates. The reference has shifts of -31 to 30
+// and multipliers that are not negative; `table_entries` of model/arithmetic.py defines all other
+// values.
 //
-// zero_point_i, act_min_i and act_max_i are not carried along: they act in the last stage and have
-// to hold still from the cycle in which a value is taken until its result is at the output.
+// zero_point_i, act_min_i and act_max_i act in the last stage and are not pipelined. They must be
+// stable from the cycle that accepts a value until its result is at the output.
 //
-// Stages: bias and left shift; STEPS of the product, rounded to its high half; rounding right
-// shift, zero point, clamp.
+// Stages: bias and left shift; STEPS stages of the product, rounded to its high half; rounding
+// right shift, zero point and clamp.
 `include "assertions.svh"
 
 module requantizer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned LANES = 1,      // sums in a beat
-  parameter int unsigned STEPS = 1,      // cycles of a product: 1, 2 or 4
-  parameter int unsigned TAG_WIDTH = 1,  // bits that travel with a beat
+  parameter int unsigned LANES = 1,      // sums in a transfer
+  parameter int unsigned STEPS = 1,      // cycles per product: 1, 2 or 4
+  parameter int unsigned TAG_WIDTH = 1,  // bits that travel with a transfer
   localparam int unsigned Latency = STEPS + 2
 ) (
   input  logic                        clk_i,
@@ -51,18 +51,18 @@ module requantizer
   output logic signed [LANES-1:0][7:0] results_o
 );
 
-  localparam int unsigned Rows = 16 / STEPS;            // base-4 digits of the multiplier in a step
-  localparam int unsigned HighWidth = 33;               // a product in progress, less what is done
-  localparam logic signed [HighWidth-1:0] Half = 33'sh0_8000_0000;  // of the bits dropped in all
-  localparam int unsigned ShiftedWidth = 9;  // beyond it every result is clamped
+  localparam int unsigned Rows = 16 / STEPS;            // base-4 digits of the multiplier per step
+  localparam int unsigned HighWidth = 33;               // the part of a product that is left
+  localparam logic signed [HighWidth-1:0] Half = 33'sh0_8000_0000;  // half of what is dropped
+  localparam int unsigned ShiftedWidth = 9;  // all larger values are clamped
 
-  // ---- What the lanes share ----
+  // ---- Control shared by the lanes ----
 
-  logic [Latency:1]     valid_q;  // a beat is behind this stage
+  logic [Latency:1]     valid_q;  // a transfer has left this stage
   logic [TAG_WIDTH-1:0] tag_q [1:3];
   logic [4:0]           left;
   logic [4:0]           right_q [1:2];
-  logic [32:0]          multiplier_q;  // what is left of it; bit 0 is the one below
+  logic [32:0]          multiplier_q;  // remaining bits; bit 0 is the bit below them
   logic                 product_begins, product_ends;
 
   assign left           = shift_i[7] ? 5'd0 : shift_i[4:0];
@@ -105,7 +105,7 @@ module requantizer
 
     assign biased = sums_i[lane] + biases_i[lane];
 
-    // Rounding to the nearest is adding one half before the floor.
+    // Adding one half before the floor rounds to the nearest.
     booth_step #(.ROWS(Rows)) u_step (
       .value_i     (scaled_q),
       .multiplier_i(multiplier_q[2*Rows:0]),
@@ -141,16 +141,16 @@ module requantizer
   `EYRIE_STATIC(StepsKnown, STEPS == 1 || STEPS == 2 || STEPS == 4, "STEPS is not 1, 2 or 4")
   if (STEPS > 1) begin : gen_spacing
     `EYRIE_ASSERT_WHEN(TransfersApart, valid_i && enable_i, valid_q[STEPS-1:1] == '0,
-        "a beat before the multipliers are done with the one before")
+        "a transfer while the multipliers are busy")
   end
   logic unused_sign;
   assign unused_sign = multiplier_i[31];
 
   `EYRIE_ASSERT_WHEN(OutputConfigHolds, |valid_q[Latency-1:1],
       $stable({zero_point_i, act_min_i, act_max_i}),
-      "zero point or clamp changed with values in flight")
+      "zero point or clamp changes with values in flight")
   `EYRIE_ASSERT_WHEN(ClampInOrder, valid_i, act_min_i <= act_max_i, "empty clamp range")
   `EYRIE_ASSERT_NEXT(HoldsWhileDisabled, !enable_i,
-      $stable({valid_o, tag_o, results_o}), "moved while disabled")
+      $stable({valid_o, tag_o, results_o}), "an output changes while disabled")
 
 endmodule

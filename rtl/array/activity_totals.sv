@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds up what the PEs do: within each row, a register, over the rows, a register. So nothing that
-// a PE decides in a cycle reaches a counter of the machine in that cycle.
+// Adds up the activity of all PEs: over each row into a register, then over the rows into a
+// register. The registers keep paths from the PEs' decisions out of the performance counters.
 //
-// The totals are those of two cycles before activity_i, which is a cycle late itself (ActivityDelay
-// has all three), and all of the same cycle. From reset on they say what PEs without a pass do, so
-// no cycle is missing at either end of a run: the PEs of a run are done long before the run is.
+// All totals belong to one cycle, two cycles before activity_i. activity_i is one cycle late
+// itself; ActivityDelay is the sum. The reset values are those of PEs without a pass. PEs finish
+// long before a run ends, so the delay loses no cycle of a run.
 
 `include "assertions.svh"
 
 module activity_totals
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs
-  parameter int unsigned COLS = 8,  // of PEs
+  parameter int unsigned ROWS = 6,  // PE columns
+  parameter int unsigned COLS = 8,  // PE columns
   localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
   input  pe_activity_t     [ROWS-1:0][COLS-1:0]   activity_i,
-  output pe_count_t                               macs_o,           // multiplications
-  output pe_count_t                               zero_skipped_o,   // of these, zero_skipped
-  output pe_count_t [PeWaits-1:0]                 waits_o,          // PEs waiting, by reason
+  output pe_count_t                               macs_o,           // MACs
+  output pe_count_t                               zero_skipped_o,   // MACs that are zero-skipped
+  output pe_count_t [PeWaits-1:0]                 waits_o,          // waiting PEs by reason
   output pe_count_t                               behind_o          // PEs in the pass before
 );
 
   localparam int unsigned RowWidth = $clog2(COLS * WordChannels + 1);
-  localparam int unsigned Idle = 32'(WaitPass) - 1;  // place of those without a pass
+  localparam int unsigned Idle = 32'(WaitPass) - 1;  // index of PEs without a pass
 
   typedef struct packed {
     logic [RowWidth-1:0]              words;

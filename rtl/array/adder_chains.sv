@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum chains of the array: how the sets of a column hang together, where beats enter, and where
-// the sums come out.
+// The column adder chains of the array: they connect the sets of a column, feed transfers in and
+// collect the sums at the end.
 //
-// Along a column a chain runs from the top of a linked stretch of sets to its bottom: ln[row] of
-// drain_i joins row to row + 1 (always set within a set). Transfers enter at the top of the set that
-// they name, in all columns in use, and come out at sums_*, in order, after the PEs they name have
-// added their sums. set_in_o goes into each set, set_out_i comes out of it. drain_i.link_enable and
-// drain_i.columns change only while drain_empty_o.
+// link_enable[row] of drain_i links row to row + 1 and is always set within a set. Linked sets form
+// a chain from the top row of the first set to the bottom row of the last set. A transfer enters at
+// the top of the set that it names, in all columns in use. It leaves at sums_*, in order, after the
+// selected PEs have added their sums. set_in_o enters each set, set_out_i leaves it.
+// drain_i.link_enable and drain_i.columns change only while drain_empty_o is high.
 
 `include "assertions.svh"
 
 module adder_chains
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8,  // of PEs
+  parameter int unsigned ROWS = 6,  // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,  // PE columns
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                                  clk_i,
   input  logic                                  rst_ni,
 
   input  drain_stream_t                         drain_i,
-  input  sum_t         [COLS-1:0]               drain_sums_i,   // where the chain starts: ipsum or 0;
-                                                            // that of a second pixel: 0
+  input  sum_t         [COLS-1:0]               drain_sums_i,   // chain input: ipsum or 0;
+                                                            // the second pixel starts at 0
   output logic                                  drain_ready_o,
   output logic                                  drain_empty_o,
 
@@ -33,7 +33,7 @@ module adder_chains
 
   output logic                                  sums_valid_o,
   input  logic                                  sums_ready_i,
-  output sum_t    [1:0][COLS-1:0]               sums_o,         // of a pixel, or of two
+  output sum_t    [1:0][COLS-1:0]               sums_o,         // sums of one pixel or of two
   output drain_flags_t                          sums_flags_o
 );
 
@@ -45,7 +45,7 @@ module adder_chains
   logic                      fork_done, note_ready, transfer_valid;
   logic [SetWidth-1:0]       first_set, last_set;
 
-  // Sets linked to the one above: their chains start higher up.
+  // Sets that are linked to the set above continue its chain.
   logic [Sets-1:0] linked;
   assign linked[0] = 1'b0;
   for (genvar set = 1; set < Sets; set++) begin : gen_linked
@@ -54,7 +54,7 @@ module adder_chains
 
   assign first_set = SetWidth'(drain_i.set);
 
-  // A beat that enters at a set leaves at the last set of its stretch.
+  // A transfer leaves at the last set of its chain.
   always_comb begin : find_last
     last_set = first_set;
     for (int unsigned set = 1; set < Sets; set++) begin
@@ -86,7 +86,7 @@ module adder_chains
       assign first = '{valid: first_valid[set][col], control: drain_i.control,
                        sums: {sum_t'(0), drain_sums_i[col]}};
 
-      // Into the set: from the set above, or at the first of a stretch.
+      // Input of a set: the set above, or a new transfer in the first set of a chain.
       if (set == 0) begin : gen_top
         assign set_in_o[set][col] = first;
       end else begin : gen_not_top
@@ -94,7 +94,7 @@ module adder_chains
       end
       assign first_ready[set][col] = !linked[set] && set_in_ready_i[set][col];
 
-      // Out of the set: to the set below, or out of the array.
+      // Output of a set: the set below, or out of the array.
       if (set == Sets - 1) begin : gen_bottom
         assign set_out_ready_o[set][col] = last_ready[set][col];
         assign last_valid[set][col]      = set_out_i[set][col].valid;
@@ -109,7 +109,7 @@ module adder_chains
     end
   end
 
-  // As many as a chain through all rows holds where nothing stalls, and some more.
+  // More than a chain through all rows holds without stalls.
   localparam int unsigned Transfers = 2 * ROWS + 4;
 
   gather_network #(.SETS(Sets), .COLS(COLS), .TRANSFERS(Transfers)) u_gather (
@@ -127,16 +127,16 @@ module adder_chains
     .flags_o      (sums_flags_o)
   );
 
-  logic unused_signals;  // the joints within a set; phases end with the chain
+  logic unused_signals;  // links within a set; control bits at the end of the chain
   assign unused_signals = ^{drain_i, set_out_i};
 
   `EYRIE_ASSERT_NEXT(LinksHold, !drain_empty_o, $stable({drain_i.link_enable, drain_i.columns}),
-      "chains changed with beats in them")
-  // Within a set the chain is always linked.
+      "links change while the chains hold transfers")
+  // Rows of a set are always linked.
   for (genvar row = 0; row < ROWS - 1; row++) begin : gen_link_check
     if (row % SetRows != SetRows - 1) begin : gen_within
       `EYRIE_ASSERT_WHEN(LinkedWithinSet, drain_i.valid, drain_i.link_enable[row],
-          $sformatf("sum chain of row %0d is cut within a set", row))
+          $sformatf("adder chain of row %0d is cut within a set", row))
     end
   end
 

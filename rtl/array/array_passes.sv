@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes that PEs and SUPERs may be at: the one on offer and the one before, kept by pass_phase for
-// all of them.
+// Configurations of the two passes that a PE or SUPER can run: the pending pass and the pass before
+// it. They are stored once for all PEs, indexed by the pass ID (phase bit).
 //
-// cfg_i stands until all have taken it, so that whoever has not is at the pass before, whose
-// configuration is that of the other pass_phase. held is the offer's from the cycle behind the change of
-// pass_phase_i on, when the first can have taken it.
+// cfg_i is stable until every PE and SUPER has accepted the pass. A unit that has not accepted it
+// runs the pass before, whose configuration has the other phase bit. held has the pending
+// configuration from the cycle after a change of pass_phase_i, which is when the first unit can
+// have accepted it.
 
 `include "assertions.svh"
 
@@ -18,7 +19,7 @@ module array_passes
   output array_passes_t passes_o
 );
 
-  logic                pass_phase_q;  // noted
+  logic                pass_phase_q;  // phase of the pass stored last
   array_config_t [1:0] held_q;
   group_words_t        group_words;
   group_words_t [1:0]  group_words_q;
@@ -45,6 +46,6 @@ module array_passes
   };
 
   `EYRIE_ASSERT_NEXT(HeldIsPending, pass_phase_i != pass_phase_q,
-      held_q[pass_phase_q] == $past(cfg_i), "the configuration on offer was not noted")
+      held_q[pass_phase_q] == $past(cfg_i), "the pending configuration is not stored")
 
 endmodule

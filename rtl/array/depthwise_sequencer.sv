@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goes through the words of a depthwise group: pixel f, tap s.
+// Steps through the words of a depthwise group: pixel f, tap s.
 //
-// ready_o: all that a group needs is there, its ifmap words and its taps, so that it never waits
-// for operands once it has begun. step_i: the word that the offsets name is multiplied.
+// ready_o: all ifmap words and taps of a group are in the queues, so that the group never waits for
+// operands. step_i: the word at the offsets is multiplied.
 
 `include "assertions.svh"
 
@@ -10,15 +10,15 @@ module depthwise_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 15,  // words of a PE's ifmap queue
-  parameter int unsigned TAP_WORDS = 6,     // words of a PE's tap queue
+  parameter int unsigned IFMAP_WORDS = 15,  // depth of a PE's ifmap queue
+  parameter int unsigned TAP_WORDS = 6,     // depth of a PE's tap queue
   localparam int unsigned IfmapWidth = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned TapWidth   = $clog2(TAP_WORDS + 1)
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  array_shape_t          shape_i,
-  input  group_words_t          group_words_i,  // ifmap words of a group
+  input  group_words_t          group_words_i,  // ifmap words per group
 
   input  logic [IfmapWidth-1:0] ifmap_count_i,
   output logic [IfmapWidth-1:0] ifmap_offset_o,
@@ -28,11 +28,11 @@ module depthwise_sequencer
   output logic [TapWidth-1:0]   tap_pop_o,
 
   output logic                  ready_o,
-  output logic                  busy_o,        // within a group
+  output logic                  busy_o,        // a group is in progress
   input  logic                  step_i,
-  output logic                  first_o,       // the sum starts here
-  output logic                  last_o,        // the sum is complete
-  output logic                  group_last_o   // the group is
+  output logic                  first_o,       // first word of a sum
+  output logic                  last_o,        // last word of a sum
+  output logic                  group_last_o   // last word of the group
 );
 
   typedef enum logic {
@@ -57,7 +57,7 @@ module depthwise_sequencer
   assign ifmap_offset_o = IfmapWidth'(tap_q);
   assign tap_offset_o   = TapWidth'(tap_q);
 
-  // A pixel leaves the words that the next one starts with; the last leaves nothing.
+  // A pixel keeps the words that the next pixel starts with; the last pixel keeps none.
   always_comb begin : use_up
     ifmap_pop_o = '0;
     tap_pop_o   = '0;
@@ -94,6 +94,6 @@ module depthwise_sequencer
                            shape_i.depthwise_zero_point};
 
   `EYRIE_ASSERT_WHEN(StartsComplete, step_i && state_q == StIdle, ready_o,
-      "a depthwise group began without all its words")
+      "a depthwise group begins without all its words")
 
 endmodule

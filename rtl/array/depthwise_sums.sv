@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The depthwise sums of a PE: adds up the products of a pixel's taps, channel by channel, and keeps
-// DEPTH pixels until they are taken.
+// The depthwise sums of a PE: adds the products of a pixel's taps channel by channel and holds up
+// to DEPTH pixels until they are accepted.
 //
-// A pixel's sum grows in the place where it then waits. The place is taken when the pixel's first
-// word is issued (reserve_i, only while room_o), so that products always have one. empty_o: no sum
-// is here or on its way.
+// The slot of a pixel accumulates its sum and then holds it. The slot is reserved when the first
+// word of the pixel is issued (reserve_i, only with room_o), so that every product has a slot.
+// empty_o: no sum is stored or in flight.
 
 `include "assertions.svh"
 
 module depthwise_sums
   import eyrie_pkg::*;
 #(
-  parameter int unsigned DEPTH = 4  // pixels it holds
+  parameter int unsigned DEPTH = 4  // number of pixels
 ) (
   input  logic                                clk_i,
   input  logic                                rst_ni,
@@ -21,8 +21,8 @@ module depthwise_sums
   input  logic                                reserve_i,
 
   input  logic                                add_valid_i,
-  input  logic                                add_first_i,  // the sum starts here
-  input  logic                                add_last_i,   // the sum is complete
+  input  logic                                add_first_i,  // first product of a sum
+  input  logic                                add_last_i,   // last product of a sum
   input  logic signed [WordChannels-1:0][16:0] products_i,
 
   output dw_request_t                           sums_o,
@@ -81,9 +81,9 @@ module depthwise_sums
     assign sums_o.sums[lane] = DwSumWidth'($signed(sums_q[head_q][lane]));
   end
 
-  `EYRIE_ASSERT_WHEN(ReservesRoom, reserve_i, room_o, "a pixel without a place for its sum")
+  `EYRIE_ASSERT_WHEN(ReservesRoom, reserve_i, room_o, "a pixel without a slot for its sum")
   `EYRIE_ASSERT_WHEN(AddsReserved, add_valid_i, complete_q < reserved_q,
-      "a product without a place")
+      "a product without a reserved slot")
   `EYRIE_STABLE(Sums, sums_o.valid, ready_i, sums_o.sums)
 
 endmodule

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the depthwise words of a column out of their buffer. In a fused pass it plays the GLB's
-// part: it sends them up to the column's PEs, group by group, again for each filter tile; each word
-// goes to all PEs of the set. In a depthwise pass (to_chain_i) the sum chain takes them, once.
+// Depthwise result broadcaster: reads the depthwise words of a column from the word buffer. In a
+// fused pass it sends them to all PEs of the set, group by group, and repeats them for each filter
+// tile. In a depthwise pass (to_chain_i) the adder chain accepts each word once.
 //
-// It reads a word ahead, so that one leaves in every cycle: a word that was read stands at the
-// buffer's output until it is accepted. In the last tile a word's space is freed as it is read.
+// It reads one word ahead, so that a word can leave in every cycle. A word that was read stays at
+// the output of the buffer until it is accepted. In the last tile, the read frees the space of the
+// word.
 //
-// start_i begins a pass; loops_i, pixels_i and to_chain_i then hold still while busy_o.
+// start_i begins a pass. loops_i, pixels_i and to_chain_i are stable while busy_o is high.
 
 `include "assertions.svh"
 
@@ -28,21 +29,21 @@ module dw_broadcaster
   output logic               free_o,
   output logic               rewind_o,
 
-  // The word at the buffer's output, to the PEs or to the chain.
+  // The word at the output of the buffer, to the PEs or to the chain
   output logic [SetRows-1:0] word_valid_o,
   input  logic [SetRows-1:0] word_ready_i,
   output logic               chain_valid_o,
   input  logic               chain_ready_i
 );
 
-  logic         reading_q;  // there are words left to read
-  logic         held_q;     // a word that was read has not been accepted
+  logic         reading_q;  // words are left to read
+  logic         held_q;     // a word has been read and not accepted
   logic [8:0]   pixel_q;
   logic         fork_ready, accepted, group_read, block_read;
   logic         group_first, group_last, replay_last, tile_last, outer_last;
   array_loops_t loops;
 
-  // Depthwise words alone are made for no filter tiles.
+  // A depthwise pass has no filter tiles.
   always_comb begin : select_loops
     loops = loops_i;
     if (to_chain_i) loops.tiles = 1;
@@ -95,11 +96,11 @@ module dw_broadcaster
     end
   end
 
-  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_o, "a pass started within a pass")
+  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_o, "a pass starts within a pass")
   `EYRIE_ASSERT_WHEN(WithinPixels, reading_q, pixel_q < pixels_i,
-      "a word beyond its group's pixels")
+      "a word beyond the pixels of its group")
   `EYRIE_ASSERT_NEXT(ConfigHolds, busy_o && !start_i, $stable({loops_i, pixels_i, to_chain_i}),
-      "configuration changed within a pass")
+      "configuration changes within a pass")
   `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, 1'b1)
   `EYRIE_COVER(Rewind, rewind_o)
 

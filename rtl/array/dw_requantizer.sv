@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finishes the depthwise sums of a column: bias, requantisation, clamp; one channel in two cycles,
-// one word of 4 channels in eight. That is what a GLB port of a word a cycle takes of 8 columns.
+// Depthwise requantiser of a column: adds the bias, requantises and clamps depthwise sums. A
+// channel takes two cycles, a word of 4 channels eight. This is the rate at which a GLB port of one
+// word per cycle accepts the words of 8 columns.
 //
-// Sums come pixel by pixel, `pixels_i` of them for each group; a group's table (9 GLB words, see
-// docs/machine.md) is taken from the table stream beforehand, two of them kept. A word's space is
-// reserved (reserve_o) before its first channel enters the requantizer; full_i holds that back.
+// Sums arrive pixel by pixel, pixels_i for each group. The quantisation parameters of a group (9
+// GLB words, docs/hardware/overview.md) arrive beforehand; two blocks are stored. Space for a word
+// is reserved (reserve_o) before its first channel enters the requantizer; full_i holds that
+// channel back.
 //
-// A channel's first cycle reads its table entry and selects its sum, its second hands both to the
-// requantizer.
+// The first cycle of a channel reads its parameters and selects its sum. The second cycle hands
+// both to the requantizer.
 
 `include "assertions.svh"
 
@@ -20,16 +22,16 @@ module dw_requantizer
   input  depthwise_output_t cfg_i,
   input  logic [8:0]        pixels_i,
   input  logic              enable_i,
-  output logic              group_issued_o, // a group's last sum is on its way
-  output logic              busy_o,         // words are on their way to the buffer
+  output logic              group_issued_o, // the last sum of a group is issued
+  output logic              busy_o,         // words are in flight to the buffer
 
-  input  logic              pass_phase_i,   // of the pass that is at work
+  input  logic              pass_phase_i,   // pass in progress
   input  logic              parameters_valid_i,
   output logic              parameters_ready_o,
   input  logic              parameters_phase_i,
   input  glb_word_t         parameters_data_i,
-  input  logic              parameters_half_i,   // the half of the 8 channels that is ours
-  output logic              parameters_any_o,    // a word of the pass's tables is there
+  input  logic              parameters_half_i,   // this column uses channels 4 to 7
+  output logic              parameters_any_o,    // parameters of the pass are stored
 
   input  logic              sums_valid_i,
   output logic              sums_ready_o,
@@ -129,14 +131,14 @@ module dw_requantizer
   assign group_issued_o = group_issued;
   assign busy_o         = in_flight_q != '0;
 
-  `EYRIE_ASSERT_WHEN(WriteReserved, write_o, in_flight_q != '0, "a word without space for it")
+  `EYRIE_ASSERT_WHEN(WriteReserved, write_o, in_flight_q != '0, "a word without reserved space")
   `EYRIE_ASSERT_WHEN(InFlightFits, reserve_o && !write_o, in_flight_q != '1,
-      "more words on their way than can be counted")
+      "more words in flight than can be counted")
   `EYRIE_ASSERT_WHEN(SumsWait, second_q, sums_valid_i && parameters_valid && enable_i,
-      "sums or table left within a channel")
+      "sums or parameters leave within a channel")
   `EYRIE_ASSERT_WHEN(WithinPixels, second_q, pixel_q < pixels_i, "a sum beyond its group's pixels")
   `EYRIE_ASSERT_WHEN(ConfigHolds, second_q || busy_o, $stable({cfg_i, pixels_i}),
-      "configuration changed with words on their way")
+      "configuration changes with words in flight")
   `EYRIE_COVER(WaitRoom, enable_i && sums_valid_i && parameters_valid && channel_q == '0 && full_i)
   `EYRIE_COVER(WaitParameters, enable_i && sums_valid_i && !parameters_valid)
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue of 32-bit operand words that can be read at an offset from its head, for words that are
-// used several times before they leave.
+// A queue of 32-bit operand words that can be read at an offset from its head. It serves words that
+// are used several times before they leave.
 //
-// Up to PUSH adjacent words enter per cycle: lane l is taken where push_lanes_i[l] is set. They
-// enter all or none: push_ready_o says whether there is room for them. Any number up to count_o
-// leaves. read_data_o is the word read_offset_i after the head; it is valid if count_o >
+// Up to PUSH adjacent words enter per cycle; push_lanes_i marks the words that count. All of them
+// enter or none; push_ready_o: the queue has space for them. pop_i removes any number up to
+// count_o. read_data_o is the word at read_offset_i after the head and valid if count_o >
 // read_offset_i.
 //
-// count_o counts the words of the pass that the PE runs (push_own_i) and not those behind them, of
-// the next one: with accept_i the PE goes on to that, and they are its.
+// count_o counts the words of the current pass of the PE (push_own_i). Words of the next pass can
+// be queued after them. When the PE accepts the next pass (accept_i), these words become its own.
 
 `include "assertions.svh"
 
 module operand_queue
   import eyrie_pkg::*;
 #(
-  parameter int unsigned DEPTH = 8,  // words it holds
-  parameter int unsigned PUSH = 1,   // words that may enter in a cycle
+  parameter int unsigned DEPTH = 8,  // number of words
+  parameter int unsigned PUSH = 1,   // maximum number of words pushed per cycle
   localparam int unsigned CountWidth = $clog2(DEPTH + 1)
 ) (
   input  logic                  clk_i,
@@ -43,7 +43,7 @@ module operand_queue
   logic [CountWidth-1:0] count_d, count_q, own_d, own_q, pushed;
   logic [SlotWidth-1:0]  lane_slot [PUSH];
 
-  // Position `offset` words after `slot` in the circular storage.
+  // Slot at `offset` words after `slot` in the circular buffer.
   function automatic logic [SlotWidth-1:0] advance(logic [SlotWidth-1:0] slot,
                                                    logic [CountWidth-1:0] offset);
     logic [CountWidth:0] sum;
@@ -94,7 +94,7 @@ module operand_queue
   end
 
   `EYRIE_ASSERT(PopWithinCount, pop_i <= own_q,
-      $sformatf("%0d words popped, %0d there", pop_i, own_q))
-  `EYRIE_ASSERT(OwnAmongAll, own_q <= count_q, "more words of the pass than words")
+      $sformatf("%0d words popped, %0d stored", pop_i, own_q))
+  `EYRIE_ASSERT(OwnAmongAll, own_q <= count_q, "more words of the pass than words in all")
 
 endmodule

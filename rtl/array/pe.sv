@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processing element: consumes 32-bit words of 4 int8 channels, one a cycle, and keeps its partial
-// sums until they are final.
+// Processing element (PE). It multiplies 32-bit words of 4 int8 channels, one word per cycle, and
+// keeps its partial sums (psums) until they are final.
 //
-// Operands wait in four queues: ifmap words (convolution and depthwise), pixels (pointwise; from
-// the ifmap network or, in a fused pass, from the SUPER of the column), filters, depthwise taps.
-// The sequencer picks an operand pair; the sum of products goes to the psum buffer two cycles
-// later. Depthwise products are summed per channel over the taps and wait (depthwise_sums), to be
-// joined with those of the other rows. A word comes back from the SUPER only after the sum it
-// is made of has left here, so never one of a pass that this PE has not begun.
+// Four queues hold operands: ifmap words (convolution and depthwise), pixels (pointwise), filters
+// and depthwise taps. Pixels come from the ifmap network or, in a fused pass, from the SUPER of the
+// column. The sequencer picks a pair of operands. The sum of their products is added to the psum
+// buffer two cycles later. Depthwise products are added per channel over the taps (depthwise_sums)
+// and then joined with the sums of the other rows. The SUPER returns a depthwise word only after
+// its sums have left the PEs, so the PE never receives a word of a pass that it has not begun.
 //
-// Of the words in the queues a PE uses those of its pass only; words of the next one may stand
-// behind them. overrun_o: more came for a pass than it takes.
+// The PE uses only words of its current pass. Words of the next pass can be queued after them.
+// overrun_o: a pass receives more words than it uses.
 //
-// Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
-// PE adds its sum, or two of pixels side by side, after waiting for the psum half to be complete.
-// free: the half is drained.
+// Adder chain: a transfer from the PE above moves on in the next cycle. If its control bits select
+// the row of this PE, the PE waits until the psum half is complete and adds its sum, or the sums of
+// two adjacent pixels. The control bit free marks the last use of the half.
 
 `include "assertions.svh"
 
@@ -22,8 +22,8 @@ module pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter pe_sizes_t  SIZES,      // of PEs; the word buffer is the SUPER's
-  parameter logic [1:0] ROW = 2'd0  // of its set
+  parameter pe_sizes_t  SIZES,      // sizes of a PE; it does not use the word buffer size
+  parameter logic [1:0] ROW = 2'd0  // row in its set
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -32,23 +32,23 @@ module pe
   output logic            pass_phase_o,
   input  logic            enable_i,
 
-  input  operands_t       operands_i,        // from the networks
+  input  operands_t       operands_i,        // operands from the networks
   output operands_ready_t operands_ready_o,
-  input  word_request_t   word_i,            // depthwise words, from the SUPER
+  input  word_request_t   word_i,            // depthwise words from the SUPER
   output logic            word_ready_o,
-  output dw_request_t     dw_o,              // this row's depthwise sums
+  output dw_request_t     dw_o,              // depthwise sums of this row
   input  logic            dw_ready_i,
-  input  chain_transfer_t chain_i,           // sum chain, from above
+  input  chain_transfer_t chain_i,           // adder chain from the PE above
   output logic            chain_ready_o,
-  output chain_transfer_t chain_o,           // and down
+  output chain_transfer_t chain_o,           // adder chain to the PE below
   input  logic            chain_ready_i,
 
   output logic            overrun_o,
-  output pe_activity_t    activity_o         // of the cycle before
+  output pe_activity_t    activity_o         // activity of the previous cycle
 );
 
-  localparam int unsigned TapWords = 2 * DepthwiseTaps;  // a group's, and those of the next
-  localparam int unsigned DwSumsDepth = 4;               // pixels
+  localparam int unsigned TapWords = 2 * DepthwiseTaps;  // taps of a group and of the next
+  localparam int unsigned DwSumsDepth = 4;               // pixels in depthwise_sums
 
   // ---- Operand queues ----
 
@@ -80,7 +80,7 @@ module pe
     .pop_i        (ifmap_pop)
   );
 
-  // Pixels come from the network or from the SUPER, as the pass that runs says.
+  // The mode of the current pass selects the source of pixels.
   assign pixel_valid = fused
       ? word_i.valid
       : pointwise && operands_i.ifmap.valid && operands_i.ifmap.to_pixels;
@@ -179,7 +179,7 @@ module pe
     .wait_o         (waits)
   );
 
-  // ---- Words left over, in the queues or on offer ----
+  // ---- Overrun: words left in the queues or pending ----
 
   logic overrun_ifmap, overrun_filter, overrun_tap;
 
@@ -214,7 +214,7 @@ module pe
     assign activations[lane] = issue_offset ? {1'b0, !q[7], q[6:0]} : {q[7], q};
   end
 
-  // Filters are less their zero point from here on only: all that holds and brings them has bytes.
+  // The filter zero point is subtracted here, so that queues and networks carry bytes.
   for (genvar lane = 0; lane < WordChannels; lane++) begin : gen_weight
     assign weights[lane] = 9'($signed(weight_word[8*lane +: 8])) - 9'(issue_zero_point);
   end
@@ -274,7 +274,7 @@ module pe
     .ready_i    (dw_ready_i)
   );
 
-  // ---- Sum chain: the PE's own sums are there a cycle after their beat has been taken ----
+  // ---- Adder chain: own sums are read one cycle after a transfer is accepted ----
 
   logic           chain_valid_q;
   chain_control_t chain_control_q;
@@ -306,7 +306,7 @@ module pe
     end
   end
 
-  // ---- Activity, a cycle later ----
+  // ---- Activity, one cycle late ----
 
   pe_wait_e waits_q;
   logic     behind_q;
@@ -324,11 +324,11 @@ module pe
   assign activity_o.waits  = waits_q;
   assign activity_o.behind = behind_q;
 
-  logic unused_lanes;  // beyond those of the machine
+  logic unused_lanes;  // lanes beyond FILTER_LANES
   assign unused_lanes = ^operands_i.filter;
 
   `EYRIE_ASSERT_WHEN(WorksOrWaits, activity_o.multiplies, activity_o.waits == WaitNone,
-      "a PE multiplies and waits")
+      "a PE multiplies and waits in one cycle")
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.control, chain_o.sums})
 
 endmodule

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PE array: rows of PEs in sets of three, the bottom row of each set SUPERs; the networks that
-// bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums
-// out.
+// The PE array: rows of PEs in sets of three, whose bottom row are SUPERs; the networks for ifmap,
+// filters and depthwise words; the adder chains; and the gather network for finished sums.
 //
-// Columns are independent of each other. Along them run the sum chains, see adder_chains; how they
-// are joined (drain_i.link_enable, drain_i.columns) changes only while drain_empty_o.
+// Columns are independent. Adder chains run down the columns (adder_chains). Their links and the
+// columns in use (drain_i.link_enable, drain_i.columns) change only while drain_empty_o is high.
 //
-// Each PE and SUPER takes cfg_i by itself when it is done with its pass; accepted_o: all have taken
-// the configuration of pass_phase pass_phase_i. IDs are shifted in behind those in use; each network
-// swaps (swap) when its stream goes on to the next pass.
+// Each PE and SUPER accepts cfg_i on its own when it has finished its pass. accepted_o: all have
+// accepted the pass of pass_phase_i. New IDs are shifted in while the current ones stay in use.
+// Each network swaps its IDs (swap) when its stream starts the next pass.
 
 `include "assertions.svh"
 
@@ -16,9 +15,9 @@ module pe_array
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter pe_sizes_t   SIZES,     // of PEs and SUPERs
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8,  // of PEs
+  parameter pe_sizes_t   SIZES,     // sizes of PEs and SUPERs
+  parameter int unsigned ROWS = 6,  // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,  // PE columns
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                  clk_i,
@@ -37,21 +36,21 @@ module pe_array
   output logic                  depthwise_ready_o,
 
   input  drain_stream_t         drain_i,
-  input  sum_t [COLS-1:0]       drain_sums_i,   // where the chain starts: ipsum or 0
+  input  sum_t [COLS-1:0]       drain_sums_i,   // start value of the chains: ipsum or 0
   output logic                  drain_ready_o,
   output logic                  drain_empty_o,
-  output logic                  overrun_o,      // more words came for a pass than it takes
+  output logic                  overrun_o,      // a pass receives more words than it uses
 
   output logic                  sums_valid_o,
   input  logic                  sums_ready_i,
-  output sum_t [1:0][COLS-1:0]  sums_o,         // of a pixel, or of two
+  output sum_t [1:0][COLS-1:0]  sums_o,         // sums of one pixel or of two
   output drain_flags_t          sums_flags_o,
 
-  // Activity of some cycles before (see activity_totals).
+  // Activity, ActivityDelay cycles late (activity_totals).
   output pe_count_t             macs_o,
   output pe_count_t             zero_skipped_o,
-  output pe_count_t [PeWaits-1:0] waits_o,       // PEs waiting, by reason
-  output pe_count_t             behind_o        // PEs in the pass before that of pass_phase_i
+  output pe_count_t [PeWaits-1:0] waits_o,       // waiting PEs by reason
+  output pe_count_t             behind_o        // PEs that still run the pass before
 );
 
   // ---- Networks ----
@@ -62,8 +61,8 @@ module pe_array
   logic [ROWS-1:0][COLS-1:0][5:0] next_ifmap_ids;
   logic [ROWS-1:0][COLS-1:0][1:0] next_filter_ids;
 
-  // A beat as it reaches the PEs: of each word a PE takes one half, as `half` says for odd and even
-  // sets.
+  // A transfer as it reaches the PEs. A PE uses one half of each word; `half` selects it for even
+  // and odd sets.
   typedef struct packed {
     logic            pass_phase;
     glb_word_t [1:0] data;
@@ -83,7 +82,7 @@ module pe_array
     logic [1:0] half;
   } depthwise_word_t;
 
-  // Where sets split a word, odd ones take the high half.
+  // If the sets split a word, odd sets use the high half.
   function automatic logic [1:0] halves(logic by_set, logic half);
     return by_set ? 2'b10 : {2{half}};
   endfunction
@@ -174,10 +173,10 @@ module pe_array
   pe_activity_t    [ROWS-1:0][COLS-1:0] activity;
 
   for (genvar set = 0; set < Sets; set++) begin : gen_set
-    localparam int unsigned Top = set * SetRows;   // its first row
+    localparam int unsigned Top = set * SetRows;   // first row of the set
     localparam int unsigned Odd = set % 2;
 
-    ifmap_request_t      ifmap_request;  // the set's words, offered to each PE by the network
+    ifmap_request_t      ifmap_request;  // words of the set; valid is set per PE
     filter_request_t     filter_request;
     tap_request_t        tap_request;
     parameters_request_t parameters_request;
@@ -251,7 +250,7 @@ module pe_array
   assign accepted_o = set_accepted == '1;
   assign overrun_o  = set_overrun != '0;
 
-  // ---- Sum chains ----
+  // ---- Adder chains ----
 
   adder_chains #(.ROWS(ROWS), .COLS(COLS)) u_adder_chains (
     .clk_i, .rst_ni, .drain_i, .drain_sums_i, .drain_ready_o, .drain_empty_o,
@@ -275,8 +274,8 @@ module pe_array
                             depthwise_i.tag.column, filter_i.tag.column};
 
   `EYRIE_ASSERT_NEXT(RequestHolds, !accepted_o, $stable({cfg_i, pass_phase_i}),
-      "a pass changed before all PEs had taken it")
+      "a pass changes before all PEs have accepted it")
   `EYRIE_ASSERT_WHEN(ScansAccepted, scan_i.row_valid || scan_i.column_valid, accepted_o,
-      "IDs are scanned under a pass that not all PEs have taken")
+      "IDs are scanned before all PEs have accepted the pass")
 
 endmodule

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides what a PE multiplies in each cycle.
+// Decides which word a PE multiplies in each cycle.
 //
-// Work comes in groups: depthwise ones, whose words depthwise_sequencer goes through, and those of
-// pointwise work or of a convolution (psum_sequencer). Which goes on is decided in every cycle, so
-// that none is lost between two groups. A depthwise group goes first as soon as all it needs is
-// there, between two filters of a pointwise group too: the ifmap stream is never held up for long,
-// and the requantisation of a group hides behind the pointwise work of the one before. It rests
-// before a pixel for whose sum there is no room, in groups of more pixels than there are places.
+// Work is divided into groups: depthwise groups (depthwise_sequencer), and pointwise or convolution
+// groups (psum_sequencer). The sequencer selects the kind of group in every cycle, so that no cycle
+// is lost between groups. A depthwise group has priority once all its operands are in the queues,
+// even between two filters of a pointwise group. This keeps the ifmap stream moving and overlaps
+// the requantisation of a group with the pointwise work of the group before. A depthwise group with
+// more pixels than depthwise_sums has slots pauses before a pixel without a slot.
 //
-// A pass starts where running_o is low, the offered pass_phase differs and takes effect in one cycle; a
-// PE that takes no part (enable_i low, or no filters) only notes the pass_phase.
+// A PE accepts a pass in one cycle, if running_o is low and the pending phase bit differs from its
+// own. A PE that is not in use (enable_i low or no filters) only stores the phase bit.
 
 `include "assertions.svh"
 
@@ -17,11 +17,11 @@ module pe_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 15,   // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
-  parameter int unsigned TAP_WORDS = 6,      // words of a PE's tap queue
-  parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
+  parameter int unsigned IFMAP_WORDS = 15,   // depth of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
+  parameter int unsigned TAP_WORDS = 6,      // depth of a PE's tap queue
+  parameter int unsigned PSUM_WORDS = 128,   // psums in a half of a PE's psum buffer
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
   localparam int unsigned PixelWidth  = $clog2(PIXEL_WORDS + 1),
@@ -30,16 +30,16 @@ module pe_sequencer
   input  logic                   clk_i,
   input  logic                   rst_ni,
 
-  // Pass configuration.
+  // Pass configuration
   input  array_passes_t          passes_i,
   output logic                   pass_phase_o,
   input  logic                   enable_i,
-  input  logic [1:0]             row_i,            // of the set
+  input  logic [1:0]             row_i,            // row in the set
   output logic                   running_o,
-  output logic                   accept_o,           // the pass on offer, in this cycle
+  output logic                   accept_o,           // the pending pass is accepted
   output array_mode_e            mode_o,
 
-  // Operand queues.
+  // Operand queues
   input  logic [IfmapWidth-1:0]  ifmap_count_i,
   output logic [IfmapWidth-1:0]  ifmap_offset_o,
   output logic [IfmapWidth-1:0]  ifmap_pop_o,
@@ -53,21 +53,21 @@ module pe_sequencer
   output logic [TapWidth-1:0]    tap_offset_o,
   output logic [TapWidth-1:0]    tap_pop_o,
 
-  // Where results go.
-  input  logic                   dw_sums_room_i,   // for another pixel
-  input  logic                   dw_sums_empty_i,  // no pixel of a group before is left
+  // Destinations of results
+  input  logic                   dw_sums_room_i,   // space for another pixel
+  input  logic                   dw_sums_empty_i,  // no pixel of an earlier group is stored
   input  logic [1:0]             half_reserved_i,  // psum halves in use
   output logic                   half_reserve_o,   // a tile starts in half issue_o.half
 
-  // One word to multiply.
+  // The word to multiply
   output logic                   issue_valid_o,
   input  logic                   issue_ready_i,
   output logic                   issue_pixel_o,    // the activation is a pointwise pixel
   output logic                   issue_offset_o,   // the activation is read as q ^ 0x80
-  output logic signed [7:0]      issue_zero_point_o,  // of the filter
+  output logic signed [7:0]      issue_zero_point_o,  // zero point of the filter
   output product_t               issue_o,
 
-  output pe_wait_e               wait_o            // why no word is multiplied in this cycle
+  output pe_wait_e               wait_o            // reason why no word is multiplied
 );
 
   typedef enum logic [1:0] {OpNone, OpDepthwise, OpPsum} op_e;
@@ -84,7 +84,7 @@ module pe_sequencer
   // ---- Pass ----
 
   logic [SetRows-1:0][8:0] filters_by_row, pending_by_row;
-  logic [1:0]              first_row;  // the row that has the tile's first filter
+  logic [1:0]              first_row;  // row with the first filter of the tile
 
   always_comb begin : assign_rows
     unique case (first_row)
@@ -214,14 +214,14 @@ module pe_sequencer
     .index_o       (psum_index)
   );
 
-  // A pass has ifmap words of one kind.
+  // A pass uses ifmap words for one kind of group only.
   assign ifmap_offset_o = (mode_o == ArrayConvolution) ? psum_ifmap_offset : dw_ifmap_offset;
   assign ifmap_pop_o    = (mode_o == ArrayConvolution) ? psum_ifmap_pop : dw_ifmap_pop;
 
-  // ---- Choice ----
+  // ---- Choice of the operation ----
 
-  // A pixel begins where there is room for its sum: else pointwise work goes on, since it may be
-  // what the words that hold the room up wait for.
+  // A depthwise pixel needs a slot for its sum. Without one, pointwise work continues, since the
+  // words that occupy the slots may depend on it.
   logic dw_may_go, psum_may_start, half_missing;
 
   assign dw_may_go      = dw_busy ? !dw_first || dw_sums_room_i
@@ -250,7 +250,7 @@ module pe_sequencer
 
   assign half_reserve_o = issue && issue_ready_i && op == OpPsum && !psum_busy && group_first;
 
-  // ---- The word ----
+  // ---- The word to multiply ----
 
   assign issue_valid_o  = issue;
   assign issue_pixel_o  = op == OpPsum && mode_o != ArrayConvolution;
@@ -266,11 +266,11 @@ module pe_sequencer
     index:     psum_index
   };
 
-  // ---- What is missing ----
+  // ---- Reason to wait ----
 
   always_comb begin : find_wait
     wait_o = WaitNone;
-    if (!issue_ready_i) wait_o = WaitNone;  // the multiplier is at work on the word before
+    if (!issue_ready_i) wait_o = WaitNone;  // the multiplier is busy
     else if (!running_q) wait_o = WaitPass;
     else if (!issue) begin
       if (op == OpPsum) wait_o = filter_there ? WaitIfmap : WaitFilter;
@@ -281,12 +281,12 @@ module pe_sequencer
     end
   end
 
-  logic unused_fields;  // the SUPER requantises depthwise words
+  logic unused_fields;  // used by the SUPER
   assign unused_fields = ^{passes_i, shape};
 
   `EYRIE_ASSERT_WHEN(PsumFits, start && passes_i.pending.mode != ArrayDepthwise,
       16'(passes_i.pending.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
-      $sformatf("%0d pixels x %0d filters do not fit the psum buffer",
+      $sformatf("%0d pixels x %0d filters exceed the psum buffer",
                 passes_i.pending.pixels, filters_next))
 
 endmodule

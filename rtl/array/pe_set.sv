@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A PE set of one column: two PEs and the SUPER below them, row 0 first, with what runs between
-// them: the depthwise lane down to the SUPER, the words up from it, the sum chain.
+// A PE set of one column: two PEs and the SUPER below them, and the connections between them: the
+// depthwise sums down to the SUPER, the depthwise words up from it, and the adder chain. Row 0 is
+// the top row.
 //
-// Depthwise sums of a pixel leave the queues of all rows at once, when each has its own and the
-// SUPER takes their sum. The chain enters at row 0, through a skid buffer, and leaves at the SUPER.
+// The depthwise sums of a pixel leave the queues of all rows together, when every row has its sum
+// and the SUPER accepts the total. The adder chain enters at row 0 through a skid buffer and leaves
+// at the SUPER.
 
 `include "assertions.svh"
 
@@ -11,14 +13,14 @@ module pe_set
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter pe_sizes_t SIZES  // of PEs and SUPER
+  parameter pe_sizes_t SIZES  // sizes of PEs and SUPER
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
 
   input  array_passes_t                 passes_i,
   input  logic            [SetRows-1:0] enable_i,
-  output logic                          accepted_o,    // the pass on offer, by PEs and SUPER
+  output logic                          accepted_o,    // by all PEs and the SUPER
 
   input  operands_t       [SetRows-1:0] operands_i,
   output operands_ready_t [SetRows-1:0] operands_ready_o,
@@ -30,11 +32,11 @@ module pe_set
   output chain_transfer_t               chain_o,
   input  logic                          chain_ready_i,
 
-  output logic                          overrun_o,  // more came for a pass than it takes
+  output logic                          overrun_o,  // a pass receives more words than it uses
   output pe_activity_t    [SetRows-1:0] activity_o
 );
 
-  localparam int unsigned Super = SetRows - 1;  // its row
+  localparam int unsigned Super = SetRows - 1;  // row of the SUPER
 
   logic        [SetRows-1:0] pass_phase, overrun;
   logic                      super_phase;
@@ -43,10 +45,10 @@ module pe_set
   dw_request_t   [Super-1:0] dw;
   dw_request_t               upper_dw;
   logic                      upper_dw_ready;
-  chain_transfer_t [Super:0] chain;       // into each row
+  chain_transfer_t [Super:0] chain;       // input of each row
   logic            [Super:0] chain_ready;
 
-  // Readiness goes no further up than the set: a column may be many sets long.
+  // The skid buffer ends the ready path at the set, since a column may have many sets.
   skid_buffer #(.WIDTH($bits(chain_control_t) + 2 * $bits(sum_t))) u_chain_in (
     .clk_i, .rst_ni,
     .in_valid_i (chain_i.valid),
@@ -57,7 +59,7 @@ module pe_set
     .out_data_o ({chain[0].control, chain[0].sums})
   );
 
-  // The rows above the SUPER give their sums together.
+  // The rows above the SUPER hand over their sums together.
   always_comb begin : join_upper_rows
     upper_dw = dw[0];
     for (int unsigned row = 1; row < Super; row++) begin

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two halves of partial sums: one accumulates while the other drains. Halves take turns, half 0
-// first. A half is two RAMs, of the sums with even and with odd indices, so that two sums side by
-// side can be read at once.
+// The psum buffer of a PE: two halves, of which one accumulates while the other drains. The halves
+// alternate, beginning with half 0. A half has two RAMs, for even and for odd indices, so that two
+// adjacent sums are read at once.
 //
-// Accumulating: add_valid_i says what the sum at add_i.index of half add_i.half grows by (or starts
-// as, add_i.first). Its old value is read in that cycle, the new one written in the next; where the
-// next addition comes to the same sum, it takes what is being written instead of reading it.
+// Accumulation: add_valid_i adds add_value_i to the sum at add_i.index of half add_i.half, or
+// starts the sum (add_i.first). The old value is read in that cycle and the new value is written in
+// the next. If the next addition has the same index, the value that is being written is forwarded.
 //
-// Draining: read_i fetches the sum at read_index_i of the half that drains, with read_two_i the one
-// behind it, too; they are in sums_o from the next cycle on until the next read.
+// Drain: read_i reads the sum at read_index_i of the draining half; with read_two_i also the sum at
+// the next index. They are at sums_o from the next cycle until the next read.
 //
-// A half is reserved from the first multiplication of its tile (reserve_i), full from the last
-// addition, not full again when it drains no further (drained_i), and free when its last sum has
-// been used (free_i): only then may another tile's reads take sums_o's place.
+// States of a half: reserved from the first MAC of its tile (reserve_i); full from the last
+// addition until its last read (drained_i); free after the last use of its sums (free_i). Only then
+// may reads of another tile replace sums_o.
 
 `include "assertions.svh"
 
 module psum_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 128,  // sums in each half
+  parameter int unsigned WORDS = 128,  // sums in a half
   localparam int unsigned IndexWidth = $clog2(WORDS),
-  localparam int unsigned RowWidth = IndexWidth - 1  // of a RAM's address
+  localparam int unsigned RowWidth = IndexWidth - 1  // address bits of a RAM
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -33,23 +33,23 @@ module psum_buffer
   input  product_t           add_i,
   input  logic signed [18:0] add_value_i,
 
-  output logic               full_o,        // the half that drains is complete
+  output logic               full_o,        // the draining half is complete
   input  logic               read_i,
   input  psum_index_t        read_index_i,
   input  logic               read_two_i,
   output sum_t [1:0]         sums_o,
-  input  logic               drained_i,     // nothing more is read from this half
-  input  logic               free_i         // the half before may take another tile
+  input  logic               drained_i,     // last read of the draining half
+  input  logic               free_i         // release the half that was drained before
 );
 
   // ---- Accumulate ----
 
   logic                  add_valid_q, add_half_q, add_first_q, add_tile_last_q;
-  logic                  add_again_d, add_again_q;  // same sum as the addition before
+  logic                  add_again_d, add_again_q;  // same sum as the previous addition
   logic [IndexWidth-1:0] add_index_q;
   logic signed [18:0]    add_value_q;
   sum_t                  add_base, add_sum, add_sum_q;
-  sum_t [1:0][1:0]       read_data;    // of halves, of even and odd indices
+  sum_t [1:0][1:0]       read_data;    // by half, by parity of the index
 
   assign add_again_d = add_valid_q && add_i.half == add_half_q &&
                        add_i.index[IndexWidth-1:0] == add_index_q;
@@ -111,7 +111,7 @@ module psum_buffer
 
   // ---- Storage ----
 
-  // Rows of the even and of the odd sum that are read: behind an odd one is that of the next row.
+  // RAM rows of the even and of the odd sum. The even sum after an odd one is in the next row.
   logic [1:0][RowWidth-1:0] drain_row;
   assign drain_row[0] = read_index_i[IndexWidth-1:1] + RowWidth'(read_index_i[0]);
   assign drain_row[1] = read_index_i[IndexWidth-1:1];
@@ -141,21 +141,21 @@ module psum_buffer
       `EYRIE_ASSERT(OneReader, !(add_read && drain_read), "a half drains while it accumulates")
       `EYRIE_ASSERT_WHEN(ReadsSettled, add_read || drain_read,
           !add_write || read_row != add_index_q[IndexWidth-1:1],
-          "a sum is read while it is written")
+          "a sum is read in the cycle of its write")
     end
   end
 
-  logic unused_fields;  // of the index, bits beyond WORDS
+  logic unused_fields;  // index bits beyond WORDS
   assign unused_fields = ^{add_i, read_index_i};
 
   `EYRIE_ASSERT_WHEN(AddsReserved, add_valid_i, reserved_q[add_i.half],
       "an addition to a half that is not reserved")
   `EYRIE_ASSERT_WHEN(DrainsFull, read_i || drained_i, full_o, "a half drains before it is complete")
   `EYRIE_ASSERT_WHEN(FreesDrained, free_i, !full_q[!drain_half_q] && reserved_q[!drain_half_q],
-      "a half is given back before it has drained")
+      "a half is released before it has drained")
   `EYRIE_ASSERT_WHEN(IndexFits, add_valid_i, 32'(add_i.index) < 32'(WORDS),
-      "an addition beyond the half's sums")
+      "an addition beyond the end of a half")
   `EYRIE_ASSERT_WHEN(ReadFits, read_i, 32'(read_index_i) + 32'(read_two_i) < 32'(WORDS),
-      "a sum beyond the half's is drained")
+      "a read beyond the end of a half")
 
 endmodule

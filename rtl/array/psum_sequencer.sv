@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goes through the words of a group whose sums are psums, outermost loop first:
-//   pointwise: filter m, pixel f;  convolution: pixel f, filter m, tap s.
+// Steps through the words of a pointwise or convolution group, outermost loop first:
 //
-// Psums lie at m * F + f. there_o: the operands of the next word are in the queues; step_i: it is
-// multiplied.
+//   pointwise: filter m, pixel f
+//   convolution: pixel f, filter m, tap s
+//
+// The psum index is m * F + f. there_o: the operands of the next word are in the queues. step_i:
+// the word is multiplied.
 
 `include "assertions.svh"
 
@@ -11,9 +13,9 @@ module psum_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 15,   // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
+  parameter int unsigned IFMAP_WORDS = 15,   // depth of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
   localparam int unsigned PixelWidth  = $clog2(PIXEL_WORDS + 1)
@@ -21,7 +23,7 @@ module psum_sequencer
   input  logic                   clk_i,
   input  logic                   rst_ni,
   input  array_shape_t           shape_i,
-  input  logic [8:0]             filters_i,      // of this PE
+  input  logic [8:0]             filters_i,      // filters of this PE
 
   input  logic [IfmapWidth-1:0]  ifmap_count_i,
   output logic [IfmapWidth-1:0]  ifmap_offset_o,
@@ -33,14 +35,14 @@ module psum_sequencer
   output logic [PixelWidth-1:0]  pixel_offset_o,
   output logic [PixelWidth-1:0]  pixel_pop_o,
 
-  output logic                   ready_o,        // the pixels of a pointwise group are there
-  output logic                   busy_o,         // within a group
-  output logic                   between_o,      // pointwise: at the first pixel of a filter
+  output logic                   ready_o,        // all pixels of a pointwise group are queued
+  output logic                   busy_o,         // a group is in progress
+  output logic                   between_o,      // pointwise: before the first pixel of a filter
   output logic                   there_o,
-  output logic                   filter_there_o, // of the operands, the filter word
+  output logic                   filter_there_o, // the filter word is queued
   input  logic                   step_i,
-  output logic                   first_o,        // a psum's first word of the group
-  output logic                   group_last_o,   // the group's last word
+  output logic                   first_o,        // first word of a psum in the group
+  output logic                   group_last_o,   // last word of the group
   output psum_index_t            index_o
 );
 
@@ -67,14 +69,14 @@ module psum_sequencer
 
   // ---- Operands ----
 
-  // What a pixel leaves behind has to be there, too.
+  // The words that a pixel removes must be queued, too.
   assign ifmap_there    = ifmap_count_i >= window && (pixel_last || ifmap_count_i >= stride);
   assign filter_there_o = filter_count_i > filter_offset_o;
   assign there_o        = filter_there_o && (ifmap_there || !convolution);
   assign ready_o        = convolution || 9'(pixel_count_i) >= shape_i.pixels;
 
   assign ifmap_offset_o  = IfmapWidth'(tap_q);
-  // With the last pixel each filter word leaves as it is used, and those behind it move up.
+  // The last pixel removes each filter word as it is used, so that the next word is at the head.
   assign filter_offset_o = (convolution && !pixel_last) ? filter_offset_q : '0;
   assign pixel_offset_o  = PixelWidth'(pixel_q);
 
@@ -141,6 +143,6 @@ module psum_sequencer
 
   `EYRIE_ASSERT_WHEN(StepsOnOperands, step_i, there_o, "a word without its operands")
   `EYRIE_ASSERT_WHEN(WithinLoops, step_i, pixel_q < shape_i.pixels && filter_q < filters_i,
-      "a word beyond its group's pixels or filters")
+      "a word beyond the pixels or filters of its group")
 
 endmodule

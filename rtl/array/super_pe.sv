@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SUPER PE, the bottom PE of a set: a PE, and three things besides. It finishes the depthwise sums
-// of its column (dw_requantizer), keeps the resulting words (word_buffer), and in the pointwise half
-// of a fused pass sends them up its column (dw_broadcaster), to itself and the two PEs above. In a
-// depthwise pass the words leave through the sum chain: a beat whose phase says `word` takes the
-// next one.
+// SUPER PE, the bottom PE of a set: a PE with three additional parts. It requantises the depthwise
+// sums of its column (dw_requantizer), stores the resulting depthwise words (word_buffer) and, in a
+// fused pass, sends them to its own PE and to the two PEs above (dw_broadcaster). In a depthwise
+// pass, the words leave through the adder chain: a transfer whose control bit `word` is set carries
+// the next word.
 //
-// The PE and the SUPER's own part accept a pass's configuration each when it is done with the one
+// The PE and the additional parts accept a pass separately, each when it has finished the pass
 // before.
 
 `include "assertions.svh"
@@ -14,13 +14,13 @@ module super_pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter pe_sizes_t SIZES  // of PE and SUPER
+  parameter pe_sizes_t SIZES  // sizes of PE and SUPER
 ) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
 
   input  array_passes_t          passes_i,
-  output logic [1:0]             pass_phase_o,   // of the PE, of the SUPER's own part
+  output logic [1:0]             pass_phase_o,   // of the PE; of the additional parts
   input  logic                   enable_i,
 
   input  operands_t              operands_i,
@@ -28,11 +28,11 @@ module super_pe
   input  parameters_request_t    parameters_i,
   output logic                   parameters_ready_o,
 
-  // Words to the other PEs of the set (row 0 first).
+  // Depthwise words to the PEs above, row 0 first
   output word_request_t [SetRows-2:0] words_o,
   input  logic [SetRows-2:0]          words_ready_i,
 
-  // Depthwise sums of the other rows, added up.
+  // Total of the depthwise sums of the rows above
   input  dw_request_t           dw_i,
   output logic                  dw_ready_o,
 
@@ -41,7 +41,7 @@ module super_pe
   output chain_transfer_t       chain_o,
   input  logic                  chain_ready_i,
 
-  output logic                  overrun_o,     // more came for a pass than it takes
+  output logic                  overrun_o,     // a pass receives more words than it uses
   output pe_activity_t          activity_o
 );
 
@@ -69,12 +69,12 @@ module super_pe
     .activity_o
   );
 
-  // The finisher takes the sum of all rows when each has its own.
+  // The requantiser accepts the total when all rows have their sums.
   assign dw.valid   = dw_i.valid && own_dw.valid;
   assign dw.sums    = add_dw_sums(dw_i.sums, own_dw.sums);
   assign dw_ready_o = own_dw.valid && dw_ready;
 
-  // ---- Configuration of the SUPER's own part ----
+  // ---- Configuration of the additional parts ----
 
   array_config_t cfg;
   logic          pass_phase_q, issuing_q;
@@ -113,7 +113,7 @@ module super_pe
   );
   assign unused_flags = ^{group_first, group_last, tile_last, cfg};
 
-  // ---- Depthwise words: made, kept, taken out again ----
+  // ---- Depthwise words: requantise, store, send ----
 
   logic        full, reserve, write, available, read, free, rewind;
   word_t       write_data, word;
@@ -185,7 +185,7 @@ module super_pe
     assign words_o[row] = '{valid: word_valid[row], data: word};
   end
 
-  // ---- Words on the chain ----
+  // ---- Words on the adder chain ----
 
   logic carries_word;
 
@@ -201,9 +201,9 @@ module super_pe
 
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.control, chain_o.sums})
   `EYRIE_ASSERT_WHEN(WordsOfDepthwise, chain.valid && carries_word, !broadcasting || to_chain,
-      "a beat asks for a word of a fused pass")
+      "a transfer requests a depthwise word in a fused pass")
   `EYRIE_ASSERT_WHEN(IssuingBroadcasts, issuing_q, broadcasting,
       "depthwise words are made but not sent")
-  `EYRIE_ASSERT_WHEN(WordsEndWithPass, accept, !available, "a pass ended with words left")
+  `EYRIE_ASSERT_WHEN(WordsEndWithPass, accept, !available, "a pass ends with words left")
 
 endmodule

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The depthwise words of a SUPER: a ring in a RAM, written once and read, possibly several times,
-// in order.
+// The depthwise words of a SUPER: a circular buffer in a RAM. Each word is written once and read in
+// order, possibly several times.
 //
-// Words enter behind each other; reserve_i takes the space of one beforehand (full_o: none left).
-// A sweep reads the words from the oldest one on: read_i, only with available_o, puts the next one
-// at read_data_o from the next cycle on, until the next read. free_i with it: this is its last
-// read, its space is given back, and the oldest word is the one behind it; all words before it have
-// had theirs. rewind_i with it: the next read starts a new sweep from the oldest word.
-// A word can be read from the cycle after its write on.
+// reserve_i reserves the space of a word before it is written; full_o: no space is left. A sweep
+// reads the words in order, beginning with the oldest. read_i, only with available_o, puts the next
+// word at read_data_o from the next cycle until the next read. Two flags qualify a read:
+// - free_i: the last read of this word. Its space is released and the next word becomes the oldest.
+//   All
+// earlier words have been freed before.
+// - rewind_i: the next read starts a new sweep at the oldest word.
+//
+// A word can be read from the cycle after its write.
 
 `include "assertions.svh"
 
 module word_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 256,  // of 4 channels: 64 to 1,024
+  parameter int unsigned WORDS = 256,  // words of 4 channels: 64 to 1,024
   localparam int unsigned AddressWidth = $clog2(WORDS),
   localparam int unsigned CountWidth = $clog2(WORDS + 1)
 ) (
@@ -34,11 +37,11 @@ module word_buffer
 );
 
   logic [AddressWidth-1:0] write_address_q, read_address_q, oldest_q, next_read;
-  logic [CountWidth-1:0]   occupied_q;  // written, or reserved
-  logic [CountWidth-1:0]   stored_q;    // written
-  logic [CountWidth-1:0]   read_q;      // of these, read in this sweep
+  logic [CountWidth-1:0]   occupied_q;  // words written or reserved
+  logic [CountWidth-1:0]   stored_q;    // words written
+  logic [CountWidth-1:0]   read_q;      // written words that this sweep has read
 
-  // The ring is of any size: it wraps by comparison.
+  // WORDS need not be a power of two, so addresses wrap by comparison.
   function automatic logic [AddressWidth-1:0] next_address(logic [AddressWidth-1:0] address);
     return (address == AddressWidth'(WORDS - 1)) ? '0 : address + 1'b1;
   endfunction
@@ -79,11 +82,11 @@ module word_buffer
   );
 
   `EYRIE_STATIC(WordsLegal, WORDS >= 64 && WORDS <= 1024, "WORDS is not 64 to 1,024")
-  `EYRIE_ASSERT_WHEN(ReserveHasRoom, reserve_i, !full_o, "reserved beyond its size")
-  `EYRIE_ASSERT_WHEN(WriteReserved, write_i, stored_q < occupied_q, "a word without space for it")
-  `EYRIE_ASSERT_WHEN(ReadAvailable, read_i, available_o, "read a word that is not there")
+  `EYRIE_ASSERT_WHEN(ReserveHasRoom, reserve_i, !full_o, "more words reserved than WORDS")
+  `EYRIE_ASSERT_WHEN(WriteReserved, write_i, stored_q < occupied_q, "a word without reserved space")
+  `EYRIE_ASSERT_WHEN(ReadAvailable, read_i, available_o, "a read without a word")
   `EYRIE_ASSERT_WHEN(FreeOldest, read_i && free_i, read_q == '0 && !rewind_i,
-      "freed a word behind one that is kept")
+      "a word is freed before an older one")
   `EYRIE_ASSERT(ReadStored, read_q <= stored_q && stored_q <= occupied_q &&
       occupied_q <= CountWidth'(WORDS), "more words read than written, or written than reserved")
   `EYRIE_COVER(Full, full_o)

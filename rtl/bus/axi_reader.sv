@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4 read master with several requesters; lower numbers come first, burst by burst.
+// AXI4 read master for several requesters. A lower requester number has priority, burst by burst.
 //
-// Each requester asks for stretches of words (see burst_splitter: window, legality, 4 KiB) and gets
-// them in order. All bursts have one ID, so data comes back in the order of the bursts;
-// data_valid_o says whose word data_o is. A requester should ask only for what it can take: one
-// that does not stops the port for all.
+// A requester requests runs of consecutive words (burst_splitter checks the window and the legality
+// and splits at 4 KiB) and receives them in order. All bursts have one ID, so that data returns in
+// the order of the bursts. data_valid_o selects the requester of data_o. A requester should only
+// request words that it can accept, since it otherwise stalls the port for all.
 //
-// In flight are at most BURSTS bursts. The first requester, which asks for little and urgently, may
-// always start one; the others leave URGENT_BURSTS of them to it, and start none while more than
-// BEATS beats are still to come: that keeps the port busy up to a latency of about BEATS cycles,
-// and bounds the time that the first one waits behind the others. There is no buffer for what
-// comes: a requester takes each word as it comes, or lets the port wait. r_ready_o depends on
-// registers only if its data_ready_i does.
+// At most BURSTS bursts are in flight. Requester 0 has few urgent requests and may always start a
+// burst. The other requesters leave URGENT_BURSTS bursts to it and start none while more than BEATS
+// beats are outstanding. This keeps the port busy up to a latency of about BEATS cycles and bounds
+// the wait of requester 0. Read data is not buffered: a requester accepts each word when it
+// arrives, or stalls the port. r_ready_o depends on registers only if data_ready_i does.
 //
-// data_error_o: RRESP of this word was not OKAY. halt_i: nothing new is issued, what comes is
-// swallowed; idle_o once all has come. beat_o: a beat for this requester arrived, swallowed or not.
+// data_error_o: RRESP of this word is not OKAY. halt_i: no burst is issued and arriving data is
+// discarded; idle_o is high once all data has arrived. beat_o: a beat of this requester arrived,
+// discarded or not.
 `include "assertions.svh"
 
 module axi_reader
   import bus_pkg::*;
 #(
-  parameter int unsigned BUS_WORDS = 1,     // 64-bit words in a beat: 1 or 2
-  parameter int unsigned REQUESTERS = 2,    // the first has priority
-  parameter int unsigned BURSTS = 32,       // under way at a time
-  parameter int unsigned URGENT_BURSTS = 4, // of these, only for the first requester
-  parameter int unsigned BEATS = 256,       // still to come, where another's burst may start
-  parameter int unsigned MAX_BEATS = 64     // of a burst
+  parameter int unsigned BUS_WORDS = 1,     // 64-bit words per beat: 1 or 2
+  parameter int unsigned REQUESTERS = 2,    // number of requesters
+  parameter int unsigned BURSTS = 32,       // bursts in flight
+  parameter int unsigned URGENT_BURSTS = 4, // bursts reserved for requester 0
+  parameter int unsigned BEATS = 256,       // outstanding beats that stop the other requesters
+  parameter int unsigned MAX_BEATS = 64     // beats per burst
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -61,7 +61,7 @@ module axi_reader
   logic [REQUESTERS-1:0][8:0]  burst_beats;
 
   for (genvar r = 0; r < REQUESTERS; r++) begin : gen_splitter
-    logic unused_burst_last; // the requesters count their words themselves
+    logic unused_burst_last; // the requesters count their words
     burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(BUS_WORDS)) u_splitter (
       .clk_i,
       .rst_ni,
@@ -81,15 +81,16 @@ module axi_reader
     );
   end
 
-  // Issue: the first requester with a burst, if the address register and the flight have room.
+  // Issue a burst of the first requester that has one, if the address register and the queue have
+  // space.
   owner_t                issuer;
   logic                  issue, flight_ready, flight_valid;
   owner_t                owner;
   logic                  beat;
-  logic [BeatsWidth-1:0] beats_d, beats_q;     // asked for and not yet there
+  logic [BeatsWidth-1:0] beats_d, beats_q;     // outstanding beats
   axi_address_t          ar_d, ar_q;
 
-  logic                   room, wanted;        // room: for another than the first
+  logic                   room, wanted;        // room: for requesters 1 and up
   logic [FlightWidth-1:0] flights;
   assign room = beats_q <= BeatsWidth'(BEATS) && flights < FlightWidth'(BURSTS - URGENT_BURSTS);
 
@@ -120,7 +121,7 @@ module axi_reader
     end
   end
 
-  // Whose data comes next.
+  // Requesters of the bursts in flight
   fifo #(.WIDTH(OwnerWidth), .DEPTH(BURSTS)) u_flight (
     .clk_i,
     .rst_ni,
@@ -158,13 +159,13 @@ module axi_reader
     end
   end
 
-  logic unused_axi; // the writer's
+  logic unused_axi; // signals of the writer
   assign unused_axi = ^axi_i;
 
-  `EYRIE_STATIC(BurstsForAll, URGENT_BURSTS < BURSTS, "no bursts for others than the first")
+  `EYRIE_STATIC(BurstsForAll, URGENT_BURSTS < BURSTS, "no bursts for requesters 1 and up")
   `EYRIE_STABLE(Address, ar_o.valid, axi_i.ar_ready, {ar_o.address, ar_o.length})
-  `EYRIE_ASSERT_WHEN(DataExpected, axi_i.r_valid, flight_valid, "data that nobody asked for")
-  `EYRIE_ASSERT_WHEN(BeatsCounted, beat, beats_q != '0, "more beats than asked for")
-  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(ar_o.valid), "a burst issued after halt")
+  `EYRIE_ASSERT_WHEN(DataExpected, axi_i.r_valid, flight_valid, "unexpected data")
+  `EYRIE_ASSERT_WHEN(BeatsCounted, beat, beats_q != '0, "more beats than requested")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(ar_o.valid), "a burst is issued after halt")
 
 endmodule

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4 write master with one requester.
+// AXI4 write master for one requester.
 //
-// Requests are stretches of words (see burst_splitter: window, legality, 4 KiB); their data comes
-// on the data channel in the same order. response_valid_o pulses when the last response of a
-// request has come; request_tag_i comes back with it as response_tag_o, and response_error_o says
-// that a BRESP of it was not OKAY.
+// A request is a run of consecutive words (burst_splitter checks the window and the legality and
+// splits at 4 KiB). The data channel delivers the words in the same order. response_valid_o pulses
+// with the last response of a request. response_tag_o returns its request_tag_i. response_error_o:
+// a BRESP of the request is not OKAY.
 //
-// halt_i: nothing new is issued; what is missing of bursts already begun is sent with no byte
-// enabled. idle_o once all responses have come.
+// halt_i: no burst is issued, and the missing data of bursts in flight is sent with all strobes
+// low. idle_o is high once all responses have arrived.
 `include "assertions.svh"
 
 module axi_writer
   import bus_pkg::*;
 #(
-  parameter int unsigned BUS_WORDS = 1,    // 64-bit words in a beat: 1 or 2
-  parameter int unsigned TAG_WIDTH = 1,    // bits that come back with the response
-  parameter int unsigned BURSTS = 8,       // under way at a time
-  parameter int unsigned MAX_BEATS = 64    // of a burst
+  parameter int unsigned BUS_WORDS = 1,    // 64-bit words per beat: 1 or 2
+  parameter int unsigned TAG_WIDTH = 1,    // bits of a tag
+  parameter int unsigned BURSTS = 8,       // bursts in flight
+  parameter int unsigned MAX_BEATS = 64    // beats per burst
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -53,7 +53,7 @@ module axi_writer
   logic                 burst_valid, burst_last, issue;
   logic [31:0]          burst_address;
   logic [8:0]           burst_beats;
-  logic [TAG_WIDTH-1:0] tag_q;                 // of the request in the splitter
+  logic [TAG_WIDTH-1:0] tag_q;                 // tag of the request in the splitter
   axi_address_t         aw_q;
 
   burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(BUS_WORDS)) u_splitter (
@@ -74,17 +74,17 @@ module axi_writer
     .burst_last_o(burst_last)
   );
 
-  // A burst is issued into three places at once: the address register, the queue of bursts whose
-  // data is to be sent, the queue of bursts whose response is to come.
+  // A burst enters the address register, the queue of bursts with data to send and the queue of
+  // bursts with an outstanding response.
   logic       lengths_ready, length_valid, flight_ready, flight_valid;
   logic [7:0] length;
   logic       flight_last;
   logic [$clog2(BURSTS+1)-1:0] unused_length_count, unused_flight_count;
   assign issue = burst_valid && lengths_ready && flight_ready && (!aw_q.valid || axi_i.aw_ready);
 
-  // Data: one register between the data channel and W, so that what is offered stays.
+  // Data: a register between the data channel and W keeps the data stable.
   logic                       load, accept;
-  logic [7:0]                 sent_d, sent_q;  // words of the present burst
+  logic [7:0]                 sent_d, sent_q;  // words sent of the current burst
   logic                       wvalid_q, wlast_q, wstrobe_q;
   logic [BUS_WORDS-1:0][63:0] wdata_q;
 
@@ -118,7 +118,7 @@ module axi_writer
     .count_o(unused_flight_count)
   );
 
-  logic response, failed_q;                    // failed_q: an earlier burst of the request
+  logic response, failed_q;                    // failed_q: an earlier burst of the request failed
   assign b_ready_o        = flight_valid;
   assign response         = axi_i.b_valid && flight_valid;
   assign response_valid_o = response && flight_last;
@@ -161,13 +161,13 @@ module axi_writer
     end
   end
 
-  logic unused_axi; // the reader's
+  logic unused_axi; // signals of the reader
   assign unused_axi = ^axi_i;
 
   `EYRIE_STABLE(Address, aw_o.valid, axi_i.aw_ready, {aw_o.address, aw_o.length})
   `EYRIE_STABLE(Data, w_valid_o, axi_i.w_ready, {w_data_o, w_strobe_o, w_last_o})
   `EYRIE_ASSERT_WHEN(ResponseExpected, axi_i.b_valid,
-      flight_valid, "a response that nobody waits for")
-  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(aw_o.valid), "a burst issued after halt")
+      flight_valid, "an unexpected response")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(aw_o.valid), "a burst is issued after halt")
 
 endmodule

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a request for a stretch of 64-bit words into AXI INCR bursts of beats of BEAT_WORDS words:
-// at most MAX_BEATS beats each, none across a 4 KiB boundary. One burst per cycle; the next request
-// is taken with the last burst.
+// Splits a request for consecutive 64-bit words into AXI INCR bursts. A beat has BEAT_WORDS words;
+// a burst has at most MAX_BEATS beats and does not cross a 4 KiB boundary. It issues one burst per
+// cycle and accepts the next request with the last burst.
 //
-// request_legal_o says, in the same cycle and whatever request_valid_i is, whether the request is
-// whole beats from a multiple of their size on and lies in [window_base_i, window_limit_i). A
-// request that is not legal is never taken, so nothing outside the window can follow from it.
-// request_words_i is 1 or more. halt_i: what is left of the request is dropped.
+// request_legal_o is valid in every cycle and does not depend on request_valid_i. A request is
+// legal if it has whole beats, begins at a multiple of the beat size and lies in [window_base_i,
+// window_limit_i). An illegal request is never accepted, so that no burst leaves the window.
+// request_words_i is at least 1. halt_i: the rest of the request is dropped.
 `include "assertions.svh"
 
 module burst_splitter #(
-  parameter int unsigned MAX_BEATS = 64,  // of a burst
-  parameter int unsigned BEAT_WORDS = 1   // 64-bit words in a beat
+  parameter int unsigned MAX_BEATS = 64,  // beats per burst
+  parameter int unsigned BEAT_WORDS = 1   // 64-bit words per beat
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -29,17 +29,17 @@ module burst_splitter #(
   input  logic        burst_ready_i,
   output logic [31:0] burst_address_o,
   output logic [8:0]  burst_beats_o,
-  output logic        burst_last_o      // ends its request
+  output logic        burst_last_o      // last burst of its request
 );
 
   localparam int unsigned BeatShift = $clog2(BEAT_WORDS);
   localparam logic [9:0] PageBeats = 10'(512 / BEAT_WORDS); // 4 KiB
 
-  logic [28:0] beat_d, beat_q;   // next beat's address, in beats
-  logic [15:0] left_d, left_q;   // beats still to be asked for
+  logic [28:0] beat_d, beat_q;   // address of the next beat, in beats
+  logic [15:0] left_d, left_q;   // beats that are left
   logic [9:0]  page_left, beats;
 
-  // Window: the last byte must lie below the limit; 33 bits, so that nothing wraps.
+  // The last byte must lie below the limit. 33 bits avoid a wrap.
   logic [32:0] request_end;
   assign request_end = {1'b0, request_address_i} + {14'd0, request_words_i, 3'd0};
   assign request_legal_o = request_address_i % (8 * BEAT_WORDS) == '0
@@ -47,7 +47,7 @@ module burst_splitter #(
                            && request_address_i >= window_base_i
                            && request_end <= {1'b0, window_limit_i};
 
-  // Burst: up to the end of the request, of the page, of the longest burst.
+  // A burst ends with the request, with the page or at its maximum length.
   assign page_left = PageBeats - (10'(beat_q) & (PageBeats - 10'd1));
   always_comb begin : burst_length
     beats = 10'(MAX_BEATS);
@@ -86,7 +86,7 @@ module burst_splitter #(
     end
   end
 
-  `EYRIE_ASSERT_WHEN(NotEmpty, request_valid_i, request_words_i != '0, "request of 0 words")
+  `EYRIE_ASSERT_WHEN(NotEmpty, request_valid_i, request_words_i != '0, "a request of 0 words")
   `EYRIE_ASSERT_WHEN(InPage, burst_valid_o,
       (10'(beat_q) & (PageBeats - 10'd1)) + 10'(burst_beats_o) <= PageBeats,
       "a burst crosses 4 KiB")

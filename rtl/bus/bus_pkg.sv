@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI4 port inside the chip: a master's side down, a slave's side up.
+// The AXI4 port inside the chip, as one struct per direction.
 package bus_pkg;
 
-  localparam int unsigned MostBusWords = 2;  // 64-bit words in a beat of the widest port
+  localparam int unsigned MostBusWords = 2;  // 64-bit words per beat of the widest port
 
-  // An address of AXI4: every burst is INCR, of whole beats, with one ID.
+  // An AXI4 address. Every burst is INCR, has whole beats and the same ID.
   typedef struct packed {
     logic [31:0] address;
-    logic [7:0]  length;  // beats, less one
+    logic [7:0]  length;  // beats minus one
     logic        valid;
   } axi_address_t;
 
-  // AXI4; a port of one word uses word 0 of the data.
+  // Signals of the master and of the slave. A port of one word uses word 0 of the data.
   typedef struct packed {
     axi_address_t                  ar;
     logic                          r_ready;

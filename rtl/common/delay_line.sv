@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value as it was some cycles ago; 0 after a reset.
+// Delays a value by a fixed number of cycles. The output is 0 after a reset.
 
 module delay_line #(
   parameter int unsigned WIDTH = 1,  // bits of the value
-  parameter int unsigned CYCLES = 1  // that it is late, 0 too
+  parameter int unsigned CYCLES = 1  // delay in cycles, 0 or more
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -11,7 +11,7 @@ module delay_line #(
   output logic [WIDTH-1:0] late_o
 );
 
-  logic [CYCLES:0][WIDTH-1:0] values;  // of so many cycles ago
+  logic [CYCLES:0][WIDTH-1:0] values;  // values[n] is n cycles old
 
   assign values[0] = value_i;
   assign late_o    = values[CYCLES];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A synchronous first-in first-out queue of any depth, valid/ready on both sides.
+// A synchronous first-in first-out queue of any depth, with valid/ready on both sides.
 //
-// Contract: data leaves in the order it came. A word is visible at the output one cycle after it
-// went in, at the earliest (no fall-through). in_ready_o depends on the registers only: a full
-// queue takes nothing in the cycle in which it gives a word away, so neither handshake path runs
-// through. out_data_o has a meaning only while out_valid_o. count_o is the number of words inside.
+// Data leaves in order. A word is visible at the output one cycle after it enters, at the earliest
+// (no fall-through). in_ready_o depends on registers only: a full queue accepts no word in the
+// cycle in which one leaves, so that no handshake path runs through the queue. out_data_o is valid
+// only with out_valid_o. count_o is the number of stored words.
 
 `include "assertions.svh"
 
 module fifo #(
   parameter int unsigned WIDTH = 32,  // bits of a word
-  parameter int unsigned DEPTH = 2,   // words it holds
+  parameter int unsigned DEPTH = 2,   // number of words
   localparam int unsigned CountWidth = $clog2(DEPTH + 1)
 ) (
   input  logic                  clk_i,
@@ -43,7 +43,7 @@ module fifo #(
   assign push = in_valid_i && in_ready_o;
   assign pop  = out_valid_o && out_ready_i;
 
-  // Wraps by comparison, since DEPTH need not be a power of two.
+  // DEPTH need not be a power of two, so pointers wrap by comparison.
   function automatic logic [PointerWidth-1:0] next_slot(logic [PointerWidth-1:0] slot);
     return (slot == LastSlot) ? '0 : slot + 1'b1;
   endfunction
@@ -60,7 +60,7 @@ module fifo #(
     end
   end
 
-  // The words themselves need no reset: count_q says which of them mean anything.
+  // The words need no reset: count_q tells which of them are valid.
   always_ff @(posedge clk_i) begin
     if (push) words_q[tail_q] <= in_data_i;
   end

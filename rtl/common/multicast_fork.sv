@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands one beat to a set of targets. Those that have taken it are remembered, so that one that
-// stalls holds back only the next beat; ready_o comes when all have it. No target: the beat is
-// dropped.
+// Sends one transfer to a set of targets. It remembers the targets that have accepted the transfer,
+// so that a stalled target delays only the next transfer. ready_o is high when all targets have
+// accepted it. A transfer without targets is dropped.
 
 `include "assertions.svh"
 
 module multicast_fork #(
-  parameter int unsigned TARGETS = 8  // number of them
+  parameter int unsigned TARGETS = 8  // number of targets
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,

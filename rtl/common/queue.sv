@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-in first-out queue in the memory that suits its size: flip-flops (fifo), or from a
-// kilobit on a RAM (ram_fifo). Contract and timing are those of fifo.
+// A first-in first-out queue in the memory that fits its size: flip-flops (fifo), or a RAM from
+// 1,024 bits (ram_fifo). Interface and timing are those of fifo.
 module queue #(
   parameter int unsigned WIDTH = 32,  // bits of a word
-  parameter int unsigned DEPTH = 2,   // words it holds
+  parameter int unsigned DEPTH = 2,   // number of words
   localparam int unsigned CountWidth = $clog2(DEPTH + 1)
 ) (
   input  logic                  clk_i,
@@ -20,7 +20,7 @@ module queue #(
   output logic [CountWidth-1:0] count_o
 );
 
-  localparam int unsigned RamBits = 1024;  // from so many on
+  localparam int unsigned RamBits = 1024;  // minimum size of a queue in a RAM
 
   if (WIDTH * DEPTH < RamBits) begin : gen_registers
     fifo #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_fifo (

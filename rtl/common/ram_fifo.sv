@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-in first-out queue whose words lie in a RAM, for a kilobit and more; the contract is that
-// of fifo: data leaves in the order it came, is visible one cycle after it went in at the earliest,
-// up to one word a cycle; in_ready_o depends on registers only. The handshakes depend on registers
-// only as in fifo, and the word at the output comes from one of two registers.
+// A first-in first-out queue in a RAM, for 1,024 bits or more. Interface and timing are those of
+// fifo: data leaves in order and is visible one cycle after it enters at the earliest, at up to one
+// word per cycle. The handshakes depend on registers only. The output word comes from one of two
+// registers.
 //
-// The RAM takes two cycles from a word's write to its read data, so a word that finds the RAM empty
-// and the output free, or being freed, goes past it (`past_q`). The next word of the RAM is read as
-// the one before leaves. A word is never read in the cycle in which it is written: the RAM is only
-// read when it held a word before.
+// The RAM needs two cycles from a write to the read data. A word that finds the RAM empty and the
+// output free therefore bypasses the RAM (`past_q`). The next word is read when the word before it
+// leaves. A word is never read in the cycle of its write: the RAM is read only if it already held a
+// word.
 
 `include "assertions.svh"
 
 module ram_fifo #(
   parameter int unsigned WIDTH = 32,  // bits of a word
-  parameter int unsigned DEPTH = 32,  // words it holds
+  parameter int unsigned DEPTH = 32,  // number of words
   localparam int unsigned CountWidth = $clog2(DEPTH + 1)
 ) (
   input  logic                  clk_i,
@@ -33,8 +33,8 @@ module ram_fifo #(
   localparam int unsigned SlotWidth = (DEPTH > 1) ? $clog2(DEPTH) : 1;
   localparam logic [SlotWidth-1:0] LastSlot = SlotWidth'(DEPTH - 1);
 
-  logic [SlotWidth-1:0]  head_q, tail_q;     // of the words in the RAM
-  logic [CountWidth-1:0] stored_q, count_q;  // words in the RAM; with the one at the output
+  logic [SlotWidth-1:0]  head_q, tail_q;     // pointers of the words in the RAM
+  logic [CountWidth-1:0] stored_q, count_q;  // words in the RAM; words in all
   logic                  valid_q, from_ram_q;
   logic [WIDTH-1:0]      past_q, ram_data;
   logic                  push, free, read, past, store;
@@ -45,7 +45,7 @@ module ram_fifo #(
   assign count_o     = count_q;
 
   assign push  = in_valid_i && in_ready_o;
-  assign free  = !valid_q || out_ready_i;    // the output takes another word
+  assign free  = !valid_q || out_ready_i;    // the output can accept a word
   assign read  = free && stored_q != '0;
   assign past  = free && stored_q == '0 && push;
   assign store = push && !past;
@@ -60,7 +60,7 @@ module ram_fifo #(
     .read_data_o    (ram_data)
   );
 
-  // Wraps by comparison, since DEPTH need not be a power of two.
+  // DEPTH need not be a power of two, so pointers wrap by comparison.
   function automatic logic [SlotWidth-1:0] next_slot(logic [SlotWidth-1:0] slot);
     return (slot == LastSlot) ? '0 : slot + 1'b1;
   endfunction
@@ -85,7 +85,7 @@ module ram_fifo #(
     end
   end
 
-  // What passes by needs no reset: valid_q says whether it means anything.
+  // past_q needs no reset: valid_q tells whether it is valid.
   always_ff @(posedge clk_i) begin
     if (past) past_q <= in_data_i;
   end
@@ -94,7 +94,7 @@ module ram_fifo #(
   `EYRIE_ASSERT(CountInRange, count_q <= CountWidth'(DEPTH), "more words than DEPTH")
   `EYRIE_ASSERT(Counted, count_q == stored_q + CountWidth'(valid_q), "words miscounted")
   `EYRIE_ASSERT_WHEN(NotWhileWritten, read && store, head_q != tail_q || stored_q == '0,
-      "a word is read as it is written")
+      "a word is read in the cycle of its write")
   `EYRIE_STABLE(OutStable, out_valid_o, out_ready_i, out_data_o)
   `EYRIE_COVER(GoesPast, past && valid_q)
   `EYRIE_COVER(ReadsBehind, read && valid_q)

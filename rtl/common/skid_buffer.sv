@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A register stage for a valid/ready channel that cuts valid, data and ready: no combinational path
-// runs through it in either direction.
+// crosses it in either direction.
 //
-// Contract: data leaves in the order it came, one cycle later at the earliest, at up to one word
-// per cycle. Two slots: `main_q` feeds the output; `skid_q` catches the word that is already on its
-// way in the cycle in which the output stalls, since in_ready_o, a register, falls one cycle late.
+// Data leaves in order, one cycle later at the earliest, at up to one word per cycle. It has two
+// slots. `main_q` drives the output. in_ready_o is a register and falls one cycle late, so `skid_q`
+// catches the word that arrives in the cycle in which the output stalls.
 
 `include "assertions.svh"
 
@@ -46,13 +46,13 @@ module skid_buffer #(
     end
   end
 
-  // The older word goes first: nothing can enter while skid_q is full.
+  // The older word leaves first: no word enters while skid_q is full.
   always_ff @(posedge clk_i) begin
     if (main_free) main_q <= skid_full_q ? skid_q : in_data_i;
     else if (push) skid_q <= in_data_i;
   end
 
-  `EYRIE_ASSERT_WHEN(SkidNeedsMain, skid_full_q, main_full_q, "a word waits behind an empty slot")
+  `EYRIE_ASSERT_WHEN(SkidNeedsMain, skid_full_q, main_full_q, "skid_q is full and main_q is empty")
   `EYRIE_STABLE(OutStable, out_valid_o, out_ready_i, out_data_o)
 
 endmodule

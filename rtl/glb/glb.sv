@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// The global buffer: single-port banks behind a fixed-priority arbiter.
+// The global buffer (GLB): single-port banks with a fixed-priority arbiter.
 //
-// Words are interleaved over the banks one by one, and each run of BANKS words is turned against
-// the one before: the bank is the sum of the address's three lowest digits to the base BANKS. So
-// words that are 1, BANKS or BANKS^2 apart, neighbours in a row, a column or a channel of most
-// maps, lie in different banks.
+// Consecutive words lie in consecutive banks, and each run of BANKS words is rotated against the
+// run before: the bank is the sum of the three lowest digits of the address in base BANKS. Words at
+// a distance of 1, BANKS or BANKS^2 therefore lie in different banks. Most feature maps have
+// neighbours in a row, a column or a channel at these distances.
 //
-// A request (glb_request_t) accesses lane 0 at `address` and lane 1 at `address` + 1, each only
-// where its strobe is not zero; `address` is even where lane 1 is used. It is done in the cycle in
-// which request_ready_o grants it; both lanes or none. A read's words are in read_data_o with
-// read_valid_o in the next cycle and have to be taken then (lanes not accessed read 0).
+// A request (glb_request_t) accesses lane 0 at `address` and lane 1 at `address` + 1, each only if
+// its strobe is not zero. `address` is even if lane 1 is used. The request is done in the cycle in
+// which request_ready_o grants it, both lanes or none. The words of a read are at read_data_o with
+// read_valid_o in the next cycle and must be accepted then. Lanes without an access read 0.
 //
-// LOAD and OFMAP write, all others read. A write that has been granted waits in its bank's queue
-// until no client wants to read the bank, or the queue is full (write_queue). Who reads in a cycle
-// behind that of a write with `last` finds all words of that cycle and before; others may find what
-// was there before a word. Words for an address are written in the order in which they came.
+// LOAD and OFMAP write; all other clients read. A granted write waits in the queue of its bank
+// until no client requests to read the bank, or until the queue is full (write_queue). A read after
+// the cycle of a write with `last` finds all words of that cycle and before. Other reads can return
+// older data. Writes to an address keep their order.
 //
 // A request beyond the last word is granted, reads 0, writes nothing and pulses error_o.
 //
-// error_o, bytes_o (bytes that each client's strobes accessed) and conflicts_o (clients that
-// waited) are those of the cycle before: they are registers.
+// error_o, bytes_o (bytes that the strobes of each client accessed) and conflicts_o (clients that
+// waited) are registers: they report the previous cycle.
 //
-// Timing: a client's request should come from registers: from there it is decoded, compared with
-// those of the clients before it, all at once, and goes to its banks.
+// Timing: requests should come from registers. A cycle decodes a request, compares it with those of
+// the clients of higher priority, all at once, and routes it to its banks.
 `include "assertions.svh"
 
 module glb
   import eyrie_pkg::*;
 #(
-  parameter int unsigned BANKS = 8,          // single-port, interleaved
-  parameter int unsigned BANK_WORDS = 1024,  // 64-bit words in each
-  parameter int unsigned QUEUE_WORDS = 4     // words that wait to be written into each
+  parameter int unsigned BANKS = 8,          // number of banks
+  parameter int unsigned BANK_WORDS = 1024,  // 64-bit words per bank
+  parameter int unsigned QUEUE_WORDS = 4     // depth of the write queue of a bank
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -52,29 +52,29 @@ module glb
 
   typedef logic [BankWidth-1:0] bank_t;
 
-  // A word on its way into a bank.
+  // A word in a write queue
   typedef struct packed {
     logic [RowWidth-1:0] row;
     logic [7:0]          strobe;
     glb_word_t           data;
   } queued_t;
 
-  bank_t [Clients-1:0][1:0]     bank;        // of each lane
-  logic [Clients-1:0][1:0]      access;      // lanes that are there and used
+  bank_t [Clients-1:0][1:0]     bank;        // bank of each lane
+  logic [Clients-1:0][1:0]      access;      // lanes with a legal access
   logic [Clients-1:0]           outside, last;
-  logic [Clients-1:0][BANKS-1:0] banks;      // needed
+  logic [Clients-1:0][BANKS-1:0] banks;      // banks that a client needs
   logic [Clients-1:0]           granted;
 
   function automatic bank_t bank_of(glb_address_t address);
     return bank_t'(address) + bank_t'(address >> BankWidth) + bank_t'(address >> 2 * BankWidth);
   endfunction
 
-  // Decode: which banks does each request need?
+  // Decode the banks that each request needs
   always_comb begin : decode
     banks = '0;
     for (int unsigned c = 0; c < Clients; c++) begin
       last[c] = request_i[c].last;
-      // Beyond the GLB, or a pair that does not begin at an even address.
+      // Beyond the GLB, or a pair at an odd address
       outside[c] = request_i[c].strobe != '0 && (32'(request_i[c].address) >= Words ||
                    (request_i[c].strobe[1] != '0 && request_i[c].address[0]));
       for (int unsigned lane = 0; lane < 2; lane++) begin
@@ -99,8 +99,8 @@ module glb
   assign granted = request_valid_i & request_ready_o;
   assign settle  = (granted & last & GlbWriters) != '0;
 
-  // Banks: at most one lane of one client reads each, and one writes into its queue, so the
-  // selections are ORs of ANDs. Lane 1 is in the row of lane 0: its address is even.
+  // At most one lane of one client reads a bank and one writes into its queue, so the selections
+  // are ORs of ANDs. Lane 1 is in the row of lane 0, since its address is odd.
   logic [BANKS-1:0]               bank_read, push, write;
   logic [BANKS-1:0][RowWidth-1:0] read_row;
   queued_t [BANKS-1:0]             pushed, written;
@@ -153,7 +153,7 @@ module glb
     );
   end
 
-  // Reads come back one cycle later: remember whose word lies where.
+  // Reads return one cycle later: store the bank of each client and lane
   logic [Clients-1:0]       read_valid_q;
   logic [Clients-1:0][1:0]  read_access_q;
   bank_t [Clients-1:0][1:0] read_bank_q;
@@ -214,8 +214,8 @@ module glb
       assign readers[c] = granted[c] && banks[c][b] && !GlbWriters[c];
       assign writers[c] = granted[c] && banks[c][b] && GlbWriters[c];
     end
-    `EYRIE_ASSERT(OneReader, $onehot0({readers, write[b]}), "a bank is granted twice")
-    `EYRIE_ASSERT(OneWriter, $onehot0(writers), "a bank's queue is granted twice")
+    `EYRIE_ASSERT(OneReader, $onehot0({readers, write[b]}), "a bank has two accesses")
+    `EYRIE_ASSERT(OneWriter, $onehot0(writers), "a write queue has two writers")
   end
   `EYRIE_COVER(Conflict, conflicts_o > 4'd1)
 

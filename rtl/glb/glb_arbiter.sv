@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who gets which GLB banks in this cycle: clients in a fixed order, each all of its banks or none.
-// Those that read share the banks, those that write share the ends of the banks' queues, so that
-// nobody waits for a client of the other kind; a bank whose queue is urgent is nobody's to read.
+// The GLB arbiter: grants banks to clients in a fixed order of priority, all banks of a request or
+// none. Readers compete for the banks and writers for the inputs of the write queues, so that no
+// client waits for a client of the other kind. An urgent write queue blocks its bank for readers.
 //
-// banks_i[c]: the banks that client c's request needs (none for a request that touches no bank,
-// which is then always granted). grant_o[c] does not depend on valid_i[c]: it says that no client
-// of its kind before c wants one of its banks, whether that one gets it or not: so no grant waits
-// for another, and the order is no chain. Purely combinational.
+// banks_i[c]: the banks that the request of client c needs (none for a request without an access,
+// which is always granted). grant_o[c] does not depend on valid_i[c]. It is high if no client of
+// its kind and of higher priority requests one of its banks, even if that request is not granted.
+// So no grant depends on another grant, and the priority is not a chain. Purely combinational.
 
 module glb_arbiter
   import eyrie_pkg::*;
 #(
-  parameter int unsigned BANKS = 8  // of the GLB
+  parameter int unsigned BANKS = 8  // banks of the GLB
 ) (
   input  logic [Clients-1:0]            valid_i,
   input  logic [Clients-1:0][BANKS-1:0] banks_i,
   input  logic [BANKS-1:0]              urgent_i,
   output logic [Clients-1:0]            grant_o,
-  output logic [BANKS-1:0]              reads_o   // banks that clients want to read
+  output logic [BANKS-1:0]              reads_o   // banks that clients request to read
 );
 
-  // Highest priority first. DRAM is the scarcest port, so its two sides come first; then the
-  // streams in the order of the words they need per cycle.
+  // Highest priority first. DRAM is the scarcest port, so the two sides of the DMA come first. The
+  // streams follow in the order of the words they need per cycle.
   localparam int unsigned Order [Clients] = '{
     ClientLoad,
     ClientStore,
@@ -35,7 +35,7 @@ module glb_arbiter
   };
 
   always_comb begin : grant_in_order
-    logic [1:0][BANKS-1:0] wanted;  // by the clients before: to read, to write
+    logic [1:0][BANKS-1:0] wanted;  // requested by clients of higher priority: to read, to write
     wanted  = {BANKS'(0), urgent_i};
     reads_o = '0;
     grant_o = '0;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words on their way into a bank of the GLB: they wait here until no client wants to read the bank
-// (bank_free_i), or until they are urgent (urgent_o), and nobody gets to read it: the queue is
-// full, or they came before or in a cycle with settle_i. With write_o the bank takes word_o.
+// The write queue of a GLB bank. A word waits until no client requests to read the bank
+// (bank_free_i), or until it is urgent (urgent_o), which blocks readers. Words are urgent if the
+// queue is full, or if they arrived before or in a cycle with settle_i. With write_o the bank
+// writes word_o.
 //
-// Invariants: a full queue gives a word away, so that one that comes (push_i) always has a place;
-// words that are here behind a cycle with settle_i leave in the cycles that follow, one in each.
+// Invariants: a full queue writes a word in every cycle, so that a pushed word (push_i) always has
+// space. Words that are stored after a cycle with settle_i leave in the following cycles, one per
+// cycle.
 
 `include "assertions.svh"
 
 module write_queue #(
-  parameter int unsigned WIDTH = 82,  // bits of a word with its place
-  parameter int unsigned DEPTH = 4    // words that wait at most
+  parameter int unsigned WIDTH = 82,  // bits of a word with its address
+  parameter int unsigned DEPTH = 4    // number of words
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -33,14 +35,14 @@ module write_queue #(
 
   logic [WIDTH-1:0] words_q [DEPTH];
   pointer_t         head_q, tail_q;
-  count_t           count_q, count_d, settling_q;  // words; of these, those that have to go first
+  count_t           count_q, count_d, settling_q;  // words; urgent after settle_i
 
   assign urgent_o = settling_q != '0 || count_q == count_t'(DEPTH);
   assign write_o  = urgent_o || (bank_free_i && count_q != '0);
   assign word_o   = words_q[head_q];
   assign count_d  = count_q + count_t'(push_i) - count_t'(write_o);
 
-  // Wraps by comparison, since DEPTH need not be a power of two.
+  // DEPTH need not be a power of two, so pointers wrap by comparison.
   function automatic pointer_t next_slot(pointer_t slot);
     return (slot == pointer_t'(DEPTH - 1)) ? '0 : slot + 1'b1;
   endfunction
@@ -60,15 +62,15 @@ module write_queue #(
     end
   end
 
-  // The words themselves need no reset: count_q says which of them mean anything.
+  // The words need no reset: count_q tells which of them are valid.
   always_ff @(posedge clk_i) begin
     if (push_i) words_q[tail_q] <= word_i;
   end
 
   `EYRIE_STATIC(DepthPositive, DEPTH > 0, "DEPTH is 0")
   `EYRIE_ASSERT(CountInRange, count_q <= count_t'(DEPTH), "more words than DEPTH")
-  `EYRIE_ASSERT(SettlingThere, settling_q <= count_q, "words that are not there have to go first")
-  `EYRIE_ASSERT_NEXT(Settles, settle_i, settling_q == count_q, "a word does not have to go first")
+  `EYRIE_ASSERT(SettlingThere, settling_q <= count_q, "more urgent words than words")
+  `EYRIE_ASSERT_NEXT(Settles, settle_i, settling_q == count_q, "a word did not become urgent")
   `EYRIE_COVER(FullAndPushed, push_i && count_q == count_t'(DEPTH))
   `EYRIE_COVER(SettlesAgain, settle_i && settling_q != '0)
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The performance counters: 64 bits each, 0 from clear_i on, growing by their increments for as
-// long as counting_i. Those of LATE get their increments LATE_CYCLES after what they count, and so
-// count for as much later. An increment is in its counter two cycles after it came.
+// The performance counters: 64 bits each, cleared by clear_i, counting while counting_i is high.
+// Increments of the counters in LATE arrive LATE_CYCLES after their events, so these counters stop
+// as much later. An increment is in its counter after two cycles.
 //
-// Reading takes two words. The low one notes the high one in the same cycle, and it is this note
-// that the next read of a high word gives, so that both are of one moment.
+// A counter is read as two words. A read of a low word stores the high word of the same cycle, and
+// the next read of a high word returns the stored value, so that both words belong to one moment.
 
 `include "assertions.svh"
 
@@ -12,8 +12,8 @@ module performance_counters
   import encoding_pkg::*;
 #(
   parameter int unsigned         WIDTH = 16,       // bits of an increment
-  parameter int unsigned         LATE_CYCLES = 0,  // by which the increments of LATE are late
-  parameter logic [Counters-1:0] LATE = '0,        // counters, by number
+  parameter int unsigned         LATE_CYCLES = 0,  // delay of the increments of LATE
+  parameter logic [Counters-1:0] LATE = '0,        // counters with late increments, by number
   localparam int unsigned        IndexWidth = $clog2(Counters)
 ) (
   input  logic                           clk_i,
@@ -25,10 +25,10 @@ module performance_counters
   input  logic                           read_i,
   input  logic [IndexWidth-1:0]          read_counter_i,
   input  logic                           read_high_i,
-  output logic [31:0]                    read_data_o     // in the cycle of read_i
+  output logic [31:0]                    read_data_o     // valid with read_i
 );
 
-  logic                           was_counting;   // LATE_CYCLES ago
+  logic                           was_counting;   // counting_i of LATE_CYCLES ago
   logic [Counters-1:0][WIDTH-1:0] increment_q;
   logic [Counters-1:0][63:0]      counters_q;
   logic [31:0]                    high_q;
@@ -64,6 +64,6 @@ module performance_counters
 
   `EYRIE_ASSERT_WHEN(CounterExists, read_i, 32'(read_counter_i) < Counters, "no such counter")
   `EYRIE_ASSERT_WHEN(ClearedAtRest, clear_i, !counting_i && increment_q == '0,
-      "the counters are cleared while they count")
+      "counters are cleared while they count")
 
 endmodule

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What software sees, as an AXI4-Lite slave: the registers of encoding_pkg, the performance
-// counters, and the interrupt.
+// The software interface: an AXI4-Lite slave with the registers of encoding_pkg, the performance
+// counters and the interrupt.
 //
-// start and soft_reset of control_o pulse. The interrupt is set when done or error rises, cleared
-// by CONTROL bit 2 or a soft reset, and reaches interrupt_o if INTERRUPT_ENABLE bit 0 is set.
+// start and soft_reset of control_o are pulses. The interrupt is set when done or error rises.
+// CONTROL bit 2 or a soft reset clears it. It drives interrupt_o if INTERRUPT_ENABLE bit 0 is set.
 //
-// A write to a register that cannot be written, or to PROGRAM_BASE or the window while busy (what
-// is running relies on them), changes nothing and is answered SLVERR, as is any access to an
-// address that means nothing. Reads and writes take their turns independently; one of each is under
-// way at a time. Address and data of a write are taken as each of them comes, and nothing more
-// until the response has gone: all outputs are registers or depend on registers only.
+// A write to a read-only register changes nothing and returns SLVERR. So does a write to
+// PROGRAM_BASE or to the window while the accelerator is busy, since the run uses them, and any
+// access to an unknown address. Reads and writes are independent; one of each is in progress at a
+// time. Address and data of a write are accepted separately, and the next ones only after the
+// response. All outputs depend on registers only.
 
 `include "assertions.svh"
 
@@ -25,7 +25,7 @@ module register_file
   input  logic        clk_i,
   input  logic        rst_ni,
 
-  // AXI4-Lite.
+  // AXI4-Lite slave
   input  logic [11:0] reg_awaddr_i,
   input  logic        reg_awvalid_i,
   output logic        reg_awready_o,
@@ -56,7 +56,7 @@ module register_file
   // ---- Writes ----
 
   logic        aw_accepted_q, w_accepted_q, b_valid_q, write, locked, write_known;
-  logic [11:0] write_address_q;                        // of a word
+  logic [11:0] write_address_q;                        // word address
   logic [31:0] write_data_q, mask;
   logic [3:0]  strobe_q;
   logic [1:0]  b_response_q;
@@ -145,7 +145,7 @@ module register_file
     watchdog_limit: watchdog_limit_q
   };
 
-  // Interrupt: an end while it is being cleared counts, one that a soft reset meets does not.
+  // An end of a run has priority over a clear; a soft reset has priority over both.
   assign ended       = status_i.done || status_i.error;
   assign interrupt_o = interrupt_q && interrupt_enable_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -163,14 +163,14 @@ module register_file
   // ---- Reads ----
 
   typedef enum logic [1:0] {
-    StAddress,  // waits for one
+    StAddress,  // waits for an address
     StRead,
-    StData      // until it is taken
+    StData      // waits until the data is accepted
   } read_e;
 
   read_e       read_q;
   logic        read, read_known, counter_read;
-  logic [11:0] read_address_q, place;            // place: among the counters
+  logic [11:0] read_address_q, place;            // place: offset in the counters
   logic [31:0] read_data, counter_data, r_data_q;
   logic [1:0]  r_response_q;
 
@@ -241,15 +241,15 @@ module register_file
     end
   end
 
-  logic unused_address; // words only
+  logic unused_address; // byte addresses within a word
   assign unused_address = ^{reg_awaddr_i[1:0], reg_araddr_i[1:0], place};
 
   `EYRIE_STABLE(WriteResponse, reg_bvalid_o, reg_bready_i, reg_bresp_o)
   `EYRIE_STABLE(ReadData, reg_rvalid_o, reg_rready_i, {reg_rdata_o, reg_rresp_o})
   `EYRIE_ASSERT_NEXT(ResetClears, control_o.soft_reset, !interrupt_q,
-      "an interrupt of before a soft reset")
+      "an interrupt survives a soft reset")
   `EYRIE_ASSERT_WHEN(WindowKept, status_i.busy && $past(status_i.busy),
       $stable({program_base_q, window_base_q, window_limit_q}),
-      "the window moved while the machine was busy")
+      "the window changes while the accelerator is busy")
 
 endmodule

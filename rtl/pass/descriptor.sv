@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands.
+// The shadow descriptor: the configuration words of the next pass, written by CONFIG commands.
 //
-// What the units take at once, the row IDs, which streams are used and how ifmap words go, are
-// registers; column IDs and the streams' words are in a memory that is read two words at a time, an
-// even one and the next, a cycle after read_i. Words that were never written are 0: after a reset
-// the memory is cleared, while ready_o is low.
+// Registers hold the words that all units accept at once, the row IDs, the streams in use and the
+// options of the ifmap stream. A memory holds the column IDs and the words of the streams. read_i
+// reads a pair of words, an even one and the next, in one cycle. Words that were never written are
+// 0: after a reset the memory is cleared while ready_o is low.
 
 `include "assertions.svh"
 
@@ -12,8 +12,8 @@ module descriptor
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8   // of PEs
+  parameter int unsigned ROWS = 6,  // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8   // PE columns
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -22,7 +22,7 @@ module descriptor
   input  logic               write_i,
   input  config_index_t      index_i,
   input  logic [63:0]        data_i,
-  output logic               ids_written_o,  // this write changes IDs
+  output logic               ids_written_o,  // the write changes IDs
 
   input  logic               pass_phase_i,
   output pass_config_t       pass_o,
@@ -37,10 +37,10 @@ module descriptor
 
   logic [63:0]        words_q [ColumnIdsIndex];
   logic [Streams-1:0] used_q;
-  destination_e       destination_q;  // of ifmap words
+  destination_e       destination_q;  // destination of ifmap words
   logic               single_q, packed_pixels_q;
   drain_t             drain;
-  stream_options_t    options;  // if they are what is written
+  stream_options_t    options;  // the written word as stream options
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -98,7 +98,7 @@ module descriptor
     assign row_ids_o[row] = words_q[RowIdsIndex+row/IdsPerWord][8*(row%IdsPerWord) +: 8];
   end
 
-  // ---- Memory: even words and odd ones ----
+  // ---- Memory: even and odd words ----
 
   logic         clearing_q;
   config_pair_t clear_q;
@@ -134,9 +134,9 @@ module descriptor
       "more PEs than the descriptor has IDs for")
   `EYRIE_STATIC(PairsWhole,
       ColumnIdsIndex % 2 == 0 && StreamsIndex % 2 == 0 && StreamWords % 2 == 0,
-      "IDs or streams begin within a pair of words")
+      "IDs or streams begin at an odd word")
   `EYRIE_ASSERT_WHEN(WrittenCleared, write_i || read_i, ready_o,
-      "a descriptor that is not cleared is used")
-  `EYRIE_ASSERT(NotBoth, !(write_i && read_i), "a descriptor that is taken is written")
+      "the descriptor is used before it is cleared")
+  `EYRIE_ASSERT(NotBoth, !(write_i && read_i), "the descriptor is written and read in one cycle")
 
 endmodule

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends beats into the sum chains in the order in which finished sums leave the array
-// (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
-// filters (the last may have fewer), for each pixel, each filter. A flags names the rows that add
-// and the psum they add, and carries along what the PPU has to know. With two_pixels pixels go two
-// at a time, but for the last of an odd number. Where there is an ipsum, a flags waits for its GLB
-// words (two columns each). overrun_o: more of those came for a pass than it takes.
+// The drain sequencer starts the psum readout (drain): it sends transfers into the adder chains in
+// the order in which finished sums leave the array (docs/hardware/overview.md, "Drain order"): tile
+// and block of pixels, block of up to 8 filters, pixel, filter. The last block of filters may have
+// fewer filters.
 //
-// A pass is taken when the beats of the one before have left the array, since the joints of the
-// chain may change. done_o: the last flags of a pass has been taken out of the array; an elementwise
-// pass has none.
+// A transfer selects the rows that add and the index of their psums, and carries the flags for the
+// PPU. With two_pixels it has the sums of two pixels; the last of an odd number of pixels is alone.
+// With ipsum a transfer waits for its GLB words of two columns each. overrun_o: a pass receives
+// more ipsum words than it uses.
+//
+// A pass is accepted when all transfers of the pass before have left the array, since the links of
+// the chains can change. done_o: the last transfer of a pass has left the array. An elementwise
+// pass has no transfers.
 
 `include "assertions.svh"
 
@@ -16,8 +19,8 @@ module drain_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8,  // of PEs
+  parameter int unsigned ROWS = 6,  // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,  // PE columns
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                clk_i,
@@ -26,7 +29,7 @@ module drain_sequencer
   input  drain_t              cfg_i,
   input  array_loops_t        loops_i,
   input  logic [8:0]          pixels_i,
-  input  logic [1:0]          rotation_i,       // of the array's shape
+  input  logic [1:0]          rotation_i,       // of the shape of the array
   input  logic                pass_phase_i,
   output logic                pass_phase_o,
   output logic                done_o,
@@ -36,9 +39,9 @@ module drain_sequencer
   output logic                ipsum_ready_o,
 
   output drain_stream_t       drain_o,
-  output sum_t [COLS-1:0]     sums_o,       // where the chains start: ipsum or 0
+  output sum_t [COLS-1:0]     sums_o,       // start values of the chains: ipsum or 0
   input  logic                ready_i,
-  input  logic                empty_i       // no flags in the chains
+  input  logic                empty_i       // the chains are empty
 );
 
   drain_t         cfg_q;
@@ -55,8 +58,8 @@ module drain_sequencer
 
   typedef enum logic [1:0] {
     StIdle,  // between passes
-    StRun,   // sends beats
-    StEmpty  // the pass's last flags is in the chains
+    StRun,   // sends transfers
+    StEmpty  // the last transfer of the pass is in the chains
   } state_e;
 
   state_e state_d, state_q;
@@ -102,12 +105,12 @@ module drain_sequencer
 
   logic [10:0] block_q;
   logic [8:0] pixel_q;
-  logic [3:0] slot_q;           // filter, or set, within the block
-  logic [2:0] chain_q;          // outer loop where chains drain in turn
+  logic [3:0] slot_q;           // filter or set within the block
+  logic [2:0] chain_q;          // outer loop if chains drain one after the other
   logic       slot_last, pixel_last, block_last, chain_last, tile_end, two_pixels;
   logic [8:0] next_pixel;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
-  logic [1:0] first_row;            // pointwise: the row of a set that has the tile's first filter
+  logic [1:0] first_row;            // pointwise: row with the first filter of the tile
 
   assign slot_last  = block_last ? slot_q == cfg_q.last_block - 4'd1
                                  : slot_q == cfg_q.block - 4'd1;
@@ -118,7 +121,7 @@ module drain_sequencer
   assign chain_last = !cfg_q.fold || chain_q == cfg_q.chains - 3'd1;
   assign tile_end   = slot_last && pixel_last && block_last && chain_last;
 
-  // A tile's sums are finished once per pass through its groups.
+  // The sums of a tile are finished once for all groups.
   always_comb begin : tiles_only
     tile_loops        = loops_q;
     tile_loops.groups = 14'd1;
@@ -156,21 +159,22 @@ module drain_sequencer
     end
   end
 
-  // ---- Which chain, rows and psum ----
+  // ---- Chain, rows and psum of a transfer ----
 
-  logic [2:0] chain;         // chain the flags goes into
-  // Pointwise filters are first_row in turn over the rows of a set; counted from `first_row` on.
+  logic [2:0] chain;         // chain of the transfer
+  // Pointwise filters are assigned to the rows of a set round-robin; row_q counts from first_row.
   logic [1:0] row_q, row_start_q, row;
   logic [2:0] row_and_more;
-  psum_index_t base_q, base_start_q;     // psum index of the filter's first pixel
+  psum_index_t base_q, base_start_q;     // psum index of the first pixel of the filter
   logic [3:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] block_chain_q;
   logic [1:0] next_row;
   psum_index_t next_base;
   logic       chain_filter_last;
 
-  // Filters are first_row one by one, or in pairs: then the second of a pair stays in the row, and the
-  // first of the next goes back to where the pair began, but for a row that begins anew.
+  // Filters are assigned one by one, or in pairs. The second filter of a pair stays in the row. The
+  // first filter of the next pair returns to the index at which the pair began, unless the row
+  // wraps to 0.
   always_comb begin : assign_rows
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
     next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[7:0] : base_q;
@@ -192,7 +196,7 @@ module drain_sequencer
     end else if (sent) begin
       unique case (cfg_q.mode)
         DrainPointwise: begin
-          // Within a block the filters go on over the rows; each pixel starts the block again.
+          // The filters of a block advance over the rows; each pixel starts the block again.
           if (tile_end) begin
             {row_q, row_start_q, base_q, base_start_q} <= '0;
           end else if (slot_last && !pixel_last) begin
@@ -250,10 +254,10 @@ module drain_sequencer
     pass_last:  tile_end && replay_last && tile_last && outer_last
   };
 
-  // ---- Ipsum: COLS / 2 words for each flags ----
+  // ---- Ipsum: COLS / 2 words per transfer ----
 
   logic [COLS-1:0][31:0] ipsum_q;
-  logic [4:0]            ipsum_columns_q;  // there
+  logic [4:0]            ipsum_columns_q;  // columns received
   logic                  ipsum_there;
 
   assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
@@ -298,11 +302,11 @@ module drain_sequencer
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,
       slot_q < (block_last ? cfg_q.last_block : cfg_q.block) && block_q < cfg_q.blocks &&
       pixel_q < pixels_q,
-      "a flags beyond its block of filters or pixels")
+      "a transfer beyond its block of filters or pixels")
   `EYRIE_ASSERT_WHEN(PairsOfSums, valid && two_pixels,
       !cfg_q.ipsum && !control.word && next_pixel <= pixels_q,
-      "two pixels of what leaves one by one, or beyond the last")
+      "two pixels with ipsum or words, or beyond the last pixel")
   `EYRIE_ASSERT_WHEN(SetExists, valid, 8'(chain) * 8'(cfg_q.chain_sets) < 8'(Sets),
-      "a flags for a chain that there is not")
+      "a transfer for a chain beyond the array")
 
 endmodule

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row of a set from which the filters of a tile are first_row to the rows: so that these have as
-// many in the end, the deal of a tile goes on where that of the one before ended, `rotation_i` rows
-// behind where it began. The first tile of an outer block begins with row 0.
+// The round-robin start row: the row of a set to which the first filter of a tile is assigned. The
+// assignment of a tile begins rotation_i rows after the start of the tile before, so that it
+// continues where that tile ended and the rows receive nearly the same number of filters. The first
+// tile of an outer block begins with row 0.
 
 `include "assertions.svh"
 
@@ -10,10 +11,10 @@ module filter_round_robin
 (
   input  logic       clk_i,
   input  logic       rst_ni,
-  input  logic [1:0] rotation_i,   // less than SetRows
+  input  logic [1:0] rotation_i,   // 0 to SetRows - 1
   input  logic       start_i,      // a pass begins
-  input  logic       tile_end_i,   // a tile ends, of all inner blocks
-  input  logic       tile_last_i,  // it is the last of its outer block
+  input  logic       tile_end_i,   // a tile ends, after all its inner blocks
+  input  logic       tile_last_i,  // the tile is the last of its outer block
   output logic [1:0] row_o
 );
 
@@ -34,7 +35,7 @@ module filter_round_robin
   end
 
   `EYRIE_ASSERT_WHEN(RowExists, tile_end_i, row_q < 2'(SetRows),
-      "first_row from a row that there is not")
+      "the start row is beyond the set")
   `EYRIE_COVER(RotationUsed, tile_end_i && !tile_last_i && rotation_i != '0)
 
 endmodule

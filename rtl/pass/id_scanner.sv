@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of
-// each a cycle, the last PE's first. Column IDs are read from the descriptor's memory, in pairs of
-// words, a cycle before.
+// each per cycle, beginning with the last PE. Column IDs are read in pairs of words from the memory
+// of the descriptor, one cycle ahead.
 
 `include "assertions.svh"
 
@@ -9,8 +9,8 @@ module id_scanner
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8   // of PEs
+  parameter int unsigned ROWS = 6,  // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8   // PE columns
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -29,8 +29,8 @@ module id_scanner
   localparam int unsigned PlaceWidth = $clog2(PairIds);
 
   logic             busy_q, send_q;
-  logic [Width-1:0] left_q;  // column IDs still to be read, less one; also the index of the next
-  logic [Width-1:0] sent_q;  // index of the ID that is sent
+  logic [Width-1:0] left_q;  // column IDs left to read minus one; index of the next
+  logic [Width-1:0] sent_q;  // index of the ID at the output
   row_id_t          row_id;
 
   assign busy_o      = busy_q || send_q;
@@ -74,7 +74,7 @@ module id_scanner
     column:       ids[PlaceWidth'(sent_q)]
   };
 
-  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_o, "a scan started within a scan")
-  `EYRIE_ASSERT_NEXT(IdsHold, busy_o, $stable(row_ids_i), "IDs changed while they were scanned")
+  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_o, "a scan starts within a scan")
+  `EYRIE_ASSERT_NEXT(IdsHold, busy_o, $stable(row_ids_i), "IDs change during a scan")
 
 endmodule

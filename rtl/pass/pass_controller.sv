@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offers processing passes: keeps the shadow descriptor, scans IDs into the array, offers each pass
-// to the units and counts those that are done.
+// The pass controller: stores the shadow descriptor, scans IDs into the array, requests each pass
+// from all units and counts finished passes.
 //
-// A PASS scans changed IDs, but for an elementwise pass, then toggles pass_o.pass_phase; every unit
-// takes the pass when it is done with the one before (docs/machine.md, "Passes overlap"): accepted_i,
-// in each unit's bit, says that it has. A PASS whose descriptor breaks a rule is not offered:
-// illegal_o, until a reset. CONFIG words are taken only while no pass is on offer. pass_done_o: the
-// sums of a pass have been drained and its ofmap is written.
+// A PASS scans the IDs if they have changed, except for an elementwise pass, and then toggles
+// pass_o.pass_phase. Every unit accepts the pass when it has finished the pass before
+// (docs/hardware/overview.md, "Overlap of passes"); accepted_i has a bit per unit. A PASS whose
+// descriptor breaks a rule is not requested: illegal_o stays high until a reset. CONFIG words are
+// accepted only while no pass is pending. pass_done_o: the sums of a pass have left the array and
+// its ofmap is written.
 
 `include "assertions.svh"
 
@@ -14,36 +15,36 @@ module pass_controller
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,           // of PEs, in sets of three
-  parameter int unsigned COLS = 8,           // of PEs
-  parameter int unsigned IFMAP_WORDS = 15,   // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
-  parameter int unsigned FILTER_LANES = 1,   // filter words a cycle: 1 or 2
-  parameter int unsigned UNITS = 4           // that take passes
+  parameter int unsigned ROWS = 6,           // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,           // PE columns
+  parameter int unsigned IFMAP_WORDS = 15,   // depth of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,   // psums in a half of a PE's psum buffer
+  parameter int unsigned FILTER_LANES = 1,   // filter words per cycle: 1 or 2
+  parameter int unsigned UNITS = 4           // units that accept passes
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
 
-  input  pass_control_t    control_i,  // from the tiling controller, and back
+  input  pass_control_t    control_i,  // from the tiling controller
   output logic             config_ready_o,
   output logic             pass_ready_o,
   output logic             pass_done_o,
   output logic             illegal_o,
 
-  // To the units, and back.
+  // Units
   output pass_config_t     pass_o,
-  output count_t           wait_passes_o,  // of the pass on offer: its ifmap's tokens
+  output count_t           wait_passes_o,  // wait count of the pending pass
   output id_scan_t         scan_o,
-  input  logic [Streams-1:0] streams_want_i,  // words of the descriptor
+  input  logic [Streams-1:0] streams_want_i,  // streams that request their descriptor words
   output stream_load_t     stream_load_o,
   input  logic [UNITS-1:0] accepted_i,
   input  logic             drain_done_i,
   input  logic             ofmap_done_i
 );
 
-  // ---- Descriptor and offer ----
+  // ---- Descriptor and request ----
 
   typedef enum logic [2:0] {StIdle, StScan, StRequest, StAccept, StIllegal} state_e;
 
@@ -113,7 +114,7 @@ module pass_controller
     if (control_i.pass_valid && pass_ready_o) wait_passes_q <= control_i.wait_passes;
   end
 
-  // ---- Rules: looked at a cycle after the last CONFIG, which is two before an offer ----
+  // ---- Rules ----
 
   descriptor_rules #(
     .ROWS(ROWS), .COLS(COLS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
@@ -150,9 +151,10 @@ module pass_controller
     .load_o      (stream_load_o)
   );
 
-  // ---- Passes done ----
+  // ---- Finished passes ----
 
-  // A pass is done when both have finished it; each can be a pass or two ahead of the other.
+  // A pass is done when drain and ofmap stream have finished it. Either can be up to two passes
+  // ahead.
   logic [1:0] drains_q, ofmaps_q;
 
   assign pass_done_o = drains_q != '0 && ofmaps_q != '0;
@@ -167,16 +169,16 @@ module pass_controller
     end
   end
 
-  logic unused_signals;  // tokens of the streams
+  logic unused_signals;  // semaphores of the streams
   assign unused_signals = ^{control_i.passes_done, control_i.chunks_loaded};
 
   `EYRIE_ASSERT_WHEN(RulesSettled, state_q == StRequest, illegal_q == illegal,
-      "a descriptor that was not looked at yet is offered")
-  `EYRIE_ASSERT(OneReads, !(scan_read && load_read), "IDs and streams are read at once")
+      "a pass is requested before the rules are checked")
+  `EYRIE_ASSERT(OneReads, !(scan_read && load_read), "IDs and streams are read in one cycle")
   `EYRIE_ASSERT_WHEN(RequestsAccepted, state_q == StRequest, all_accepted,
-      "a pass was offered before the last one was taken")
+      "a pass is requested before the last one is accepted")
   `EYRIE_ASSERT(NoDoneOverflow,
       !(drains_q == 2'd3 && drain_done_i) && !(ofmaps_q == 2'd3 && ofmap_done_i),
-      "more passes done than offered")
+      "more passes done than requested")
 
 endmodule

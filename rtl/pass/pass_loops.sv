@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a unit stands in the loops of a pass: outer blocks, filter tiles, inner blocks, groups.
+// Position of a unit in the loops of a pass: outer blocks, filter tiles, inner blocks, groups.
 //
-// start_i goes to the first group; step_i goes on by one group. TILES = 0 leaves the tile loop out
-// (depthwise work is done once for all tiles).
+// start_i moves to the first group; step_i moves on by one group. TILES = 0 omits the tile loop,
+// since depthwise work is done once for all tiles.
 
 `include "assertions.svh"
 
 module pass_loops
   import encoding_pkg::*;
 #(
-  parameter bit TILES = 1'b1  // whether filter tiles are a loop
+  parameter bit TILES = 1'b1  // include the loop over filter tiles
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -18,8 +18,8 @@ module pass_loops
   input  logic         step_i,
   output logic         group_first_o,   // first group: sums start
   output logic         group_last_o,    // last group: sums are finished
-  output logic         replay_last_o,   // last group of the last inner block: the tile ends
-  output logic         tile_last_o,     // in the last tile: words are used for the last time
+  output logic         replay_last_o,   // last group of the last inner block, which ends the tile
+  output logic         tile_last_o,     // in the last tile, which uses words for the last time
   output logic         outer_last_o
 );
 
@@ -50,6 +50,6 @@ module pass_loops
 
   `EYRIE_ASSERT_WHEN(WithinLoops, step_i,
       group_q < loops_i.groups && inner_q < loops_i.inner && outer_q < loops_i.outer &&
-      (!TILES || tile_q < loops_i.tiles), "a step from beyond the loops' ends")
+      (!TILES || tile_q < loops_i.tiles), "a step beyond the end of the loops")
 
 endmodule

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands the streams their words of the descriptor, one stream after the other, two words a cycle:
-// options first, then the loops that these say are used, address and range last.
+// Loads the descriptor words of the streams, one stream after the other, two words per cycle: the
+// options, then the loops in use, then address and range.
 //
-// wanted_i stays until the stream has got its last words. load_o carries the words for the stream
-// whose bit of valid is set; they are read a cycle before.
+// wanted_i stays high until the stream has received its last words. load_o carries a pair of words
+// for the stream whose valid bit is set; the pair is read one cycle before.
 
 `include "assertions.svh"
 
@@ -21,7 +21,7 @@ module stream_loader
 );
 
   localparam int unsigned Pairs = StreamWords / 2;
-  localparam int unsigned Most = Pairs - 1;  // of the steps of a stream, counted from 0
+  localparam int unsigned Most = Pairs - 1;  // last step of a stream with all loops
 
   typedef logic [$clog2(Pairs)-1:0]   pair_t;
   typedef logic [$clog2(Streams)-1:0] stream_t;
@@ -29,16 +29,16 @@ module stream_loader
   logic               reading_q, choose;
   stream_t            stream_q, next;
   pair_t              step_q, last_q, pair;
-  logic               last;  // step of a stream
+  logic               last;  // last step of the stream
   stream_options_t    options;
   logic [Streams-1:0] waiting, served_q, valid_q;
   stream_pair_t       pair_q;
 
-  // A stream goes on wanting until its last words have come.
+  // wanted_i of a stream is high until its last words have arrived.
   assign waiting = wanted_i & ~served_q & ~valid_q;
   assign choose  = !reading_q || last;
 
-  // The options come with step 1, which is that of the innermost loops.
+  // The options arrive in step 1, which reads the innermost loops.
   assign options = stream_options_t'(read_words_i[StreamOptionsOffset%2]);
   assign last    = step_q == pair_t'(Most) || (step_q > pair_t'(1) && step_q == last_q);
 
@@ -87,8 +87,8 @@ module stream_loader
   assign load_o = '{valid: valid_q, pair: pair_q, words: read_words_i};
 
   `EYRIE_STATIC(OptionsFirst, StreamOptionsOffset / 2 == 1 && StreamLevelsOffset / 2 == 2,
-      "a stream's options are not in front of its loops")
+      "the options of a stream are not before its loops")
   `EYRIE_ASSERT_WHEN(WantedStays, valid_q != '0, (valid_q & wanted_i) == valid_q,
-      "a stream that wants no words gets some")
+      "a stream receives words that it does not request")
 
 endmodule

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Average pooling of int8 beats (one channel of every column) over runs of 2^span_i columns in use
-// and all pixels of a block; integer average of TensorFlow Lite's reference kernel, halves away
-// from zero.
+// Average pooling of int8 transfers (one channel of every column) over runs of 2^span_i columns in
+// use and over all pixels of a block. The average is that of TensorFlow Lite's reference kernel: an
+// integer, halves rounded away from zero.
 //
-// A value per channel and run comes out, run r as value r, for the beats of the block's last pixel,
-// Latency cycles after them. All stages move together where enable_i is set.
+// Each channel and run yields one value. Value r belongs to run r; it leaves Latency cycles after
+// the transfer of the last pixel of the block. All stages move together while enable_i is high.
 //
-// The division by count is (|sum| + count / 2) * reciprocal >> (17 + shift), which is exact for
-// every reachable sum if reciprocal and shift are those of model.arithmetic.average_reciprocal; at
-// most 1024 values are summed. Configuration holds still while values are in flight.
+// The division by count is (|sum| + count / 2) * reciprocal >> (17 + shift). It is exact for every
+// reachable sum with reciprocal and shift of model.arithmetic.average_reciprocal and at most 1024
+// values. The configuration is stable while values are in flight.
 //
-// Totals of the pixels so far wait in a RAM, a word per channel, which is read beside stage 1. The
-// total of the beat just before is not in it yet and goes around it.
+// A RAM holds the totals of the pixels so far, one word per channel, and is read in parallel with
+// stage 1. The total of the previous transfer is not in the RAM yet and is forwarded.
 //
-// Stages: 1 sums over columns, 2 sums over pixels, magnitude and half the count, 3 product, 4 shift
+// Stages: 1 sums over columns; 2 sums over pixels, magnitude and half the count; 3 product; 4 shift
 // and sign.
 `include "assertions.svh"
 
 module average_pool
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8,  // columns of sums
+  parameter int unsigned COLS = 8,  // PE columns
   localparam int unsigned Latency = 4
 ) (
   input  logic                  clk_i,
@@ -50,7 +50,7 @@ module average_pool
   logic [Latency:1]                valid_q;
   drain_flags_t                    flags_q [1:Latency];
   logic                            first_q;  // first pixel of a block
-  logic                            again_q;  // the beat behind stage 1 is of the channel before it
+  logic                            again_q;  // stage 1 and stage 2 have the same channel
   logic [COLS-1:0][TotalWidth-1:0] totals, stored;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -108,7 +108,7 @@ module average_pool
     assign negative    = total[TotalWidth-1];
     assign quotient    = product_q >> shift_i;
 
-    booth_step #(.ROWS(Rows)) u_product (  // twice the product
+    booth_step #(.ROWS(Rows)) u_product (  // computes twice the product
       .value_i     (32'(reciprocal_i)),
       .multiplier_i({(2 * Rows)'(magnitude_q), 1'b0}),
       .addend_i    ('0),
@@ -131,7 +131,7 @@ module average_pool
 
     `EYRIE_ASSERT_WHEN(QuotientIsInt8, enable_i && valid_q[3],
         quotient <= (negative_q ? QuotientWidth'(128) : QuotientWidth'(127)),
-        "reciprocal does not fit the count")
+        "the reciprocal does not fit the count")
   end
 
   assign valid_o = valid_q[Latency];

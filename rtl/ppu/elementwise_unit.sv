@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operation on packed words (docs/ppu.md): words A, one by one or together with words B, or
-// windows of words A, become int8 words. A word takes two cycles: 4 lanes accept the channels of its
-// low half, then those of its high half. NONE hands words on combinationally.
+// The elementwise (vector) unit: an operation on packed int8 words (docs/hardware/ppu.md). The
+// first operand is a word A, alone or with a word B as second operand, or a window of words A. A
+// word takes two cycles: 4 lanes process the channels of its low half, then those of its high half.
+// NONE passes words combinationally.
 //
-// B is one stream with the table of TABLE: its words are taken together with those of A, or, 32 of
-// them, before the first of these. A sum's parameters are taken with its high half. start_i begins
-// a pass, with its configuration in the next cycle; this holds still until the last word has left.
-// All 8 channels are computed: bytes of channels that do not exist are not 0 afterwards.
+// The stream of B also carries the lookup table of TABLE. A word B is accepted together with its
+// word A; the 32 words of a table are accepted before the first word A. The parameters of SUM are
+// accepted with the high half. start_i begins a pass, whose configuration is valid from the next
+// cycle and stable until the last word has left. All 8 channels are computed, so bytes of missing
+// channels are not 0 afterwards.
 //
-//   ADD, SUB  addend = round((q - zero_point) * 2^20 * multiplier / 2^31) rounded-shifted right;
-//             SUB negates the difference, and rounds so that the addend is that of ADD, negated
+//   ADD, SUB  addend = round((q - zero_point) * 2^20 * multiplier / 2^31), rounded-shifted right;
+//             SUB negates the difference and rounds so that the addend is the negated one of ADD
 //   MUL       the difference of B is multiplied by that of A; MAXIMUM, MINIMUM: by 1
-//   TABLE     an entry in place of the product
+//   TABLE     a table entry replaces the product
 //   output    = requantize(first + second)
 //
-// Stages: difference to the zero point, or entry; product, rounded to its high part; right shift,
-// or a window's totals; those of the requantizer. The low half's results wait for those of the high
-// half.
+// Stages: difference to the zero point, or table entry; product, rounded to its high part; right
+// shift, or the totals of a window; stages of the requantizer. The results of the low half wait for
+// the high half.
 `include "assertions.svh"
 
 module elementwise_unit
@@ -30,16 +32,16 @@ module elementwise_unit
   input  ppu_second_t second_i,
   input  ppu_result_t result_i,
 
-  input  logic        word_valid_i,    // A
+  input  logic        word_valid_i,    // word A
   output logic        word_ready_o,
   input  glb_word_t   word_i,
   input  logic        word_last_i,
 
-  input  logic        other_valid_i,   // B, or the table
+  input  logic        other_valid_i,   // word B, or a word of the table
   output logic        other_ready_o,
   input  glb_word_t   other_i,
 
-  input  logic        window_valid_i,  // parameters of a sum
+  input  logic        window_valid_i,  // parameters of SUM
   output logic        window_ready_o,
   input  glb_word_t   window_i,
 
@@ -50,16 +52,16 @@ module elementwise_unit
 );
 
   localparam int unsigned Lanes = BlockChannels / 2;
-  localparam int unsigned Stages = 3;             // before the requantizer
+  localparam int unsigned Stages = 3;             // stages before the requantizer
   localparam int unsigned LeftShift = 20;
-  localparam int unsigned Drop = 31 - LeftShift;  // bits of (q - zero_point) * multiplier dropped
-  localparam int unsigned Rows = 5;               // base-4 digits of a difference of 9 bits
-  localparam int unsigned HighWidth = 29;         // 255 * 2^31 without the bits dropped
+  localparam int unsigned Drop = 31 - LeftShift;  // dropped bits of (q - zero_point) * multiplier
+  localparam int unsigned Rows = 5;               // base-4 digits of a 9-bit difference
+  localparam int unsigned HighWidth = 29;         // 255 * 2^31 without the dropped bits
   localparam int unsigned TotalWidth = $bits(first_i.window) + 8;
 
   typedef struct packed {
-    logic high;  // half of a word
-    logic last;  // word of a pass
+    logic high;  // high half of a word
+    logic last;  // last word of a pass
   } tag_t;
 
   // ---- The operation ----
@@ -75,11 +77,11 @@ module elementwise_unit
   assign joined    = !windowed && (scaled || operation == OperationMul ||
                      operation == OperationMaximum || operation == OperationMinimum);
 
-  // ---- Halves of words enter ----
+  // ---- Entry of half words ----
 
   logic            move, accept, ready_beside, loaded;
-  logic            high_q;       // the half that is taken next
-  logic [5:0]      entries_q;    // words of the table that are there
+  logic            high_q;       // the next half is the high one
+  logic [5:0]      entries_q;    // words of the table received
   logic [Stages:1] valid_q;
   tag_t            tag_q [1:Stages];
   logic            lanes_valid;
@@ -87,7 +89,7 @@ module elementwise_unit
   logic [Lanes-1:0][7:0] lane_result, low_q;
   sum_t [Lanes-1:0]      addend_q [2];
 
-  // Windows of words.
+  // Windows of words
   logic                             half_valid, half_ready, half_high, half_last, half_accept;
   logic                             totals_ready;
   logic [Lanes-1:0][TotalWidth-1:0] totals;
@@ -95,7 +97,7 @@ module elementwise_unit
   logic [30:0]                      multiplier_q;
   logic signed [5:0]                shift_q;
 
-  // All stages move unless a finished word waits.
+  // All stages move unless a finished word waits at the output.
   assign move         = !(lanes_valid && lanes_tag.high) || word_ready_i;
   assign loaded       = entries_q == 6'(LookupWords);
   assign ready_beside = joined ? other_valid_i : !looks_up || loaded;
@@ -187,7 +189,8 @@ module elementwise_unit
       if (accept) place_q <= a[2:0];
     end
 
-    // Values from -128 on: the entry of a has its upper bits, the sign turned over, as its word.
+    // The address inverts the sign bit, so that entry 0 is that of -128. The upper bits of a select
+    // the word.
     ram_1r1w #(.WORDS(LookupWords), .WIDTH(64)) u_table (
       .clk_i,
       .write_i        (looks_up && other_valid_i && !loaded),
@@ -206,7 +209,7 @@ module elementwise_unit
       logic signed [HighWidth-1:0] high_part, high_part_q;
       logic [4:0]                  right_shift;
 
-      // Twice the product; one half of what is dropped is added: rounding to the nearest.
+      // Twice the product. Adding half of the dropped part rounds to the nearest.
       booth_step #(.ROWS(Rows)) u_product (
         .value_i     (factor),
         .multiplier_i({difference_q[side][8], difference_q[side], 1'b0}),
@@ -291,17 +294,17 @@ module elementwise_unit
   assign word_o       = direct ? word_i : {lane_result, low_q};
   assign word_last_o  = direct ? word_last_i : lanes_tag.last;
 
-  `EYRIE_STATIC(TotalsFit, TotalWidth <= $bits(sum_t), "a window's sum beyond 32 bits")
+  `EYRIE_STATIC(TotalsFit, TotalWidth <= $bits(sum_t), "the sum of a window exceeds 32 bits")
   `EYRIE_ASSERT_WHEN(ConfigHolds, |{valid_q, lanes_valid, half_valid},
-      $stable({first_i, second_i, result_i}), "configuration changed with words in flight")
+      $stable({first_i, second_i, result_i}), "configuration changes with words in flight")
   `EYRIE_STABLE(OtherStable, other_valid_i, other_ready_o, other_i)
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
   `EYRIE_ASSERT_WHEN(AcceptedTogether, joined,
       (word_valid_i && word_ready_o) == (other_valid_i && other_ready_o),
       "a word A without its word B")
-  `EYRIE_ASSERT_WHEN(HalvesInTurn, direct || windowed, !high_q, "a word left by half")
+  `EYRIE_ASSERT_WHEN(HalvesInTurn, direct || windowed, !high_q, "only half of a word has left")
   `EYRIE_ASSERT_WHEN(WindowsFit, windowed, operation == OperationSum ||
       operation == OperationMaximum || operation == OperationMinimum,
-      "a window of an operation that has none")
+      "an operation without windows has a window")
 
 endmodule

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2x2 max pooling, stride 2, of int8 beats (one channel of every column).
+// 2x2 max pooling with stride 2 on int8 transfers (one channel of every column).
 //
-// Columns 2j and 2j + 1 are vertically adjacent, pixels 2i and 2i + 1 of a block horizontally. The
-// beats of an even pixel are kept; those of the odd one come out (combinationally, output j is the
-// maximum of columns 2j and 2j + 1 of both pixels). A block has an even number of pixels.
+// Columns 2j and 2j + 1 are vertical neighbours; pixels 2i and 2i + 1 of a block are horizontal
+// neighbours. The values of an even pixel are stored. The odd pixel yields the results
+// combinationally: output j is the maximum of columns 2j and 2j + 1 of both pixels. A block has an
+// even number of pixels.
 `include "assertions.svh"
 
 module max_pool #(
-  parameter int unsigned COLS = 8,  // columns of sums
+  parameter int unsigned COLS = 8,  // PE columns
   localparam int unsigned Pairs = COLS / 2
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
-  input  logic                        enable_i,  // beats are taken in cycles with enable_i
+  input  logic                        enable_i,  // transfers are accepted while high
 
   input  logic                        valid_i,
   input  logic [COLS-1:0][7:0]        values_i,
@@ -52,7 +53,7 @@ module max_pool #(
     if (accept && !odd_q) kept_q[channel_i] <= pairs;
   end
 
-  `EYRIE_STATIC(PairOfColumns, COLS >= 2, "less than a pair of columns")
+  `EYRIE_STATIC(PairOfColumns, COLS >= 2, "COLS is less than 2")
   `EYRIE_ASSERT_WHEN(PixelPairs, accept && pixel_last_i,
       odd_q, "a block with an odd number of pixels")
 

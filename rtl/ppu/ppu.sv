@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Post-processing unit: sums of one channel of every column in, int8 GLB words out.
+// Post-processing unit (PPU): converts sums, one channel of every column at a time, to int8 GLB
+// words.
 //
 //   sums -> bias, requantise, clamp (two lanes per column) -> max or average pooling
 //        -> transposer (a block of up to 8 channels becomes a word per column) -> operation
 //
-// Sums come in drain order: for each block of filters, each pixel, each filter a beat. flags_i:
+// Sums arrive in drain order: block of filters, pixel, filter. flags_i of a transfer:
 //   channel     0, 1, ... within the block, without gaps
-//   block_last  on the last channel of every (block, pixel)
-//   pixel_last  on every beat of the last pixel of a block; the table advances after the beat with
-//               block_last and pixel_last
-//   tile_last   on the very last beat of a tile (not used here)
-//   pass_last   on the very last beat of a pass
-//   to_ppu      else the beat is taken at once, whatever the PPU is doing, and dropped
-//   two_pixels  the beat has the sums of two pixels side by side, with all beats of its channels;
-//               only where words are neither raw nor pooled nor operated on
-// Every block of filters uses one table of 9 words (parameter_buffer) for each time it comes by.
-// Raw passes (cfg_i.finish.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of
-// the GLB word) and 1 (high half), and no table.
+//   block_last  the last channel of every (block, pixel)
+//   pixel_last  every transfer of the last pixel of a block. The transfer with block_last and
+//               pixel_last is the last one that uses the parameters of the block
+//   tile_last   the very last transfer of a tile (not used here)
+//   pass_last   the very last transfer of a pass
+//   to_ppu      without it, the PPU accepts the transfer in any state and drops it
+//   two_pixels  the transfer has the sums of two adjacent pixels, as all transfers of its channels.
+//               Legal if words are neither raw nor pooled nor the operand of an operation
 //
-// An elementwise pass (cfg_i.elementwise) brings words_i to the operation instead of sums; the last
-// of them is marked.
+// Each occurrence of a block of filters uses 9 words of quantisation parameters (parameter_buffer).
+// A raw pass (cfg_i.finish.raw) brings 32-bit words of 4 channels instead of sums, as channel 0
+// (low half of the GLB word) and channel 1 (high half), and no parameters. An elementwise pass
+// (cfg_i.elementwise) brings words_i for the operation instead of sums; the last word is marked.
 //
-// Words per (block, pixel or two): column 0 to columns - 1. Average pooling: one per block and run
-// of columns. Max pooling: columns / 2 per pair of pixels. word_o.last is set on the last word of a
-// pass.
+// A (block, pixel or two) yields the words of columns 0 to columns - 1. Average pooling yields one
+// word per block and run of columns, max pooling columns / 2 words per pair of pixels. word_o.last
+// marks the last word of a pass.
 //
-// Passes: a pass is pending by toggling pass_phase_i with cfg_i stable until pass_phase_o equals
-// pass_phase_i. It is taken when the last word of the pass before has left; a pass that does not use
-// the PPU (cfg_i.used) is taken and that is all (its beats are those dropped).
-// No other beat is taken between passes. Tables and residual words of the pass on offer may come at
-// any time; overrun_o: more came for a pass than it takes.
+// A toggle of pass_phase_i requests a pass. cfg_i is stable until pass_phase_o equals pass_phase_i.
+// The PPU accepts the pass when the last word of the pass before has left. A pass that does not use
+// the PPU (cfg_i.used) needs no further action; its transfers are dropped. The PPU accepts no other
+// transfer between passes. Parameters and residual words of the pending pass may arrive at any
+// time. overrun_o: a pass receives more of them than it uses.
 //
-// Everything before the transposer moves together and stops while the transposer has no bank free.
-// sums_ready_o is a function of registers and flags_i.to_ppu; valid never depends on ready.
+// All stages before the transposer move together and stop while the transposer has no free bank.
+// sums_ready_o depends on registers and flags_i.to_ppu; valid never depends on ready.
 `include "assertions.svh"
 
 module ppu
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8  // columns of sums
+  parameter int unsigned COLS = 8  // PE columns
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -62,15 +62,15 @@ module ppu
   input  logic                 word_ready_i,
 
   output logic                 overrun_o,
-  output logic                 elementwise_o,  // such a pass runs
-  output logic                 busy_o,         // a beat, or a word of words_i, entered
-  output logic                 stall_o         // one was pending and not taken
+  output logic                 elementwise_o,  // an elementwise pass runs
+  output logic                 busy_o,         // a transfer or a word of words_i enters
+  output logic                 stall_o         // a transfer or word is pending and not accepted
 );
 
   typedef enum logic [1:0] {
     StIdle,  // between passes
-    StRun,   // takes beats
-    StFlush  // the pass's last beat or word is in, its last word is not out
+    StRun,   // accepts transfers
+    StFlush  // the last input has entered, the last word has not left
   } state_e;
 
   state_e       state_d, state_q;
@@ -106,7 +106,8 @@ module ppu
 
   // --- Passes ------------------------------------------------------------------------------------
 
-  // A word that is left of a pass holds the next one back: what it is for does not change under it.
+  // A word that is left over holds the next pass back, so that the pass of that word does not
+  // change.
   assign pending        = pass_phase_i != pass_phase_q;
   assign parameters_own = parameters_i.pass_phase == pass_phase_q;
   assign left_over      = (parameters_i.valid && parameters_own) ||
@@ -119,7 +120,7 @@ module ppu
     unique case (state_q)
       StIdle:  if (accept_config && cfg_i.used) state_d = StRun;
       StRun: begin
-        if (last_left) state_d = StIdle;  // as it entered
+        if (last_left) state_d = StIdle;  // in the cycle in which it entered
         else if (last_entered) state_d = StFlush;
       end
       StFlush: if (last_left) state_d = StIdle;
@@ -141,7 +142,7 @@ module ppu
     end
   end
 
-  logic unused_fields;  // whether a pass is run; what beats say that are packed
+  logic unused_fields;  // used; flags that the transposer does not need
   assign unused_fields = ^{cfg_q.used, pack_flags};
 
   assign running        = state_q != StIdle;
@@ -151,7 +152,7 @@ module ppu
   assign last_entered   = (push && flags_i.pass_last) || (words_accepted && words_i.last);
   assign last_left      = word_o.valid && word_ready_i && word_o.last;
 
-  // Words of the next pass wait for it.
+  // Words of the next pass wait.
   assign residual_own     = residual_i.pass_phase == pass_phase_q;
   assign residual_ready_o = residual_ready && residual_own;
   assign overrun_o        =
@@ -163,7 +164,7 @@ module ppu
   assign average = cfg_q.finish.pool == encoding_pkg::PoolAverage;
   assign maximum = cfg_q.finish.pool == encoding_pkg::PoolMax;
 
-  // --- Entry: a beat meets its table entry -------------------------------------------------------
+  // --- Entry: a transfer and its parameters ------------------------------------------------------
 
   assign ready        = (state_q == StRun) && !elementwise && advance &&
                         (cfg_q.finish.raw || parameters_valid);
@@ -264,7 +265,7 @@ module ppu
 
   // --- Packing -----------------------------------------------------------------------------------
 
-  // The averages are a column for each run of columns, the maxima the lower half of the columns.
+  // Averages have a column per run of columns; maxima are the lower half of the columns.
   always_comb begin : select_packed
     pack_valid   = lanes_valid;
     pack_flags   = lanes_flags;
@@ -313,7 +314,7 @@ module ppu
     .word_last_o     (packed_last)
   );
 
-  // --- The operation, on words of the pass or of the ifmap stream --------------------------------
+  // --- Operation on words of the pass or of the ifmap stream -------------------------------------
 
   logic a_valid, a_ready, window_ready;
 
@@ -323,7 +324,7 @@ module ppu
   assign parameters_ready_o    = for_windows ? parameters_own && window_ready
                                              : (parameters_own || pending) && parameters_ready;
 
-  // What the table stream brings, for this pass or the one on offer.
+  // Whether the parameter stream brings window parameters, for this pass or the pending one
   assign for_windows = parameters_own
       ? elementwise && cfg_q.result.operation == encoding_pkg::OperationSum
       : cfg_i.elementwise && cfg_i.result.operation == encoding_pkg::OperationSum;
@@ -351,8 +352,8 @@ module ppu
     .word_last_o   (word_o.last)
   );
 
-  // The second of two pixels passes by the operation, which then does nothing (TwoPixelsLegal). The
-  // words of others may leave when the transposer has none.
+  // The second of two pixels bypasses the operation, which is NONE then (TwoPixelsLegal). Without
+  // two pixels, words can leave while the transposer has none.
   assign word_o.two_pixels = packed_two;
   assign word_o.words[1]   = packed_words[1];
 
@@ -367,9 +368,9 @@ module ppu
   `EYRIE_ASSERT_WHEN(TwoPixelsLegal, push && flags_i.two_pixels,
       !cfg_q.finish.raw && !average && !maximum &&
       cfg_q.result.operation == encoding_pkg::OperationNone,
-      "two pixels of words that are raw, pooled or operated on")
+      "two pixels with raw words, pooling or an operation")
   `EYRIE_ASSERT_NEXT(RequestStable, pass_phase_i != pass_phase_q,
-      $stable(pass_phase_i), "a pass was pending before the one before was taken")
+      $stable(pass_phase_i), "a pass is requested before the last one is accepted")
   `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (flags_i.tile_last || flags_i.pass_last),
       flags_i.block_last && flags_i.pixel_last, "a tile or pass ends within a block")
   `EYRIE_ASSERT_WHEN(PassEndsTile, push && flags_i.pass_last,
@@ -380,16 +381,16 @@ module ppu
   `EYRIE_ASSERT_WHEN(AverageEndsBlock, average_valid,
       average_flags.pixel_last && average_flags.to_ppu &&
       (average_flags.tile_last || !average_flags.pass_last),
-      "an average before the last pixel of its block")
+      "an average leaves before the last pixel of its block")
   for (genvar run = 0; run < int'(COLS); run++) begin : gen_average_check
     `EYRIE_ASSERT_WHEN(AverageWithinClamp, average_valid && 5'(run) < pack_columns,
         ($signed(average_values[run]) >= cfg_q.finish.act_min) &&
         ($signed(average_values[run]) <= cfg_q.finish.act_max),
-        "average of clamped values outside the clamp")
+        "an average of clamped values is outside the clamp")
   end
   `EYRIE_ASSERT_WHEN(IdleIsEmpty, state_q == StIdle,
       !entered_q && !pack_valid && !packed_valid && !word_o.valid,
-      "a pass ended with values in flight")
+      "a pass ends with values in flight")
   `EYRIE_COVER(Run, (state_q == StIdle) && (state_d == StRun))
   `EYRIE_COVER(Flush, (state_q == StRun) && (state_d == StFlush))
   `EYRIE_COVER(Finish, (state_q == StFlush) && (state_d == StIdle))

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// From beats (one channel of every column) to GLB words (up to 8 channels of one column).
+// Converts transfers (one channel of every column) to GLB words (up to 8 channels of one column).
 //
-// A block of beats, channels 0, 1, ... up to the one with last_i, fills a bank; then the words of
-// columns 0 to columns_i - 1 leave it while the next block fills the other bank. So 8 channels and
-// 8 columns go through at one beat and one word per cycle. Bytes of channels that did not come are
-// 0. With two_pixels_i a beat has the values of two pixels side by side, and a column's words of
-// both leave together; all beats of a block are alike.
+// A block of transfers, channels 0, 1, ... up to the one with last_i, fills a bank. Then the words
+// of columns 0 to columns_i - 1 leave the bank while the next block fills the other bank. With 8
+// channels and 8 columns it accepts a transfer and delivers a word in every cycle. Bytes of missing
+// channels are 0. With two_pixels_i a transfer has the values of two adjacent pixels, and both
+// words of a column leave together; all transfers of a block have the same two_pixels_i.
 //
-// raw_i: a beat carries 32 bits per column, half a word (channel 0: the low half, 1: the high);
-// else the low byte of each column counts. word_last_o marks the last word of a block that ended
-// with pass_last_i. transfer_ready_o is a function of registers only. columns_i (1 to COLS) and raw_i
-// hold still from the first beat to the last word.
+// raw_i: a transfer has 32 bits per column, half a word (channel 0: the low half, 1: the high
+// half). Otherwise it uses the low byte of each column. word_last_o marks the last word of a block
+// that ended with pass_last_i. transfer_ready_o depends on registers only. columns_i (1 to COLS)
+// and raw_i are stable from the first transfer to the last word.
 `include "assertions.svh"
 
 module transposer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8  // columns of sums
+  parameter int unsigned COLS = 8  // PE columns
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -25,7 +25,7 @@ module transposer
 
   input  logic             transfer_valid_i,
   output logic             transfer_ready_o,
-  input  word_t [1:0][COLS-1:0] transfer_i,    // of a pixel, or of two
+  input  word_t [1:0][COLS-1:0] transfer_i,    // values of one pixel or of two
   input  logic             two_pixels_i,
   input  logic [2:0]       channel_i,
   input  logic             last_i,
@@ -34,7 +34,7 @@ module transposer
   output logic             word_valid_o,
   input  logic             word_ready_i,
   output glb_word_t [1:0]  words_o,
-  output logic             words_two_o,    // of two pixels; low without words
+  output logic             words_two_o,    // words of two pixels; low without words
   output logic             word_last_o
 );
 
@@ -115,7 +115,7 @@ module transposer
   always_ff @(posedge clk_i) bank_q <= bank_d;
 
   `ifndef SYNTHESIS
-  logic [2:0] expected_q;  // channel of the next beat
+  logic [2:0] expected_q;  // channel of the next transfer
   logic       begun_two_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -129,13 +129,13 @@ module transposer
   end
   `endif
 
-  `EYRIE_ASSERT_WHEN(ChannelsInTurn, push, channel_i == expected_q, "channel out of turn")
+  `EYRIE_ASSERT_WHEN(ChannelsInTurn, push, channel_i == expected_q, "a channel is out of order")
   `EYRIE_ASSERT_WHEN(AllTwo, push && channel_i != '0, two_pixels_i == begun_two_q,
-      "a block with beats of one pixel and of two")
-  `EYRIE_ASSERT_WHEN(RawOfOne, push && raw_i, !two_pixels_i, "raw words of two pixels")
+      "a block mixes one pixel and two pixels")
+  `EYRIE_ASSERT_WHEN(RawOfOne, push && raw_i, !two_pixels_i, "raw words with two pixels")
   `EYRIE_ASSERT_WHEN(RawHalves, push && raw_i, channel_i < 3'd2, "a raw word has two halves")
   `EYRIE_ASSERT_WHEN(ColumnsInRange, push || word_valid_o,
-      (columns_i != '0) && (columns_i <= 5'(COLS)), "number of columns in use")
+      (columns_i != '0) && (columns_i <= 5'(COLS)), "the number of columns in use is illegal")
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {words_o, words_two_o, word_last_o})
   `EYRIE_COVER(BothFull, &full_q)
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of GLB words: size_i words become the sums, maxima or minima of their 8 channels; the
-// last word of a pass ends its window.
+// Sums, maxima or minima over windows of GLB words, for each of the 8 channels. A window has size_i
+// words; the last word of a pass ends its window.
 //
-// A window leaves in halves, channels 0 to 3, then 4 to 7; while the second is on its way the words
-// of the next window come: a word a cycle, but a window of one word takes two. operation_i and
-// size_i hold still from the first word of a pass until its last half has left.
+// The result of a window leaves in halves, channels 0 to 3, then 4 to 7. The words of the next
+// window can arrive while the second half waits. It accepts one word per cycle; a window of one
+// word takes two cycles. operation_i and size_i are stable from the first word of a pass until its
+// last half has left.
 
 `include "assertions.svh"
 
@@ -36,10 +37,10 @@ module window_totals
   typedef logic signed [TotalWidth-1:0] total_t;
 
   total_t               total_q [BlockChannels];
-  total_t               high_q  [Lanes];        // of the window before
-  logic [SizeWidth-1:0] left_q;                 // words of the window that are to come
-  logic                 begun_q;                // at least one has come
-  logic                 full_q, last_q;         // the totals are complete, and the last ones
+  total_t               high_q  [Lanes];        // high half of the finished window
+  logic [SizeWidth-1:0] left_q;                 // words of the window left
+  logic                 begun_q;                // the window has begun
+  logic                 full_q, last_q;         // the totals are complete; of the last window
   logic                 high_full_q, high_last_q;
   logic                 push, pop_low, ends;
 
@@ -75,7 +76,7 @@ module window_totals
 
   for (genvar channel = 0; channel < int'(BlockChannels); channel++) begin : gen_channel
     total_t value, sum;
-    logic   replaces;  // the value, what there is
+    logic   replaces;  // the value replaces the total
 
     assign value = total_t'($signed(word_i[8*channel +: 8]));
     assign sum   = total_q[channel] + value;

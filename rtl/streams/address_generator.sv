@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nested counters: walks through a descriptor's loop levels and says where it is.
+// Address generator: nested counters that step through the loop levels of a stream and output its
+// position.
 //
-// A position is a row address (which wraps in a ring), an offset, coordinates (y, x) and a tag.
-// Going on at level l adds that level's stride, step and tag to the position at which its present
-// iteration started, and restarts all levels inside. A tag's row and column are added as one
-// number, less tag_wrap where they reach it; its half bit is added by itself and not wrapped.
+// A position is a row address (which wraps in a circular buffer), an offset, coordinates (y, x) and
+// a tag. A step at level l adds the stride, step and tag of that level to the position at which the
+// current iteration of the level began, and restarts all inner levels. Row and column of a tag are
+// added as one number, minus tag_wrap if the sum reaches it. The half bit of the tag is added
+// separately and does not wrap.
 //
-// start_i loads the first position, from address_i and range_i, which are in cfg_i from the next
-// cycle on; step_i goes on by one. position_o is the present position.
+// start_i loads the first position from address_i and range_i, which are in cfg_i from the next
+// cycle. step_i moves to the next position. position_o is the current position.
 //
-// Timing: from registers to registers a step is the choice of the level, of its increments and its
-// base, one addition, and the choice whether to wrap: what a sum would be with the wrap is computed
-// beside the sum, and counters count down, so that their ends are flags.
+// Timing: a step between registers selects the level, its increments and its base, adds, and
+// selects the wrapped sum if necessary. The wrapped sum is computed in parallel with the sum.
+// Counters count down, so that their ends are flags.
 
 `include "assertions.svh"
 
@@ -22,14 +24,14 @@ module address_generator
   input  logic             clk_i,
   input  logic             rst_ni,
   input  stream_config_t   cfg_i,
-  input  stream_address_t  address_i,  // where it starts
-  input  stream_range_t    range_i,    // likewise
+  input  stream_address_t  address_i,  // first address
+  input  stream_range_t    range_i,    // first coordinates
   input  logic             start_i,
   input  logic             step_i,
   output stream_position_t position_o
 );
 
-  localparam int unsigned PlaceWidth = TagWidth - 1;  // of a tag's row and column
+  localparam int unsigned PlaceWidth = TagWidth - 1;  // bits of the row and column of a tag
 
   typedef struct packed {
     glb_address_t row_address;
@@ -41,12 +43,12 @@ module address_generator
 
   typedef logic [$bits(cfg_i.levels[0].last)-1:0] loop_count_t;
 
-  position_t         base_q [Levels];   // where the present iteration of a level started
+  position_t         base_q [Levels];   // position at the start of the current iteration
   position_t         from, next, first;
-  loop_count_t       left_q [Levels];   // iterations of a level behind the present one
+  loop_count_t       left_q [Levels];   // iterations left after the current one
   logic [Levels-1:0] at_first_q, at_last_q;
-  logic [Levels-1:0] go;                // the innermost level that is not in its last iteration
-  stream_level_t     by;                // its increments
+  logic [Levels-1:0] go;                // innermost level not in its last iteration
+  stream_level_t     by;                // increments of that level
   tag_t              by_tag;
   logic [Levels:0]   inner_first, inner_last;
 
@@ -66,7 +68,7 @@ module address_generator
     assign go[l]            = inner_last[l] && !at_last_q[l];
   end
 
-  // At most one level goes: the choice is an OR of ANDs.
+  // At most one level steps, so the selection is an OR of ANDs.
   always_comb begin : choose
     by   = '0;
     from = '0;
@@ -77,7 +79,7 @@ module address_generator
   end
   assign by_tag = by.tag;
 
-  // ---- Sums, and what they are beyond the end of a ring ----
+  // ---- Sums, and sums that wrap in a circular buffer ----
 
   logic [16:0]         row_sum, row_wrapped, row_excess;
   logic [PlaceWidth:0] place_sum, place_wrapped;
@@ -85,11 +87,11 @@ module address_generator
   logic                place_carry_unused;
   logic [1:0]          row_carries_unused;
 
-  // A sum of three as one addition: the bits' sums and their carries.
+  // A carry-save stage makes one addition of three terms.
   assign row_sum     = 17'(from.row_address) + 17'(by.stride[15:0]);
   assign row_wrapped = less(17'(from.row_address), 17'(by.stride[15:0]),
                             17'(cfg_i.address.ring_size), 1'b0);
-  // Not negative, once the sum is beyond ring_last.
+  // Not negative if the sum is beyond ring_last
   assign row_excess  = less(17'(from.row_address), 17'(by.stride[15:0]),
                             17'(cfg_i.address.ring_last), 1'b1);
   assign row_wraps   = cfg_i.address.ring_size != '0 && !row_excess[16];
@@ -101,7 +103,7 @@ module address_generator
            17'(cfg_i.range.tag_wrap), 1'b0));
   assign place_wraps   = cfg_i.range.tag_wrap != '0 && !place_wrapped[PlaceWidth];
 
-  // a + b - c, less one where `one`.
+  // a + b - c, minus one if `one`
   function automatic logic [16:0] less(logic [16:0] a, logic [16:0] b, logic [16:0] c, logic one);
     return (a ^ b ^ ~c) +
            {(a[15:0] & b[15:0]) | (a[15:0] & ~c[15:0]) | (b[15:0] & ~c[15:0]), !one};
@@ -127,7 +129,7 @@ module address_generator
   assign place_carry_unused = place_sum[PlaceWidth];
   assign row_carries_unused = {row_sum[16], row_wrapped[16]};
 
-  // ---- Levels: those inside of the one that goes start anew, where it stands ----
+  // ---- Levels: inner levels restart at the new position ----
 
   always_ff @(posedge clk_i) begin
     for (int unsigned l = 0; l < Levels; l++) begin
@@ -163,11 +165,11 @@ module address_generator
     at_last:     at_last_q
   };
 
-  // The streams use their options and columns themselves; an iteration's end is at_last_q's.
+  // The streams use their options and columns; at_last_q marks the last iteration.
   logic unused_fields;
   assign unused_fields = ^{cfg_i, address_i, range_i, by.last, row_excess};
 
   `EYRIE_ASSERT_WHEN(NoStepBeyondEnd, step_i && !start_i, !inner_last[Levels],
-      "step beyond the last position")
+      "a step beyond the last position")
 
 endmodule

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
-// 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single, and to the
-// PPU, always one word a transfer, at any column, in lane 0. With options.packed_pixels a pair is the
-// two halves of one word; each is handed on as a word whose upper half is zero.
+// Read stream: reads a tensor from the GLB in the order of its descriptor and sends it word by word
+// (LANES = 1) or in pairs of adjacent pixels (LANES = 2), each transfer with its tag. With
+// options.single, and to the PPU, a transfer has one word, at any column, in lane 0. With
+// options.packed_pixels the two pixels of a pair are the halves of one word; each is sent as a word
+// whose upper half is zero.
 //
-// A pair begins at an even column: at an odd one the stream takes the word before as its first. At
-// the ends of a row that word, and the one behind the row's last, are not handed on.
+// A pair begins at an even column. If a row begins at an odd column, the stream reads the word
+// before it as the first of the pair. That word, and the word after the end of a row, are not sent.
 //
-// Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
-// Reading runs ahead of the consumer by DEPTH beats.
+// Words outside the tensor (y or x out of range) have the pad value and need no GLB access. The
+// stream reads up to DEPTH transfers ahead.
 //
-// Timing: requests leave through a skid buffer, so that neither the way from a position to a bank
-// nor the way back from a grant to the next position is one path; from a position's request to its
-// transfer are three cycles, which is why fewer than 4 beats ahead would not be a transfer a cycle.
+// Timing: a skid buffer separates the path from a position to a bank from the path from a grant to
+// the next position. A transfer is ready three cycles after its request, so DEPTH must be at least
+// 4 for a transfer in every cycle.
 //
-// A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks
-// that cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at
-// each new chunk (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has
+// The stream accepts the descriptor of a pass when all transfers of the pass before have been sent;
+// swap_o marks that cycle for the IDs of the network. Then it waits for go_i (semaphores). At each
+// new chunk (options.chunk) it waits until the chunk has been loaded. chunk_freed_o: a chunk has
 // been read for the last time.
 
 `include "assertions.svh"
@@ -25,8 +26,8 @@ module read_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned LANES = 1,  // words a transfer: 1 or 2
-  parameter int unsigned DEPTH = 5   // beats read ahead, at least 4
+  parameter int unsigned LANES = 1,  // words per transfer: 1 or 2
+  parameter int unsigned DEPTH = 5   // transfers read ahead, at least 4
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -42,8 +43,8 @@ module read_stream
   input  logic                  go_i,
   input  count_t                chunks_loaded_i,
   output logic                  chunk_freed_o,
-  output logic                  waiting_o,      // for go_i or for a chunk
-  output logic                  busy_o,         // words of a pass have not been handed on
+  output logic                  waiting_o,      // waits for go_i or for a chunk
+  output logic                  busy_o,         // words of a pass are left to send
 
   output logic                  request_valid_o,
   input  logic                  request_ready_i,
@@ -55,21 +56,21 @@ module read_stream
   input  logic                  ready_i,
   output glb_word_t [LANES-1:0] data_o,
   output logic [LANES-1:0]      lanes_o,
-  output logic                  last_o,         // transfer of a pass
+  output logic                  last_o,         // last transfer of a pass
   output tag_t                  tag_o,
   output stream_options_t       options_o
 );
 
   typedef struct packed {
-    logic             last;     // of the pass
+    logic             last;     // last of the pass
     tag_t             tag;
-    logic [LANES-1:0] lanes;    // handed on
-    logic [LANES-1:0] fetched;  // of these, from the GLB
+    logic [LANES-1:0] lanes;    // lanes that are sent
+    logic [LANES-1:0] fetched;  // lanes read from the GLB
   } transfer_t;
 
   typedef logic [$clog2(Levels)-1:0] level_t;
 
-  // ---- Where it stands ----
+  // ---- Position ----
 
   stream_config_t   cfg;
   stream_position_t at;
@@ -108,21 +109,21 @@ module read_stream
     else if (step && chunk_starts) chunks_accepted_q <= chunks_accepted_q + 1'b1;
   end
 
-  // ---- Request, or pad ----
+  // ---- Request or pad ----
 
   localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
   transfer_t        transfer, head;
   logic             transfer_ready, active, ready_to_ask, single, halved, odd;
   logic [LANES-1:0] x_inside, x_sent, words, ask;
-  logic             below;                      // x is
-  logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
+  logic             below;                      // x is negative
+  logic signed [$bits(coordinate_t):0] beyond;  // not negative: x is beyond the last column
 
   assign single = cfg.options.single || cfg.options.destination == ToPpu;
   assign halved = LANES == 2 && cfg.options.packed_pixels;
   assign odd    = LANES == 2 && !single && at.x[0];
 
-  // x + 1, or x - 1 where x is odd, is not formed: it lies inside where x does, but for the ends.
+  // x + 1 (or x - 1 for an odd x) is not computed. It is inside if x is, except at the ends.
   assign below  = at.x[$high(at.x)];
   assign beyond = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
   if (LANES > 1) begin : gen_pair
@@ -172,7 +173,7 @@ module read_stream
     end
   end
 
-  // ---- Beats and their data, in order ----
+  // ---- Transfers and their data, in order ----
 
   logic head_valid, data_valid, data_ready, head_fetched;
   logic [LANES-1:0][63:0] data;
@@ -216,8 +217,8 @@ module read_stream
   logic unused_signals;
   assign unused_signals = ^{cfg, at, beyond, read_data_i};
 
-  `EYRIE_STATIC(DepthFits, DEPTH >= 4, "a stream that reads ahead less than its latency")
-  `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
+  `EYRIE_STATIC(DepthFits, DEPTH >= 4, "DEPTH is less than 4")
+  `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "no space for read data")
   `EYRIE_STABLE(Transfer, valid_o, ready_i, {data_o, lanes_o, last_o, tag_o})
 
 endmodule

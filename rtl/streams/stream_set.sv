@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seven streams between the GLB and whoever multiplies, adds up or finishes: each is a GLB
-// client on one side and a channel on the other.
+// The seven streams between the GLB and the units of the core. Each is a GLB client on one side and
+// a stream interface on the other.
 //
-// Each stream takes the pass on offer by itself (accepted_o: all have). The ifmap stream of a pass
-// then waits until passes_done_i has reached wait_passes_i, filters in chunks until those are
-// loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written; ofmap_unequal_o: a pass
-// makes more or fewer words than its ofmap has. reading_o: a stream has words to hand on.
+// Each stream accepts the pending pass on its own (accepted_o: all have). The ifmap stream of a
+// pass then waits until passes_done_i has reached wait_passes_i. Filters in chunks wait until each
+// chunk is loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written. ofmap_unequal_o: a
+// pass has more or fewer words than its ofmap. reading_o: a stream has words left to send.
 
 `include "assertions.svh"
 
@@ -13,14 +13,14 @@ module stream_set
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned FILTER_LANES = 1  // filter words a cycle: 1 or 2
+  parameter int unsigned FILTER_LANES = 1  // filter words per cycle: 1 or 2
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
 
   input  logic                         pending_phase_i,
   input  logic [Streams-1:0]           pending_used_i,
-  output logic [Streams-1:0]           wanted_o,        // words of the descriptor
+  output logic [Streams-1:0]           wanted_o,        // streams that request descriptor words
   input  stream_load_t                 load_i,
   input  count_t                       wait_passes_i,
   output logic                         accepted_o,
@@ -30,20 +30,20 @@ module stream_set
   output logic                         ofmap_done_o,
   output logic                         ofmap_unequal_o,
   output logic                         reading_o,
-  output logic                         ifmap_waits_o,   // for passes_done_i
-  output logic                         filter_waits_o,  // for chunks_loaded_i
+  output logic                         ifmap_waits_o,   // waits for passes_done_i
+  output logic                         filter_waits_o,  // waits for chunks_loaded_i
 
-  // GLB clients, one per stream.
+  // GLB clients, one per stream
   output logic         [Streams-1:0]   request_valid_o,
   input  logic         [Streams-1:0]   request_ready_i,
   output glb_request_t [Streams-1:0]   request_o,
   input  logic         [Streams-1:0]   read_valid_i,
   input  glb_word_t [Streams-1:0][1:0] read_data_i,
 
-  // To the array, the drain and the PPU, and back.
+  // Stream interfaces of the array, the drain and the PPU
   output ifmap_stream_t                ifmap_o,
   input  logic                         ifmap_ready_i,
-  output elementwise_stream_t          words_o,         // of an elementwise pass
+  output elementwise_stream_t          words_o,         // first operands of an elementwise pass
   input  logic                         words_ready_i,
   output filter_stream_t               filter_o,
   input  logic                         filter_ready_i,
@@ -63,7 +63,7 @@ module stream_set
 
   assign accepted_o = pass_phase == {Streams{pending_phase_i}};
 
-  // ---- Streams that read ----
+  // ---- Streams ----
 
   logic                 [Streams-1:0] swap, waits, busy, freed, valid, ready, final_transfer;
   glb_word_t       [Streams-1:0][1:0] data;
@@ -73,7 +73,8 @@ module stream_set
   count_t                             wait_passes_q;
   logic                               ifmap_go, to_ppu;
 
-  // The offer's tokens stand until all have taken it; the ifmap stream may still wait then.
+  // The ifmap stream keeps its wait count, since wait_passes_i is stable only until all units have
+  // accepted the pass.
   always_ff @(posedge clk_i) begin
     if (swap[StreamIfmap]) wait_passes_q <= wait_passes_i;
   end
@@ -138,9 +139,9 @@ module stream_set
     end
   end
 
-  // ---- Their channels ----
+  // ---- Stream interfaces ----
 
-  // Only filters come in chunks.
+  // Only the filter stream has chunks.
   assign chunk_freed_o  = freed[StreamFilter];
   assign filter_waits_o = waits[StreamFilter];
   assign ifmap_waits_o  = waits[StreamIfmap];
@@ -211,6 +212,6 @@ module stream_set
 
   `EYRIE_STABLE(Ofmap, ofmap_i.valid, ofmap_ready_o, ofmap_i)
   `EYRIE_ASSERT_WHEN(OneLoads, load_i.valid != '0, $onehot(load_i.valid),
-      "words of the descriptor for two streams at once")
+      "descriptor words for two streams in one cycle")
 
 endmodule

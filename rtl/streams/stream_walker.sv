@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all streams do alike: takes the descriptor of the pass on offer, and walks through its
-// loops.
+// The common part of read and write streams: accepts the descriptor of the pending pass and steps
+// through its loops.
 //
-// A pass is on offer when offer_i.pass_phase has changed. It is taken (accept_o) when the pass before has
-// been walked through and free_i: at once, if the stream is not used in it; else wanted_o asks for
-// the words of its descriptor, and it is taken in the cycle in which the last of them come. The
-// walk starts then: running_o from the next cycle on; step_i goes on by one position; last_o marks
-// the last one. cfg_o is the descriptor in use.
+// A change of pending_phase_i marks a pending pass. The stream accepts it (accept_o) when it has
+// finished the pass before and free_i is high. If the pass does not use the stream, it accepts at
+// once. Otherwise wanted_o requests the descriptor words, and the stream accepts in the cycle in
+// which the last of them arrive. The walk starts then: running_o is high from the next cycle;
+// step_i moves to the next position; last_o marks the last one. cfg_o is the descriptor in use.
 
 `include "assertions.svh"
 
@@ -25,7 +25,7 @@ module stream_walker
   input  stream_pair_t     load_pair_i,
   input  glb_word_t [1:0]  load_words_i,
 
-  input  logic             free_i,    // the descriptor in use is not needed
+  input  logic             free_i,    // the descriptor in use is no longer needed
   output logic             accept_o,
   output stream_config_t   cfg_o,
   output logic             running_o,
@@ -72,7 +72,7 @@ module stream_walker
       end
       if (load_pair_i == stream_pair_t'(StreamOptionsOffset / 2)) begin
         cfg_q.options <= stream_options_t'(load_words_i[StreamOptionsOffset%2]);
-        cfg_q.levels  <= '0;  // those that are not loaded run once
+        cfg_q.levels  <= '0;  // levels that are not loaded run once
       end
       for (int unsigned level = 0; level < Levels; level++) begin
         if (load_pair_i == stream_pair_t'(LevelPair + level / 2)) begin
@@ -92,9 +92,9 @@ module stream_walker
     .position_o
   );
 
-  `EYRIE_ASSERT_WHEN(StepsRunning, step_i, running_q, "a step of a stream without a pass")
-  `EYRIE_ASSERT_WHEN(LoadsWanted, load_valid_i, wanted_o, "words for a stream that walks")
+  `EYRIE_ASSERT_WHEN(StepsRunning, step_i, running_q, "a step without a pass")
+  `EYRIE_ASSERT_WHEN(LoadsWanted, load_valid_i, wanted_o, "descriptor words for a running stream")
   `EYRIE_ASSERT_NEXT(RequestHolds, pending_phase_i != pass_phase_q, $stable(pending_phase_i),
-      "a pass was pending before the one before was taken")
+      "a pass is requested before the last one is accepted")
 
 endmodule

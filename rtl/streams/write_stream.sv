@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the PPU's words into the GLB, each where the descriptor says; words outside of the ofmap
-// (ragged edges) are dropped. Of two pixels the second goes behind the first: both are written at
-// once where they begin at an even address, else one after the other.
+// Write stream: writes the words of the PPU into the GLB at the addresses of its descriptor. Words
+// outside the ofmap (ragged edges) are dropped. The second of two pixels goes to the next address.
+// Both are written in one cycle if the first address is even, otherwise one after the other.
 //
-// done_o: the last word of a pass has been written; a pass without ofmap is done when those before
-// it are. unequal_o: the PPU's last word of a pass is not that of the descriptor's loops.
+// done_o: the last word of a pass has been written; a pass without ofmap is done when all passes
+// before it are. unequal_o: the last word of the PPU is not the last one of the descriptor's loops.
 //
-// Timing: requests leave through a skid buffer, dropped words too, without being asked for. The
-// last one of a pass is asked for even if nothing is written, so that passes are done in order, and
-// what they have written is in place.
+// Timing: requests leave through a skid buffer. Dropped words pass it, too, but request no access.
+// The last word of a pass always requests an access, so that passes finish in order and their words
+// are in place.
 
 `include "assertions.svh"
 
@@ -38,8 +38,8 @@ module write_stream
 );
 
   typedef struct packed {
-    logic            last;   // of its pass
-    logic [1:0]      lanes;  // that are written; none: it is dropped
+    logic            last;   // last word of its pass
+    logic [1:0]      lanes;  // lanes to write; none: dropped
     glb_address_t    address;
     logic [7:0]      strobe;
     glb_word_t [1:0] data;
@@ -49,10 +49,10 @@ module write_stream
   stream_position_t at;
   write_t           into, out;
   logic             running, accept, step, last, skip, into_ready, out_valid, out_ready;
-  logic [1:0]       there;          // words that lie inside
-  logic             apart;          // two words in two turns
-  logic             second_q;       // it is the second one
-  logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
+  logic [1:0]       there;          // words inside the ofmap
+  logic             apart;          // two words in two cycles
+  logic             second_q;       // second word of the two
+  logic signed [$bits(coordinate_t):0] beyond;  // not negative: x is beyond the last column
 
   stream_walker u_walker (
     .clk_i, .rst_ni, .pending_phase_i, .pending_used_i, .pass_phase_o, .wanted_o,
@@ -66,13 +66,13 @@ module write_stream
     .position_o(at)
   );
 
-  // x + 1 is not formed: it lies inside where x does, but for the ends.
+  // x + 1 is not computed. It is inside if x is, except at the ends.
   assign beyond   = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
   assign there[0] = at.y_inside && !at.x[$high(at.x)] && beyond[$high(beyond)];
   assign there[1] = word_i.two_pixels && at.y_inside && (!at.x[$high(at.x)] || &at.x) &&
                     beyond[$high(beyond)] && !(&beyond);
 
-  // Whether they lie inside or not: readiness comes from registers.
+  // It does not depend on the position, so that ready comes from registers.
   assign apart = word_i.two_pixels && at.address[0];
 
   assign skip         = accept && !pending_used_i;
@@ -123,9 +123,9 @@ module write_stream
 
   `EYRIE_STABLE(Request, request_valid_o, request_ready_i, request_o)
   `EYRIE_ASSERT_WHEN(PairsEven, request_valid_o && out.lanes[1], !out.address[0],
-      "two words at once from an odd address on")
+      "two words in one cycle at an odd address")
   `EYRIE_COVER(Apart, step && second_q)
   `EYRIE_ASSERT_WHEN(SkipFits, skip, into_ready, "the end of a pass is lost")
-  `EYRIE_ASSERT(SkipOrStep, !(skip && step), "a pass ends and goes on in one cycle")
+  `EYRIE_ASSERT(SkipOrStep, !(skip && step), "a pass ends and steps in one cycle")
 
 endmodule

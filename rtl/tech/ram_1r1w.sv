@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one read port and one write port: a technology puts its own RAM here.
+// A memory with one read port and one write port. Replace it by a RAM of your technology.
 //
-// read_i: the word is in read_data_o one cycle later and stays until the next read. A word that is
-// read in the cycle in which it is written comes out as anything, and whoever may do that brings a
-// forwarding path of his own: in simulation its bits are inverted, so that nobody relies on them.
-// No reset.
+// read_i: the word is at read_data_o one cycle later and stays until the next read.
+// Read-during-write returns undefined data (inverted in simulation). A user that reads and writes
+// one address in a cycle must add its own bypass. No reset.
 module ram_1r1w #(
-  parameter int unsigned WORDS = 128,  // it holds
+  parameter int unsigned WORDS = 128,  // number of words
   parameter int unsigned WIDTH = 32,   // bits of a word
   localparam int unsigned AddressWidth = (WORDS > 1) ? $clog2(WORDS) : 1
 ) (

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one port: a technology puts its own RAM here.
+// A memory with one port. Replace it by a RAM of your technology.
 //
-// enable_i: an access. Where write_i is set the lanes with strobe_i are written; otherwise the word
-// is in read_data_o one cycle later and stays until the next read. No reset.
+// enable_i starts an access. With write_i it writes the lanes whose strobe_i is set. Without
+// write_i the word is at read_data_o one cycle later and stays until the next read. No reset.
 module ram_1rw #(
-  parameter int unsigned WORDS = 1024,     // it holds
+  parameter int unsigned WORDS = 1024,     // number of words
   parameter int unsigned WIDTH = 64,       // bits of a word
-  parameter int unsigned LANE_WIDTH = 8,   // bits that a strobe covers; divides WIDTH
+  parameter int unsigned LANE_WIDTH = 8,   // bits per strobe; divides WIDTH
   localparam int unsigned AddressWidth = (WORDS > 1) ? $clog2(WORDS) : 1,
   localparam int unsigned Lanes = WIDTH / LANE_WIDTH
 ) (

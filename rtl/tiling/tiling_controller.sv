@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a command list: the command processor fetches it and keeps the order that its tokens ask
-// for, the DMA moves what LOADs and STOREs say, the pass side (outside) runs passes. Owns the AXI
-// master.
+// The tiling controller runs a command list. The command processor fetches it and keeps the order
+// that wait counts demand; the DMA executes LOADs and STOREs; the core, outside of this module,
+// runs passes. The tiling controller owns the AXI master.
 //
-// unit_rst_no resets all other units of the machine (see run_control); status_o.clear pulses as a
-// run begins. pass_i.glb_error is an access beyond the GLB, which a stream with a wrong descriptor
-// makes; pass_i.overrun, a stream that brings more words than its pass takes: they stop the machine
-// with the address of the last PASS handed over.
+// unit_rst_no resets all other units of the accelerator (run_control). status_o.clear pulses when a
+// run begins. pass_i.glb_error is an access of a stream beyond the GLB, and pass_i.overrun a stream
+// with more words than its pass uses. Both stop the accelerator with the address of the last PASS
+// started.
 
 `include "assertions.svh"
 
@@ -17,7 +17,7 @@ module tiling_controller
   import tiling_pkg::*;
 #(
   parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
-  parameter int unsigned BUS_WORDS = 1      // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned BUS_WORDS = 1      // 64-bit words per AXI beat: 1 or 2
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -40,7 +40,7 @@ module tiling_controller
   input  axi_response_t           axi_i
 );
 
-  // Requesters of the reader: commands first, since a late command can idle everything.
+  // Requesters of the reader. Commands have priority, since a late command can stall all units.
   localparam int unsigned ReadCommands = 0;
   localparam int unsigned ReadLoads = 1;
 
@@ -226,7 +226,7 @@ module tiling_controller
     .fault_o      (watchdog_fault)
   );
 
-  // The DMA checks its rows beforehand, so that only a stream can be at fault.
+  // The DMA checks its rows beforehand, so GLB errors come from streams.
   error_code_e stream_error_q;
 
   always_ff @(posedge clk_i or negedge unit_rst_n) begin

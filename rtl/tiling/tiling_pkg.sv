@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What travels between the parts of the tiling controller.
+// Types that connect the blocks of the tiling controller.
 package tiling_pkg;
 
-  // A LOAD or STORE on its way to the DMA. Without `block` rows.count and planes.count are 1.
+  // A LOAD or STORE for the DMA. Without `block`, rows.count and planes.count are 1.
   typedef struct packed {
-    logic [31:0]                     command;  // its DRAM address, for error reports
+    logic [31:0]                     command;  // DRAM address of the command, for error reports
     logic                            store;
     logic                            chunk;
     eyrie_pkg::count_t               wait_passes;
     eyrie_pkg::count_t               wait_chunks;
-    encoding_pkg::transfer_address_t address;  // of the first row; with the words of a row
+    encoding_pkg::transfer_address_t address;  // address of the first row; words of a row
     encoding_pkg::transfer_rows_t    rows;
     encoding_pkg::transfer_planes_t  planes;
   } transfer_t;
 
-  // A row of a transfer that has been asked for; `last` ends its transfer.
+  // A requested row of a transfer; `last` marks the last row of its transfer
   typedef struct packed {
     logic                    chunk;
     logic                    last;
@@ -22,7 +22,7 @@ package tiling_pkg;
     eyrie_pkg::glb_address_t address;
   } row_t;
 
-  // An entry of the pass queue: a configuration word, or a pass.
+  // A pass in the pass queue
   typedef struct packed {
     logic [31:0]       command;
     eyrie_pkg::count_t wait_passes;
@@ -31,28 +31,28 @@ package tiling_pkg;
 
   typedef struct packed {
     logic                       is_pass;
-    eyrie_pkg::config_index_t   index;  // of the configuration word
-    logic [$bits(pass_t)-1:0]   data;   // the word, or pass_t
+    eyrie_pkg::config_index_t   index;  // index of the configuration word
+    logic [$bits(pass_t)-1:0]   data;   // configuration word or pass_t
   } pass_entry_t;
 
-  // An error in the cycle in which it is seen, with the command's DRAM address.
+  // A fault with the DRAM address of its command
   typedef struct packed {
     encoding_pkg::error_code_e code;
     logic [31:0]               command;
   } fault_t;
 
-  // A command that has not come through, if there is one, with its DRAM address.
+  // A command that is not done, with its DRAM address
   typedef struct packed {
     logic        valid;
     logic [31:0] command;
   } pending_t;
 
-  // What the tiling controller does in a cycle, for the counters.
+  // Activity of the tiling controller in a cycle, for the counters
   typedef struct packed {
     logic transfer_done;
     logic read_beat;
     logic write_beat;
-    logic command_beat;  // also a read beat
+    logic command_beat;  // also counted as a read beat
     logic dma_busy;
     logic dma_wait;
     logic pass_wait;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to
-// that row of every set, words with a higher row tag (the requantisation table) to the SUPERs; in
-// the next cycle at the earliest.
+// Delivers depthwise filters and quantisation parameters to the columns in use, one cycle after
+// they enter at the earliest. A word with row tag 0 to 2 is a tap for that row of every set. A word
+// with a higher row tag is a word of quantisation parameters for the SUPERs.
 
 `include "assertions.svh"
 
 module depthwise_network
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8,  // of PEs
-  parameter int unsigned WIDTH = 66,  // bits of a beat's data
+  parameter int unsigned ROWS = 6,  // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,  // PE columns
+  parameter int unsigned WIDTH = 66,  // bits of the data of a transfer
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
   input  logic                      swap_i,
-  input  logic [ROWS-1:0][COLS-1:0] active_i,  // in the pass to come, noted by swap_i
+  input  logic [ROWS-1:0][COLS-1:0] active_i,  // PEs in use in the next pass, sampled by swap_i
 
   input  logic                      valid_i,
   output logic                      ready_o,
@@ -54,6 +54,6 @@ module depthwise_network
   );
 
   `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, data_i})
-  `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "columns swapped under a beat")
+  `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "columns swapped during a transfer")
 
 endmodule

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the sums that leave the chains: one beat is a sum from each column in use, or two.
+// Collects the sums that leave the adder chains. A transfer has one sum, or two, of each column in
+// use.
 //
-// Chains end at the bottom row of a set. Beats leave in the order in which they were sent into the
-// chains: note_* records, for each beat sent, at the end of which set it comes out, and what the
-// PPU has to know of it.
+// Chains end at the bottom row of a set. Transfers leave in the order in which they entered the
+// chains: note_* records, for each transfer, the set at which it leaves and its flags for the PPU.
 
 `include "assertions.svh"
 
 module gather_network
   import eyrie_pkg::*;
 #(
-  parameter int unsigned SETS = 2,        // of rows
-  parameter int unsigned COLS = 8,        // columns of sums in a beat
-  parameter int unsigned TRANSFERS = 16,  // that can be in the chains
+  parameter int unsigned SETS = 2,        // sets of PE rows
+  parameter int unsigned COLS = 8,        // PE columns
+  parameter int unsigned TRANSFERS = 16,  // transfers that the chains can hold
   localparam int unsigned SetWidth = (SETS > 1) ? $clog2(SETS) : 1
 ) (
   input  logic                       clk_i,
@@ -22,7 +22,7 @@ module gather_network
   output logic                       note_ready_o,
   input  logic [SetWidth-1:0]        note_set_i,
   input  drain_flags_t               note_flags_i,
-  output logic                       empty_o,   // no beat is in the chains
+  output logic                       empty_o,   // no transfer is in the chains
 
   input  logic [COLS-1:0]            columns_i,
   input  logic [SETS-1:0][COLS-1:0]  chain_valid_i,
@@ -55,7 +55,7 @@ module gather_network
   assign empty_o        = !note_valid;
   assign gathered_valid = note_valid && (chain_valid_i[set] | ~columns_i) == '1;
 
-  // A column may leave only when all of them can: the beat is one.
+  // All columns of a transfer leave together.
   always_comb begin : accept
     chain_ready_o = '0;
     if (gathered_valid && gathered_ready) chain_ready_o[set] = '1;
@@ -73,6 +73,6 @@ module gather_network
 
   `EYRIE_STABLE(Transfer, sums_valid_o, sums_ready_i, {sums_o, flags_o})
   `EYRIE_ASSERT(ChainsNoted, note_valid || chain_valid_i == '0,
-      "a beat at the end of a chain that nobody sent")
+      "a chain ends with a transfer that was not recorded")
 
 endmodule

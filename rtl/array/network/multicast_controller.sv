@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ID of a multicast network: a link of a scan chain, and the comparison with a tag.
+// One ID of a multicast network: an element of a scan chain and a comparator for tags.
 //
-// IDs are shifted in behind the one in use (scan_*) and come into force together (swap_i).
+// A new ID is shifted in (scan_*) while the current ID stays in use. swap_i makes all new IDs
+// current.
 
 `include "assertions.svh"
 
 module multicast_controller #(
-  parameter int unsigned ID_WIDTH = 6  // bits of ID and tag
+  parameter int unsigned ID_WIDTH = 6  // bits of an ID and of a tag
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -33,6 +34,6 @@ module multicast_controller #(
   assign scan_id_o = scan_q;
   assign match_o   = tag_i == id_q;
 
-  `EYRIE_ASSERT(SwapBetweenScans, !(scan_enable_i && swap_i), "IDs swapped while they were scanned")
+  `EYRIE_ASSERT(SwapBetweenScans, !(scan_enable_i && swap_i), "IDs swapped during a scan")
 
 endmodule

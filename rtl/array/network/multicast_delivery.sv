@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last stage of a network: keeps a beat and its targets in a skid buffer and hands it to them.
+// The output stage of a network: stores a transfer with its targets in a skid buffer and delivers
+// it to them.
 //
-// No path runs from a target's readiness to ready_o, and targets_i is looked at only when the beat
-// enters: IDs may change while it is still here.
+// ready_o does not depend on the targets' ready. targets_i is sampled when the transfer enters, so
+// that IDs may change while the transfer waits.
 
 `include "assertions.svh"
 
 module multicast_delivery #(
-  parameter int unsigned TARGETS = 8,  // number of them
-  parameter int unsigned WIDTH = 64    // bits of a beat's data
+  parameter int unsigned TARGETS = 8,  // number of targets
+  parameter int unsigned WIDTH = 64    // bits of the data of a transfer
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers a beat to every PE whose row ID and column ID equal the beat's tag when it enters, in
-// the next cycle at the earliest. A beat without targets is dropped.
+// Delivers a transfer to every PE whose row ID and column ID equal the tag of the transfer when it
+// enters, one cycle later at the earliest. A transfer without targets is dropped.
 //
-// The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE.
-// The row IDs form another.
+// The column IDs form one scan chain, row by row: the first ID shifted in ends at the last PE. The
+// row IDs form another chain.
 
 `include "assertions.svh"
 
 module multicast_network #(
-  parameter int unsigned ROWS = 6,            // of PEs, in sets of three
-  parameter int unsigned COLS = 8,            // of PEs
+  parameter int unsigned ROWS = 6,            // PE rows, a multiple of 3
+  parameter int unsigned COLS = 8,            // PE columns
   parameter int unsigned ROW_ID_WIDTH = 4,    // bits of a row ID
   parameter int unsigned COLUMN_ID_WIDTH = 6, // bits of a column ID
-  parameter int unsigned WIDTH = 64           // bits of a beat's data
+  parameter int unsigned WIDTH = 64           // bits of the data of a transfer
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -22,7 +22,7 @@ module multicast_network #(
   input  logic                                     column_scan_i,
   input  logic [COLUMN_ID_WIDTH-1:0]               column_id_i,
   input  logic                                     swap_i,
-  output logic [ROWS-1:0][COLS-1:0][COLUMN_ID_WIDTH-1:0] next_column_ids_o,  // in the scan chain
+  output logic [ROWS-1:0][COLS-1:0][COLUMN_ID_WIDTH-1:0] next_column_ids_o,  // after the next swap
 
   input  logic                                     valid_i,
   output logic                                     ready_o,
@@ -77,6 +77,6 @@ module multicast_network #(
   );
 
   `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, column_tag_i, data_i})
-  `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "IDs swapped under a beat")
+  `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "IDs swapped during a transfer")
 
 endmodule

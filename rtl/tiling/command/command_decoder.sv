@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the words of the command list apart and hands commands to the two queues: LOAD and STORE to
-// the DMA's, the LOADs of CHUNKS one a cycle, CONFIG words and PASS, in their order, to the pass
-// queue. Stops at END (ended_o stays high).
+// Decodes the words of the command list and distributes commands to two queues. LOAD and STORE go
+// to the queue of the DMA; CHUNKS, a looped LOAD, goes there as one LOAD per cycle. CONFIG words
+// and PASS go to the pass queue, in order. The decoder stops at END (ended_o stays high).
 //
-// Illegal are: an unknown opcode, a bit set that has no meaning (the chunk bit of a STORE is one),
-// a count of 0, CONFIG words beyond the descriptor, a CHUNKS whose tokens go beyond the largest.
-// fault_o.code is then not ErrorNone and stays, with the address of the command's first word; the
-// word is not taken. command_o: that address, always.
+// Illegal commands: an unknown opcode; a bit without meaning that is set (such as the chunk bit of
+// a STORE); a count of 0; CONFIG words beyond the descriptor; a CHUNKS whose wait counts exceed the
+// largest. For these fault_o.code is not ErrorNone and stays, with the address of the first word of
+// the command, and the word is not accepted. command_o is that address in every cycle.
 
 `include "assertions.svh"
 
@@ -43,20 +43,20 @@ module command_decoder
     StAddress, // second word of a transfer
     StRows,
     StPlanes,
-    StChunks,  // third word of a CHUNKS, which stays until all its LOADs are handed over
+    StChunks,  // third word of a CHUNKS, until all its LOADs are queued
     StEnd
   } state_e;
 
   state_e            state_d, state_q;
   logic [31:0]       command_q;
-  config_index_t     index_d, index_q;       // of the next CONFIG word
-  logic [7:0]        left_d, left_q;         // CONFIG words to come
-  transfer_command_t header_q;               // of CHUNKS: tokens of the next LOAD
-  transfer_address_t address_q;              // likewise its address
+  config_index_t     index_d, index_q;       // index of the next CONFIG word
+  logic [7:0]        left_d, left_q;         // CONFIG words left
+  transfer_command_t header_q;               // of CHUNKS: wait counts of the next LOAD
+  transfer_address_t address_q;              // of CHUNKS: address of the next LOAD
   transfer_rows_t    rows_q;
-  logic [15:0]       handed_q;               // LOADs of a CHUNKS
+  logic [15:0]       handed_q;               // LOADs of a CHUNKS queued
 
-  // The word as each of the formats
+  // The word in each of the formats
   opcode_e           opcode;
   config_command_t   as_config;
   pass_command_t     as_pass;
@@ -70,7 +70,7 @@ module command_decoder
   assign as_address  = word_i;
   assign as_chunks   = word_i[TransferChunksWidth-1:0];
 
-  logic chunks, last_chunk;                  // of the command that header_q begins
+  logic chunks, last_chunk;                  // of the command in header_q
   assign chunks     = header_q.opcode == OpChunks;
   assign last_chunk = handed_q == as_chunks.count - 16'd1;
 
@@ -103,7 +103,7 @@ module command_decoder
     endcase
   end
 
-  logic good;                                // a word that can be used
+  logic good;                                // a legal word without error
   assign good = word_valid_i && word_error_i == ErrorNone && legal;
 
   assign command_o = (state_q == StCommand) ? word_address_i : command_q;
@@ -117,7 +117,7 @@ module command_decoder
     end
   end
 
-  // Hand over: the last word of a command completes it.
+  // The last word of a command completes it.
   assign entry_valid_o = good && (state_q == StConfig
                                   || (state_q == StCommand && opcode == OpPass));
   always_comb begin : entry
@@ -196,11 +196,11 @@ module command_decoder
         word_ready_o = transfer_ready_i && last_chunk;
         if (word_ready_o) state_d = StCommand;
       end
-      default: ;                             // StEnd: until the reset
+      default: ;                             // StEnd lasts until the reset
     endcase
   end
 
-  // The LOAD of the chunk behind that of address_q
+  // The LOAD of the chunk after address_q
   transfer_address_t following;
   always_comb begin : follow
     following              = address_q;
@@ -241,10 +241,10 @@ module command_decoder
   assign unused_fields = ^{as_config.opcode, as_pass.opcode};
 
   `EYRIE_STATIC(WholeWords, TransferCommandWidth == 64 && TransferAddressWidth == 64,
-      "bits without meaning are not looked at")
+      "a transfer command has unused bits")
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
-  `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "a CONFIG word too many")
-  `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "something after END")
+  `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "too many CONFIG words")
+  `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "a command after END")
   `EYRIE_COVER(ChunksWait, state_q == StChunks && transfer_valid_o && !transfer_ready_i)
   `EYRIE_COVER(BlockTransfer, state_q == StPlanes && transfer_valid_o && transfer_ready_i)
   `EYRIE_COVER(PassQueueFull, entry_valid_o && !entry_ready_i)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the command list ahead of its use, from program_base_i on, CHUNK words at a time, for as
-// long as enable_i holds.
+// Reads the command list ahead of its use, from program_base_i, CHUNK words at a time, while
+// enable_i is high.
 //
-// Words leave in order with their DRAM address. A word that could not be read leaves with an error
-// instead: word_error_o is ErrorAxiResponse, or ErrorDramAddress where the list leaves the window.
-// Reading ahead is not an error by itself: the window's end cuts it short, and only a word that is
-// taken can fail.
+// Words leave in order with their DRAM address. A word that cannot be read leaves with an error:
+// word_error_o is ErrorAxiResponse, or ErrorDramAddress if the list leaves the window. Reading
+// ahead stops at the end of the window without an error. Only a word that is accepted can fail.
 //
-// Space for a chunk is reserved before it is asked for, so data_ready_o is always high.
+// Space for a chunk is reserved before its request, so data_ready_o is always high.
 
 `include "assertions.svh"
 
@@ -15,8 +14,8 @@ module command_fetch
   import encoding_pkg::*;
 #(
   parameter int unsigned DEPTH = 64,    // words read ahead
-  parameter int unsigned CHUNK = 16,    // words asked for at a time
-  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned CHUNK = 16,    // words per request
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words per AXI beat: 1 or 2
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -44,13 +43,13 @@ module command_fetch
   localparam int unsigned CountWidth = $clog2(DEPTH + 1);
 
   logic                  started_q;
-  logic [31:0]           next_q;               // first word not yet asked for
-  logic [31:0]           head_q;               // word at the output
-  logic [CountWidth-1:0] reserved_d, reserved_q; // words asked for and not yet taken
+  logic [31:0]           next_q;               // address of the next request
+  logic [31:0]           head_q;               // address of the word at the output
+  logic [CountWidth-1:0] reserved_d, reserved_q; // words requested and not accepted
   logic                  ask, accept;
 
-  // Request: a chunk, or what is left of the window. Where nothing is left one word is offered,
-  // which the reader refuses.
+  // A request is a chunk or the rest of the window. At the end of the window it is one word, which
+  // the reader rejects.
   logic [28:0] room;
   assign room = window_limit_i[31:3] - next_q[31:3];
   always_comb begin : chunk_length
@@ -75,7 +74,7 @@ module command_fetch
 
   logic                       buffered, buffered_error, buffer_ready, beat_end;
   logic [BUS_WORDS-1:0][63:0] beat;
-  logic [PlaceWidth-1:0]      place_q;         // of the head word in its beat
+  logic [PlaceWidth-1:0]      place_q;         // index of the word in its beat
   logic [$clog2(Beats+1)-1:0] unused_count;
 
   queue #(.WIDTH(1 + 64 * BUS_WORDS), .DEPTH(Beats)) u_beats (
@@ -93,7 +92,7 @@ module command_fetch
   assign word_o   = beat[place_q];
   assign data_ready_o = 1'b1;
 
-  // Output: a word, or the error of the word that cannot be had.
+  // Output: a word, or the error of a word that cannot be read
   logic beyond;
   assign beyond         = started_q && reserved_q == '0 && !request_legal_i;
   assign word_valid_o   = enable_i && (buffered || beyond);
@@ -123,12 +122,12 @@ module command_fetch
     end
   end
 
-  logic unused_limit; // the window ends with a whole word
+  logic unused_limit; // the window ends at a whole word
   assign unused_limit = ^window_limit_i[2:0];
 
   `EYRIE_STATIC(DepthHoldsChunk, DEPTH >= CHUNK, "DEPTH is less than CHUNK")
-  `EYRIE_ASSERT_WHEN(SpaceReserved, data_valid_i, buffer_ready, "a word came without space for it")
-  `EYRIE_ASSERT(ReservedInRange, reserved_q <= CountWidth'(DEPTH), "more reserved than there is")
+  `EYRIE_ASSERT_WHEN(SpaceReserved, data_valid_i, buffer_ready, "a word arrives without space")
+  `EYRIE_ASSERT(ReservedInRange, reserved_q <= CountWidth'(DEPTH), "more words reserved than DEPTH")
   `EYRIE_COVER(WindowCutsChunk, ask && request_words_o != 16'(CHUNK))
 
 endmodule

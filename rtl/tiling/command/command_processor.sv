@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command list on its way: fetched, taken apart, and kept in two queues whose heads wait for
-// their tokens. Transfers go to the DMA, which compares their tokens itself; configuration words
-// and passes go to the pass side in list order. A pass is offered once its wait_transfers has been
-// reached, and takes its wait_passes with it.
+// The command processor: fetches and decodes the command list and holds commands in two queues
+// until their semaphores reach the wait counts. Transfers go to the DMA, which compares their wait
+// counts itself. Configuration words and passes go to the core in list order. A pass is requested
+// once its wait_transfers is reached, and carries its wait_passes.
 //
-// done_o: END has been reached, and nothing of the list is left to start or, of the passes, to end.
-// moved_o: a word of the list or an entry of the pass queue went on. pending_o: the oldest PASS
-// that is not done, handed over or not. command_o, pass_command_o: the DRAM addresses of the
-// command being decoded and of the last PASS handed over. pass_fault_o: the PASS on offer cannot be
-// run.
+// - done_o: END is reached, all commands have started and all passes are done.
+// - moved_o: a word of the list or an entry of the pass queue moved.
+// - pending_o: the oldest PASS that is not done, started or not.
+// - command_o, pass_command_o: DRAM addresses of the command in the decoder and of the last PASS
+//   started.
+// - pass_fault_o: the pending PASS is illegal.
 
 `include "assertions.svh"
 
@@ -17,9 +18,9 @@ module command_processor
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned BUS_WORDS = 1,        // 64-bit words in a beat of the AXI port: 1 or 2
-  parameter int unsigned TRANSFER_QUEUE = 16,  // LOADs and STOREs
-  parameter int unsigned PASS_QUEUE = 64       // configuration words and passes
+  parameter int unsigned BUS_WORDS = 1,        // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned TRANSFER_QUEUE = 16,  // depth of the queue of LOADs and STOREs
+  parameter int unsigned PASS_QUEUE = 64       // depth of the queue of CONFIG words and passes
 ) (
   input  logic          clk_i,
   input  logic          rst_ni,
@@ -27,7 +28,7 @@ module command_processor
   input  logic [31:0]   program_base_i,
   input  logic [31:0]   window_limit_i,
 
-  // The list, from the AXI reader
+  // AXI reader
   output logic          read_valid_o,
   input  logic          read_ready_i,
   input  logic          read_legal_i,
@@ -46,13 +47,13 @@ module command_processor
   input  logic          chunk_loaded_i,
   output count_t        chunks_freed_o,
 
-  // Pass side
+  // Core
   output pass_control_t pass_o,
   input  pass_status_t  pass_i,
 
   output logic          done_o,
   output logic          moved_o,
-  output logic          pass_wait_o,     // a pass waits for its transfers
+  output logic          pass_wait_o,     // a pass waits for transfers
   output pending_t      pending_o,
   output logic [31:0]   command_o,
   output logic [31:0]   pass_command_o,
@@ -60,7 +61,7 @@ module command_processor
   output fault_t        fault_o
 );
 
-  // ---- The list ----
+  // ---- Command list ----
 
   logic        word_valid, word_ready, ended;
   logic [63:0] word;
@@ -105,7 +106,7 @@ module command_processor
     .command_o, .fault_o
   );
 
-  // ---- The two queues ----
+  // ---- Queues ----
 
   logic [$clog2(TRANSFER_QUEUE+1)-1:0] unused_transfer_count;
   logic [$clog2(PASS_QUEUE+1)-1:0]     unused_entry_count;
@@ -132,9 +133,9 @@ module command_processor
     .count_o    (unused_entry_count)
   );
 
-  // ---- Tokens and the pass side ----
+  // ---- Semaphores and core ----
 
-  localparam int unsigned MaxPasses = 4;  // and not done, at most
+  localparam int unsigned MaxPasses = 4;  // passes started and not done
 
   count_t      transfers_done;
   logic        reached, waits, give, given, given_ready;
@@ -189,9 +190,9 @@ module command_processor
     else if (give) pass_command_q <= pass.command;
   end
 
-  logic unused_status; // for others
+  logic unused_status; // signals of other blocks
   assign unused_status = ^pass_i;
 
-  `EYRIE_ASSERT_WHEN(DoneWereGiven, pass_i.pass_done, given, "more passes done than handed over")
+  `EYRIE_ASSERT_WHEN(DoneWereGiven, pass_i.pass_done, given, "more passes done than started")
 
 endmodule

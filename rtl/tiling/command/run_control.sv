@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start, end, error, soft reset: the machine as software sees it.
+// Controls a run: start, end, error and soft reset.
 //
 //   idle -> clear -> run -> finish -> settle -> done -> clear -> run ...
 //                     |               ^    |
@@ -7,15 +7,16 @@
 //
 //   any state --soft reset--> drain -> clear -> idle
 //
-// Every run begins with a reset of all units (unit_rst_no: a register and rst_ni, so that it has no
-// glitches and may be used as an asynchronous reset). Finish, settle, error and drain halt the AXI
-// ports: nothing new is issued, and what has begun is brought to its end as AXI demands; only then
-// is the machine done, or reset. Settle lasts until what the run counted is in the counters.
-// start_i is ignored while busy and after an error. The first fault of a run is kept; fault_i[0]
-// goes before fault_i[1] and so on.
+// Every run begins with a reset of all units. unit_rst_no is a register gated with rst_ni, so that
+// it has no glitches and can be an asynchronous reset. The states finish, settle, error and drain
+// halt the AXI ports: no transaction is issued, and those in flight end as AXI requires. Only then
+// is the accelerator done or reset. Settle lasts until all increments of the run are in the
+// counters. start_i is ignored while busy and after an error. The first fault of a run is kept;
+// fault_i[0] has the highest priority.
 //
-// bus_waits_o: stopped, or about to, but a transaction that has begun has not ended. AXI forbids to
-// take one back, so a soft reset lasts until the memory answers, or until rst_ni resets both.
+// bus_waits_o: the accelerator has stopped or is stopping, and a transaction has not ended. AXI
+// does not allow a master to cancel a transaction, so a soft reset lasts until the memory answers
+// or rst_ni resets both.
 
 `include "assertions.svh"
 
@@ -23,15 +24,15 @@ module run_control
   import encoding_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned FAULTS = 2,        // sources, the first has priority
-  parameter int unsigned SETTLE_CYCLES = 3  // from the last that counts to counters that stand
+  parameter int unsigned FAULTS = 2,        // fault sources; the first has priority
+  parameter int unsigned SETTLE_CYCLES = 3  // cycles until the counters are stable
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
 
   input  logic                start_i,
   input  logic                soft_reset_i,
-  input  logic                finished_i,  // END reached and everything before it done
+  input  logic                finished_i,  // END is reached and all commands are done
   input  logic                axi_idle_i,
   input  fault_t [FAULTS-1:0] fault_i,
 
@@ -39,8 +40,8 @@ module run_control
   output logic                clear_o,     // a run begins
   output logic                run_o,
   output logic                halt_o,
-  output logic                watch_o,     // watchdog on
-  output logic                counting_o,  // cycles of the run
+  output logic                watch_o,     // watchdog enabled
+  output logic                counting_o,  // a cycle of the run
   output logic                busy_o,
   output logic                done_o,
   output logic                error_o,
@@ -62,7 +63,7 @@ module run_control
   } state_e;
 
   state_e state_d, state_q;
-  logic   starting_d, starting_q;          // what follows StClear
+  logic   starting_d, starting_q;          // StRun follows StClear
   logic   unit_rst_n_q;
   fault_t fault_d, fault_q;
   logic [SettleWidth-1:0] settle_d, settle_q;  // cycles left of StSettle
@@ -90,7 +91,7 @@ module run_control
         starting_d = 1'b0;
         fault_d    = '{code: ErrorNone, command: '0};
       end
-      default: ;                           // StError: until the soft reset
+      default: ;                           // StError lasts until the soft reset
     endcase
     if (state_q == StRun || (state_q == StFinish && !axi_idle_i)) begin
       for (int unsigned f = FAULTS; f > 0; f--) begin

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timelines that tokens refer to: how many of each event there were since the start. An event
-// pulses its input for one cycle and counts from the next cycle on. No count can wrap (see
-// TOKEN_BITS of model/encoding.py).
+// The semaphores: counters of transfers done, passes done, chunks loaded and chunks freed since the
+// start. Commands wait until a semaphore reaches a wait count. An event pulses its input for one
+// cycle and counts from the next cycle. SEMAPHORE_BITS of model/encoding.py explains why a wrap is
+// harmless.
 
 `include "assertions.svh"
 
@@ -44,6 +45,6 @@ module semaphores
   assign chunks_freed_o   = freed_q;
 
   `EYRIE_ASSERT(FreedWereLoaded, freed_q <= loaded_q, "more chunks freed than loaded")
-  `EYRIE_ASSERT(LoadsWereTransfers, loaded_q <= transfers_q, "more chunks than transfers")
+  `EYRIE_ASSERT(LoadsWereTransfers, loaded_q <= transfers_q, "more chunks than transfers done")
 
 endmodule

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says when nothing has moved for limit_i cycles (0: never), and which command is to blame.
-// progress_i: something moved in this cycle; it is seen in the next, since it comes from
-// everywhere.
+// The watchdog: reports a fault after limit_i cycles without progress (0: never), with the command
+// that is stuck. progress_i comes from all units and is registered first.
 //
-// To blame is the first command of the list that has not come through: all before it have, so that
-// what it waits for never comes. Commands lie at rising addresses, which tells the older of the
-// oldest transfer and the oldest PASS; where both have come through it is the command being
-// decoded. Only a PASS that waits for a filter chunk may rely on commands behind it: then the
-// transfer that has not brought the chunk, or is in the way of the one that would, is to blame.
+// The stuck command is the first command of the list that is not done: all commands before it are
+// done, so its wait never ends. Commands have rising addresses, so the older of the oldest transfer
+// and the oldest PASS is the one with the lower address. If both kinds are done, it is the command
+// in the decoder. Only a PASS that waits for a filter chunk may depend on later commands. In this
+// case the oldest transfer is reported: it has not loaded the chunk, or it blocks the transfer that
+// would.
 
 `include "assertions.svh"
 
@@ -21,10 +21,10 @@ module watchdog
   input  logic        progress_i,
   input  logic [31:0] limit_i,
 
-  input  pending_t    transfer_i,     // the oldest not done
-  input  pending_t    pass_i,         // likewise
+  input  pending_t    transfer_i,     // oldest transfer that is not done
+  input  pending_t    pass_i,         // oldest PASS that is not done
   input  logic        wants_chunk_i,  // a PASS waits for a filter chunk
-  input  logic [31:0] command_i,      // being decoded
+  input  logic [31:0] command_i,      // command in the decoder
 
   output fault_t      fault_o
 );
@@ -55,7 +55,7 @@ module watchdog
     end
   end
 
-  `EYRIE_ASSERT_NEXT(ProgressCounts, progress_q, !expired, "expired though something moved")
+  `EYRIE_ASSERT_NEXT(ProgressCounts, progress_q, !expired, "the watchdog expires after progress")
   `EYRIE_COVER(BlamesPass, expired && blame_pass)
   `EYRIE_COVER(BlamesTransfer, expired && !blame_pass && transfer_i.valid)
   `EYRIE_COVER(BlamesDecoded, expired && !pass_i.valid && !transfer_i.valid)

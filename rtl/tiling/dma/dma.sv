@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes LOADs and STOREs, as if one after the other in list order.
+// The DMA: executes LOADs and STOREs with the effect of a serial execution in list order.
 //
-// A transfer starts when its tokens have been reached. Its rows are checked against the window (by
-// the AXI port: legal) and the GLB's size before anything of the row is issued. LOADs follow each
-// other without a gap: the reads of the next are issued while data of the one before arrives;
-// likewise STOREs. Only a change of direction waits until everything before is done, so a LOAD may
-// fetch what a STORE before it wrote, and a STORE may send what a LOAD before it brought.
+// A transfer starts when its semaphores have reached the wait counts. Each row is checked against
+// the window (legal inputs of the AXI ports) and the size of the GLB before any access of the row
+// is issued. Successive LOADs follow without a gap: reads of the next LOAD are issued while data of
+// the one before arrives. The same holds for successive STOREs. A change of direction waits until
+// all transfers before are done, so that a LOAD can read what an earlier STORE wrote, and a STORE
+// can send what an earlier LOAD read.
 //
-// A LOAD is done when its last word is in the GLB, a STORE when its last response has come;
-// transfers are done in list order. fault_o.code stays until halt_i, after which nothing new
-// starts. pending_o: the oldest transfer that is not done, started or not.
+// A LOAD is done when its last word is in the GLB, a STORE when its last response has arrived.
+// Transfers finish in list order. fault_o.code stays until halt_i, after which no transfer starts.
+// pending_o: the oldest transfer that is not done, started or not.
 
 `include "assertions.svh"
 
@@ -19,7 +20,7 @@ module dma
   import tiling_pkg::*;
 #(
   parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
-  parameter int unsigned BUS_WORDS = 1      // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned BUS_WORDS = 1      // 64-bit words per AXI beat: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -40,7 +41,7 @@ module dma
   input  logic [BUS_WORDS-1:0][63:0] read_data_i,
   input  logic         read_error_i,
 
-  // AXI writer; the tag that comes back says whether the row is the last of its transfer
+  // AXI writer. The tag marks the last row of a transfer.
   output logic         write_valid_o,
   input  logic         write_ready_i,
   input  logic         write_legal_i,
@@ -52,7 +53,7 @@ module dma
   input  logic         response_error_i,
   input  logic         response_tag_i,
 
-  // Address and length of the request, for both
+  // Address and length of a request, for both AXI ports
   output logic [31:0]  dram_address_o,
   output logic [15:0]  dram_words_o,
 
@@ -65,21 +66,21 @@ module dma
 
   output logic         transfer_done_o,
   output logic         chunk_loaded_o,
-  output logic         waiting_o,  // for tokens
-  output logic         busy_o,     // a transfer is under way
+  output logic         waiting_o,  // a transfer waits for semaphores
+  output logic         busy_o,     // a transfer is in progress
   output pending_t     pending_o,
   output fault_t       fault_o
 );
 
-  localparam int unsigned InFlight = 64;         // transfers started and not done, at most
+  localparam int unsigned InFlight = 64;         // maximum number of transfers started and not done
   localparam int unsigned Store = 0, Load = 1;  // GLB clients
 
-  // Start: tokens, and the same direction as what is under way.
-  logic [$clog2(InFlight+1)-1:0] in_flight;      // transfers
-  logic                          store_q;        // their direction
+  // Start: wait counts are reached, and the direction is that of the transfers in flight
+  logic [$clog2(InFlight+1)-1:0] in_flight;      // transfers in flight
+  logic                          store_q;        // direction of these transfers
   logic                          reached, start, walker_ready, flight_ready;
   logic                          oldest_valid;
-  logic [31:0]                   oldest;         // command of the first of them
+  logic [31:0]                   oldest;         // command of the oldest of them
 
   assign reached = semaphore_reached(passes_done_i, transfer_i.wait_passes)
                    && semaphore_reached(chunks_freed_i, transfer_i.wait_chunks);
@@ -102,7 +103,7 @@ module dma
     .count_o    (in_flight)
   );
 
-  // Rows: each goes to its AXI port and to its GLB side at once.
+  // A row goes to its AXI port and to its GLB side in one cycle.
   logic        row_valid, row_ready, row_store, row_legal, row_in_glb, row_good;
   logic [31:0] row_dram, row_command;
   row_t        row;
@@ -122,7 +123,7 @@ module dma
     .row_o(row)
   );
 
-  // Beats of several words lie in the GLB from even words on.
+  // Beats of two words need an even GLB address.
   assign row_in_glb = 17'(row.address) + 17'(row.words) <= 17'(GLB_WORDS)
                       && row.address % 16'(BUS_WORDS) == '0;
   assign row_legal  = row_store ? write_legal_i : read_legal_i;
@@ -176,7 +177,7 @@ module dma
   assign store_done      = response_valid_i && response_tag_i && !response_error_i;
   assign transfer_done_o = load_done || store_done;
 
-  // What went out first fails first.
+  // The oldest transfer has priority.
   always_comb begin : report
     fault_o = '{code: ErrorNone, command: row_command};
     if (load_error || (response_valid_i && response_error_i))
@@ -190,8 +191,8 @@ module dma
     else if (start) store_q <= transfer_i.store;
   end
 
-  `EYRIE_ASSERT_WHEN(DoneStarted, transfer_done_o, oldest_valid, "a transfer done twice")
-  `EYRIE_ASSERT(OneDirection, !(load_done && store_done), "LOAD and STORE done at once")
+  `EYRIE_ASSERT_WHEN(DoneStarted, transfer_done_o, oldest_valid, "a transfer is done twice")
+  `EYRIE_ASSERT(OneDirection, !(load_done && store_done), "a LOAD and a STORE done at once")
   `EYRIE_COVER(BackToBack, start && in_flight > 1)
   `EYRIE_COVER(Turn, transfer_valid_i && reached && busy_o && store_q != transfer_i.store)
 

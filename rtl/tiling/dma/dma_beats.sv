@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of transfers that have been asked for, beat by beat: where each beat of the AXI port
-// lies in the GLB. One beat a cycle, rows in the order they came. A beat is offered from registers:
-// the GLB's arbitration follows in the same cycle.
+// Converts the rows of transfers to the GLB addresses of their AXI beats. It delivers one beat per
+// cycle, rows in order. Beats come from registers, since the arbitration of the GLB follows in the
+// same cycle.
 
 `include "assertions.svh"
 
@@ -9,8 +9,8 @@ module dma_beats
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 16,     // asked for and not yet gone through
-  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned ROWS = 16,     // rows that can wait
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words per AXI beat: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -22,13 +22,13 @@ module dma_beats
   output logic         beat_valid_o,
   input  logic         beat_ready_i,
   output glb_address_t beat_address_o,
-  output logic         beat_last_o,     // of its transfer
+  output logic         beat_last_o,     // last beat of its transfer
   output logic         beat_chunk_o
 );
 
   row_t                      row;
   logic                      row_valid, row_end, ready;
-  logic [15:0]               word_q;    // of the row
+  logic [15:0]               word_q;    // word of the row
   logic [$clog2(ROWS+1)-1:0] unused_count;
 
   queue #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (

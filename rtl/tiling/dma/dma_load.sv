@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The landing side of LOADs: words that come from DRAM go to the GLB addresses of the rows that
-// were asked for, in that order.
+// The GLB side of LOADs: writes words from DRAM to the GLB addresses of the requested rows, in
+// order.
 //
-// A transfer is done (done_o, with chunk_o where it brought a chunk) in the cycle in which its last
-// word is written. A word that came with an AXI error is not written, and stays: error_o, when all
-// words before it have been written, so that it belongs to the oldest transfer not done.
+// A transfer is done (done_o, with chunk_o if it loads a chunk) in the cycle in which its last word
+// is written. A word with an AXI error is not written and stays. error_o is high once all words
+// before it have been written, so that the error belongs to the oldest transfer that is not done.
 
 `include "assertions.svh"
 
@@ -12,8 +12,8 @@ module dma_load
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 64,     // asked for and not yet landed
-  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned ROWS = 64,     // rows requested and not yet written
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words per AXI beat: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -69,8 +69,8 @@ module dma_load
     data:    data_i
   };
 
-  // Cuts the paths between the AXI port and the GLB, and lets a word that is on its way arrive
-  // whatever happens to the port.
+  // Cuts the paths between the AXI port and the GLB. A word in the buffer reaches the GLB even if
+  // the AXI port halts.
   skid_buffer #(.WIDTH($bits(landing_t))) u_landing (
     .clk_i,
     .rst_ni,
@@ -96,7 +96,7 @@ module dma_load
   assign done_o  = landed && landing.done;
   assign chunk_o = done_o && landing.chunk;
 
-  `EYRIE_ASSERT_WHEN(DataHasRow, data_valid_i, beat_valid, "data without a row that it belongs to")
+  `EYRIE_ASSERT_WHEN(DataHasRow, data_valid_i, beat_valid, "data without a row")
   `EYRIE_STABLE(Write, glb_valid_o, glb_ready_i, glb_request_o)
 
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks through the rows of a transfer, planes outermost: one row a cycle, the first in the cycle
-// after the transfer was taken, and the next transfer is taken with the last row. Addresses wrap
-// modulo 2**32 bytes of DRAM and 2**16 words of GLB.
+// Steps through the rows of a transfer, planes outermost, one row per cycle. The first row follows
+// one cycle after the transfer is accepted; the next transfer is accepted with the last row.
+// Addresses wrap modulo 2**32 bytes of DRAM and 2**16 words of GLB.
 
 `include "assertions.svh"
 
@@ -20,13 +20,13 @@ module dma_rows
   input  logic        row_ready_i,
   output logic        row_store_o,
   output logic [31:0] row_dram_o,
-  output logic [31:0] row_command_o,  // the command's DRAM address
+  output logic [31:0] row_command_o,  // DRAM address of the command
   output row_t        row_o
 );
 
   transfer_t    transfer_q;
   logic         active_q;
-  logic [31:0]  plane_dram_q, row_dram_q;    // first row of the plane; this row
+  logic [31:0]  plane_dram_q, row_dram_q;    // first row of the plane; current row
   glb_address_t plane_glb_q, row_glb_q;
   logic [11:0]  row_q, plane_q;
   logic         last_row, last_plane;
@@ -95,7 +95,7 @@ module dma_rows
   `EYRIE_ASSERT_WHEN(NotEmpty, transfer_valid_i,
       transfer_i.address.words != '0 && transfer_i.rows.count != '0 &&
       transfer_i.planes.count != '0,
-      "a transfer of nothing")
+      "a transfer without words")
   `EYRIE_STABLE(Row, row_valid_o, row_ready_i, {row_store_o, row_dram_o, row_o})
 
 endmodule

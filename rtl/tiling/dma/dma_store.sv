@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GLB side of STOREs: reads the words of the rows that were asked for, in order, and hands them
-// to the AXI writer. A read is asked for only when there is space for its word.
+// The GLB side of STOREs: reads the words of the requested rows, in order, and passes them to the
+// AXI writer. A read is requested only if its word has space.
 
 `include "assertions.svh"
 
@@ -8,9 +8,9 @@ module dma_store
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 4,      // asked for and not yet read
-  parameter int unsigned WORDS = 4,     // beats read and not yet handed over
-  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned ROWS = 4,      // rows requested and not yet read
+  parameter int unsigned WORDS = 4,     // beats read and not yet sent
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words per AXI beat: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -74,7 +74,7 @@ module dma_store
   end
 
   `EYRIE_ASSERT(ReadExpected, read_valid_i == pending_q, "read data does not follow the grant")
-  `EYRIE_ASSERT_WHEN(SpaceKept, read_valid_i, words_ready, "a word was read without space for it")
+  `EYRIE_ASSERT_WHEN(SpaceKept, read_valid_i, words_ready, "a word is read without space")
   `EYRIE_STABLE(Read, glb_valid_o, glb_ready_i, glb_request_o)
 
   logic unused_words;
