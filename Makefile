@@ -35,12 +35,12 @@ export PYTHONDONTWRITEBYTECODE :=
 
 base := .venv/.base
 dev := .venv/.dev
-extras := onnx pytorch tvm
+extras := docs onnx pytorch tvm
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines zoo family sizes study synth clean help
+.PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines zoo family sizes study synth docs clean help
 
 demo: $(base) ## Runs a photo through the simulated accelerator and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
@@ -96,13 +96,16 @@ sizes: $(base) ## Cycles of the bundled network on configurations of many sizes;
 	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${CONFIGS:+--configs="$$CONFIGS"}
 
-study: $(base) ## What the literature prints beside what this project finds: docs/study.md
+study: $(base) ## What the literature prints beside what this project finds: docs/research/study.md
 	@$(eyrie) study $(quiet)
 
 synth: .venv/.synth ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
 
-extra-%: .venv/.% ## Installs an extra of pyproject.toml (onnx, pytorch, tvm): extra-onnx
+docs: .venv/.docs ## Builds the documentation as a site: build/site
+	@$(eyrie) docs $(quiet)
+
+extra-%: .venv/.% ## Installs an extra of pyproject.toml (docs, onnx, pytorch, tvm): extra-onnx
 	@:
 
 clean: ## Removes build/; .venv stays

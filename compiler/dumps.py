@@ -18,19 +18,20 @@ from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 
 def moves(before: Graph, after: Graph) -> str:
-    """What became of each operator that only moves values, and how many bytes they store (docs/movement.md)."""
+    """What became of each operator that only moves values, and how many bytes they store
+    (docs/research/movement.md)."""
     return pairs.describe(before, after, why_cached)
 
 
 def banks(graph: Graph) -> str:
-    """Copies under local and global mapping of tensors to banks, with two arrays (docs/movement.md)."""
+    """Copies under local and global mapping of tensors to banks, with two arrays (docs/research/movement.md)."""
     arrays = (mapping.Array(), mapping.Array(columns=mapping.ROWS))
     return "\n\n".join(f"{array}\n{mapping.describe(graph, array)}" for array in arrays)
 
 
 def fusion(groups: list[Group], config: AcceleratorConfig) -> str:
-    """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md). Raises Unsupported
-    for a network that is none."""
+    """The best plans of the chain under the objectives of the literature and ours (docs/research/fusion.md). Raises
+    Unsupported for a network that is none."""
     if not Flow(tuple(groups)).is_chain:
         raise Unsupported("the measures of fusion are those of chains, and the network has branches")
     chain = plans.chain_of(groups)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compiled network will take, layer by layer: a table, layers.csv, summary.json (docs/summary.md)."""
+"""What a compiled network will take, layer by layer: a table, layers.csv, summary.json (docs/reference/summary.md)."""
 
 import csv
 import io

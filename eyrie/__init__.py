@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eyrie as a library: run networks on the simulated accelerator, on its model, or as C (docs/library.md).
+"""Eyrie as a library: run networks on the simulated accelerator, on its model, or as C (docs/howto/library.md).
 
 import eyrie
 session = eyrie.load("net.tflite", back_end="rtl")

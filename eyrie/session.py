@@ -53,8 +53,8 @@ def load(model: str | PathLike, config: Configuration = None, back_end: str = "r
               accelerator
     seed      seed of the start values of the accelerator's registers and memories
 
-    Compiled programs are cached (docs/runs.md). Raises InputError, with one line, for an invalid argument or a model
-    that cannot be read or run; BuildError if the simulated SoC or the C cannot be built.
+    Compiled programs are cached (docs/developer/runs.md). Raises InputError, with one line, for an invalid argument or
+    a model that cannot be read or run; BuildError if the simulated SoC or the C cannot be built.
     """
     if back_end not in BACK_ENDS:
         raise InputError(unknown("back end", str(back_end), BACK_ENDS))
@@ -90,8 +90,8 @@ class Session:
         For a network of one input a value; for others values by name, in a mapping or as arguments. A value is an array
         or list of the model's type and shape, with the batch of 1 or without, or N of them; real numbers for quantised
         inputs are quantised by their scales. For a network that takes one picture it may be a file or a picture of
-        Pillow's, which is fitted (docs/runs.md, Pictures). Of N values the outputs have N in place of the batch of 1,
-        or in front of another shape.
+        Pillow's, which is fitted (docs/developer/runs.md, Pictures). Of N values the outputs have N in place of the
+        batch of 1, or in front of another shape.
         Raises InputError, in one line, for what does not fit.
         """
         given, several = stacked(self._graph, value, values)

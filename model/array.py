@@ -42,7 +42,7 @@ def in_pixel_pairs(blocks: int, pixels: int, each: int) -> np.ndarray:
 
 
 def drain_transfers(descriptor: Descriptor) -> DrainTransfers:
-    """The beats of a tile; see docs/machine.md, "Drain order"."""
+    """The beats of a tile; see docs/hardware/overview.md, "Drain order"."""
     drain, pixels = descriptor.drain, descriptor.shape["pixels"]
     loops = (drain["chains"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
     place, step = np.arange(np.prod(loops)), 1
@@ -194,7 +194,7 @@ class ArrayModel:
         return result
 
     def rows_dealt_from(self) -> np.ndarray:
-        """For each tile, the row of a set from which its filters are dealt (docs/machine.md)."""
+        """For each tile, the row of a set from which its filters are dealt (docs/hardware/overview.md)."""
         return np.arange(self.tiles) * self.shape["rotation"] % SET_ROWS
 
     def filters_of(self, set_row: int) -> list[int]:

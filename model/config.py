@@ -2,9 +2,9 @@
 """Machine parameters: the sizes that can differ from one Eyrie to another, and which of them are legal.
 
 AcceleratorConfig is the only place where they stand. `scripts/gen_pkg.py` writes the same bounds as
-`rtl/configuration_check.sv`, which rejects at elaboration what AcceleratorConfig rejects; docs/machine.md shows them as
-a table; tests hold the three equal. The widths of command and configuration fields do not depend on them and live in
-`model/encoding.py`.
+`rtl/configuration_check.sv`, which rejects at elaboration what AcceleratorConfig rejects; docs/hardware/overview.md
+shows them as a table; tests hold the three equal. The widths of command and configuration fields do not depend on them
+and live in `model/encoding.py`.
 """
 
 import json
@@ -52,7 +52,7 @@ def _to(low: int, high: int) -> range:
 
 @dataclass(frozen=True)
 class AcceleratorConfig:
-    """Sizes of one accelerator; docs/machine.md has them as a table.
+    """Sizes of one accelerator; docs/hardware/overview.md has them as a table.
 
     Raises InputError, in one line, for a size that is not legal. clock_hz is nominal, for time and energy: no parameter
     of the RTL.

@@ -129,8 +129,8 @@ PPU = Word(
         "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
 )
-# The operation on words that leave the PPU (docs/ppu.md): how it reads A and B, and its result. The factor of an
-# addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
+# The operation on words that leave the PPU (docs/hardware/ppu.md): how it reads A and B, and its result. The factor of
+# an addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
 # window: words A that become one, 0: each stands by itself.
 PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
 PPU_SECOND = Word("PpuSecond", fields("multiplier:31 right_shift:5 zero_point:s8"))

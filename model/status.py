@@ -21,7 +21,7 @@ class Status(IntFlag):
     DONE = 2
     ERROR = 4
     INTERRUPT = 8
-    BUS_WAITS = 16  # a transaction has not ended (docs/tiling.md)
+    BUS_WAITS = 16  # a transaction has not ended (docs/hardware/tiling.md)
 
 
 ERROR_TEXTS = {

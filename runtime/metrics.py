@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a network run, from the accelerator's counters (keys: docs/summary.md)."""
+"""The figures of a network run, from the accelerator's counters (keys: docs/reference/summary.md)."""
 
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles

@@ -32,8 +32,8 @@ def obstacle(graph: Graph) -> str:
 
 
 def session_of(graph: Graph, name: str, config: AcceleratorConfig) -> Session:
-    """The Session of a Graph, compiled first if that has not been done (docs/runs.md); name: for people. Raises
-    CompileError."""
+    """The Session of a Graph, compiled first if that has not been done (docs/developer/runs.md); name: for people.
+    Raises CompileError."""
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         compile_graph(graph, name, config=config, on_stage=say).save(folder)

@@ -22,7 +22,7 @@ def network_summary(
     outputs: list[np.ndarray],
     golden: list[np.ndarray] | None = None,
 ) -> dict:
-    """The entries of a network run's summary (docs/summary.md).
+    """The entries of a network run's summary (docs/reference/summary.md).
 
     runs     of as many images each as the network takes at once: counters, passes, seconds; figures are the first's
     outputs  [N, ...] each; golden: what the golden model gives, None where there is none to compare with

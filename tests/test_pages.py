@@ -14,9 +14,10 @@ from eyrie.command_line import COMMANDS, add_options, overview
 from eyrie.compiler.command_line import Parser
 from eyrie.runtime.folders import ROOT
 
-PAGES = sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/*.md")))
+PAGES = sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/**/*.md")))
 BLOCK = re.compile(r"^```sh( long)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+DOCS = ROOT / "docs"
 SOURCES = ("*.py", "*.sv", "*.svh", "*.cpp", "*.c", "*.h", "*.sh", "*.vlt")
 EYRIE = ".venv/bin/eyrie"
 
@@ -33,11 +34,10 @@ def environment() -> dict[str, str]:
 
 def printed() -> list:
     """The pages with commands; those whose commands build or test everything are for `make regress`."""
-    marks = dict.fromkeys(
-        (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "README.md"), pytest.mark.regress
-    )
+    slow = ("README.md", "CONTRIBUTING.md", "docs/start/index.md", "docs/tutorials/first_hour.md")
+    marks = {ROOT / name: pytest.mark.regress for name in slow}
     pages = [path for path in PAGES if blocks(path, long=False)]
-    return [pytest.param(path, id=path.name, marks=marks.get(path, ())) for path in pages]
+    return [pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks.get(path, ())) for path in pages]
 
 
 @pytest.mark.parametrize("page", printed())
@@ -52,7 +52,7 @@ def commands(page: Path) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, long=True)], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, long=True)], ids=lambda p: str(p.relative_to(ROOT)))
 def test_long_commands_exist(page: Path) -> None:
     for line in commands(page):
         check_command(shlex.split(line, comments=True))
@@ -119,9 +119,12 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_every_page_is_in_the_contents() -> None:
-    contents = (ROOT / "docs" / "README.md").read_text()
-    for page in ROOT.glob("docs/*.md"):
-        assert page.name == "README.md" or f"({page.name})" in contents, page.name
+    """In the navigation of the site, and in the table of sections of its first page."""
+    navigation, contents = (ROOT / "mkdocs.yml").read_text(), (DOCS / "index.md").read_text()
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).as_posix()
+        assert re.search(rf"[ ]{re.escape(name)}$", navigation, re.MULTILINE), f"{name} is not in mkdocs.yml"
+        assert name == "index.md" or f"({name})" in contents, f"{name} is not in docs/index.md"
 
 
 def test_every_source_names_its_licence() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands as text, one a line; the words of a CONFIG have a line each (docs/assembly.md)."""
+"""Commands as text, one a line; the words of a CONFIG have a line each (docs/reference/assembly.md)."""
 
 from dataclasses import dataclass, field, fields
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source as it is read: what it declares, and its blocks, between which barriers lie (docs/assembly.md)."""
+"""A source as it is read: what it declares, and its blocks, between which barriers lie (docs/reference/assembly.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.reading import read_file
 
-REMEDY = "give a source of assembly (docs/assembly.md)"
+REMEDY = "give a source of assembly (docs/reference/assembly.md)"
 MOVES = {"fetch": True, "send": False}  # whether they load
 DECLARATIONS = ("accelerator", "image", "input", "tensor", "output", "filter", "data", "buffer")
 NAME = re.compile(r"[^\W\d][\w.]*")
@@ -114,7 +114,7 @@ class Source:
             self._block(Commands).lines.append(statement)
         else:
             known = (*DECLARATIONS, *MACROS, *MOVES, *KEYWORDS, "barrier", *by_name())
-            raise statement.error(unknown("statement", keyword, known, "docs/assembly.md"))
+            raise statement.error(unknown("statement", keyword, known, "docs/reference/assembly.md"))
 
     def _block(self, kind: type[Block]) -> Block:
         if not self._fresh and isinstance(self.blocks[-1], kind):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks on configurations that are described by their buffers (docs/buffers.md).
+"""Networks on configurations that are described by their buffers (docs/howto/buffers.md).
 
 array        the description of the array, from its parameters
 description  descriptions as text

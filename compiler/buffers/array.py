@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The array as its buffers say it, by its parameters. What such a description leaves out is in docs/buffers.md."""
+"""The array as its buffers say it, by its parameters. What such a description leaves out is in
+docs/howto/buffers.md."""
 
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work

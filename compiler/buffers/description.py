@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines as text: a stage's text (docs/ir.md) with one value, `machine`."""
+"""Machines as text: a stage's text (docs/reference/ir.md) with one value, `machine`."""
 
 from pathlib import Path
 
@@ -19,9 +19,9 @@ def text_of(tree: BufferTree) -> str:
 def load(path: str | Path) -> BufferTree:
     """Raises InputError, in one line that begins with the path and, as far as it can, line and column."""
     try:
-        text = read_file(path, "write it as docs/buffers.md says").decode()
+        text = read_file(path, "write it as docs/howto/buffers.md says").decode()
     except UnicodeDecodeError as error:
-        raise Misread(f"{path}: no text: write it as docs/buffers.md says") from error
+        raise Misread(f"{path}: no text: write it as docs/howto/buffers.md says") from error
     if text.partition("\n")[0].rstrip() != heading(STAGE):
         raise Misread(f"{path}:1:1: begin with the line {heading(STAGE)!r}")
     tree = values_of(path, text).get("accelerator")

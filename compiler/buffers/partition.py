@@ -2,7 +2,7 @@
 """The choice of tiles, level by level of the buffers: greedily, each as large as fits, grown where that saves most; or
 the best of all.
 
-Source: section 5.2.5.3 of the dissertation that docs/buffers.md names.
+Source: section 5.2.5.3 of the dissertation that docs/howto/buffers.md names.
 """
 
 from collections.abc import Callable, Iterable, Iterator

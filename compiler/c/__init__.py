@@ -10,7 +10,7 @@ names     identifiers
 kernels   C that is written by hand
 sources   the files
 
-Kernels and their numbers stand beside the golden model: nothing here asks it what comes out (docs/c.md).
+Kernels and their numbers stand beside the golden model: nothing here asks it what comes out (docs/howto/c.md).
 """
 
 from pathlib import Path

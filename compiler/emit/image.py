@@ -75,7 +75,7 @@ def image_of(
 ) -> Image:
     """The image of a command list, which it lays behind all that DRAM has; steps, buffers: as layout.json has them.
     Raises InputError where it is larger than the accelerator's addresses go; tokens can count whatever fits
-    (docs/tiling.md)."""
+    (docs/hardware/tiling.md)."""
     program = assemble(commands)
     address = layout.area(PROGRAM, program.size)
     if layout.end > ADDRESS_SPACE:

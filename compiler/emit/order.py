@@ -3,7 +3,7 @@
 
 The port takes, of the transfers that can go, the one that is needed first: a list schedule, by estimated times of the
 passes. The order is one in which the accelerator could run: whatever it takes, no command waits for one behind it
-(docs/tiling.md, "How to program").
+(docs/hardware/tiling.md, "How to program").
 """
 
 from bisect import bisect_left

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An accelerator as its buffers say it: what lies where, what is loaded from where, what is computed of what.
 
-Source: registered buffers, section 5.2.4.3 of the dissertation that docs/buffers.md names; sizes of an operation are
-those of its table 5.3.
+Source: registered buffers, section 5.2.4.3 of the dissertation that docs/howto/buffers.md names; sizes of an operation
+are those of its table 5.3.
 """
 
 from dataclasses import dataclass

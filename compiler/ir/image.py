@@ -9,7 +9,7 @@ inputs
                 buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass
                 `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others); the digest of all this and of
                 image.bin
-DIR/program.txt the commands as text (docs/assembly.md)
+DIR/program.txt the commands as text (docs/reference/assembly.md)
 DIR/network.h   what a C program has to know of the map (network_header.py)
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
 """

@@ -8,7 +8,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.model.config import AcceleratorConfig
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
- * Written by eyrie compile: the network of image.bin beside it. docs/driver.md says how to run it.
+ * Written by eyrie compile: the network of image.bin beside it. docs/howto/driver.md says how to run it.
  */
 #ifndef EYRIE_NETWORK_H
 #define EYRIE_NETWORK_H

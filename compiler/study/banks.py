@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bank mapping as published (arXiv:2002.12798, section 2.2): copies in memories whose banks have addresses of their
-own, each next to a part of the array. docs/movement.md has the rules and what is assumed.
+own, each next to a part of the array. docs/research/movement.md has the rules and what is assumed.
 
 Local: each operator by itself; what the next operator does not read goes through DRAM. Global: mappings of operators
 that have to have theirs are propagated through the network, and all tensors stay on chip.

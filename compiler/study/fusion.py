@@ -2,7 +2,7 @@
 """Fusion and partition of a chain of layers: which neighbours run as one group, and in how many parts.
 
 A plan cuts the chain into groups of consecutive layers; each has a way to run (compiler/study/stripes.py). A
-dynamic programme over the cuts finds the best plan exactly. Definitions and limits: docs/fusion.md.
+dynamic programme over the cuts finds the best plan exactly. Definitions and limits: docs/research/fusion.md.
 """
 
 from collections.abc import Callable, Iterator

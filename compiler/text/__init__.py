@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler's data at each stage as text, which is read back (docs/ir.md).
+"""The compiler's data at each stage as text, which is read back (docs/reference/ir.md).
 
     stage  = comment? assignment*            assignment = name "=" value
     value  = number | string | None | True | False | inf | nan | name | Enumeration.MEMBER

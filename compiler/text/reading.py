@@ -35,7 +35,7 @@ def values_of(path: str | Path, text: str) -> dict[str, object]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         raise Misread(
-            f"{path}:{line}:{column}: {getattr(error, 'msg', error)}: write a value as docs/ir.md says"
+            f"{path}:{line}:{column}: {getattr(error, 'msg', error)}: write a value as docs/reference/ir.md says"
         ) from error
     return _Reader(path, parsed.body).all_values()
 
@@ -97,7 +97,7 @@ class _Reader:
                 return self._member(node, name, member)
             case ast.Call(func=ast.Name(id=name)):
                 return self._made(node, name)
-        raise self._misread(node, "not a value: write one as docs/ir.md says")
+        raise self._misread(node, "not a value: write one as docs/reference/ir.md says")
 
     def _key(self, node: ast.expr) -> object:
         key = self._value(node)
@@ -127,7 +127,7 @@ class _Reader:
             return frozenset(map(self._key, node.args[0].elts))
         made = classes().get(name)
         if made is None or not is_dataclass(made):
-            raise self._misread(node, f"there is no {name}: docs/ir.md says where the classes are")
+            raise self._misread(node, f"there is no {name}: docs/reference/ir.md says where the classes are")
         if node.args:
             raise self._misread(node.args[0], f"{name} takes its fields by name, as in field=value")
         given, wanted = {}, hints(made)

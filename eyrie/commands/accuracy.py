@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N", help="images to run on the RTL too"
     )
-    parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/driver.md)")
+    parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/howto/driver.md)")
     parser.add_argument(
         "--model", type=file_name, default=MODEL, metavar="X.tflite", help="int8 network (the bundled one)"
     )

@@ -4,9 +4,9 @@
     eyrie asm FILE.s -o DIR
     eyrie asm DIR --disassemble
 
-FILE.s: declarations, layers and commands (docs/assembly.md). DIR: as eyrie compile writes it, for eyrie run. What is
-wrong is said as FILE:line:column. --disassemble prints the program of such a folder as a source for the folder's DRAM,
-which may be changed and assembled.
+FILE.s: declarations, layers and commands (docs/reference/assembly.md). DIR: as eyrie compile writes it, for eyrie run.
+What is wrong is said as FILE:line:column. --disassemble prints the program of such a folder as a source for the
+folder's DRAM, which may be changed and assembled.
 """
 
 import argparse

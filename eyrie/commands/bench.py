@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what there is to say about speed, and writes build/bench (keys of summary.json: docs/summary.md).
+"""Prints what there is to say about speed, and writes build/bench (keys of summary.json: docs/reference/summary.md).
 
     eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES]
 

@@ -3,8 +3,8 @@
 
     eyrie buffers MODEL [--hierarchy FILE] [--config FILE] [--double-buffering] [--run] [-o FILE]
 
-The accelerator is that of a description, as data/configurations/*.buffers are, or else the array. docs/buffers.md says
-how one is written.
+The accelerator is that of a description, as data/configurations/*.buffers are, or else the array. docs/howto/buffers.md
+says how one is written.
 """
 
 from __future__ import annotations

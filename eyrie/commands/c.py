@@ -4,7 +4,7 @@
     eyrie c MODEL -o DIR [--name NAME]
 
 DIR gets NAME.h, which says what the function NAME_run takes and gives, NAME.c, and NAME_constants.h, which belongs to
-that. docs/c.md says what they need, and how they are built.
+that. docs/howto/c.md says what they need, and how they are built.
 """
 
 import argparse

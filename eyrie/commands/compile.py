@@ -3,8 +3,8 @@
 
     eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--search-iterations N] [--batch N]
 
-DIR gets image.bin, layout.json, program.txt, network.h (docs/driver.md), layers.csv and summary.json; the table of the
-layers says what each will take. With --dump a stage is printed instead; -o may then be left out.
+DIR gets image.bin, layout.json, program.txt, network.h (docs/howto/driver.md), layers.csv and summary.json; the table
+of the layers says what each will take. With --dump a stage is printed instead; -o may then be left out.
 """
 
 import argparse

@@ -6,8 +6,8 @@
 Each in a process of its own, for the default configuration, on the functional simulator and, unless told not to, on the
 RTL, with one random input; outputs are compared with tflite-micro's. None begins when the budget is used up; what was
 right before is not run again while nothing that it depends on has changed. Prints a table and leaves build/family: the
-networks, their logs and summary.json (docs/summary.md). The exit code is 1 if one is wrong, rejected or failed, or a
-bar is missed (eyrie/measure/thresholds.py).
+networks, their logs and summary.json (docs/reference/summary.md). The exit code is 1 if one is wrong, rejected or
+failed, or a bar is missed (eyrie/measure/thresholds.py).
 """
 
 import argparse

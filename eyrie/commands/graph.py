@@ -3,7 +3,7 @@
 
     eyrie graph MODEL [-o FILE.svg] [--config FILE]
 
-Without -o the picture is build/graph/MODEL.svg. docs/graph.md says what it shows.
+Without -o the picture is build/graph/MODEL.svg. docs/howto/graph.md says what it shows.
 """
 
 import argparse

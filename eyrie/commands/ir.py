@@ -3,7 +3,7 @@
 
     eyrie ir MODEL STAGE -o FILE [--config FILE] [--objective OBJECTIVE] [--search-iterations N] [--batch N] [--greedy]
 
-`eyrie compile FILE -o DIR` goes on from it. docs/ir.md says what the stages are and how the text is written.
+`eyrie compile FILE -o DIR` goes on from it. docs/reference/ir.md says what the stages are and how the text is written.
 """
 
 import argparse

@@ -6,8 +6,8 @@ to be.
 
 Both sides say of each configuration whether it is legal: AcceleratorConfig, and Verilator's elaboration of the whole
 accelerator. On a legal one a bench of all kinds of passes runs (pass6), with layers that suit it, compared with the
-model. An accelerator does not begin when the budget is used up. Leaves build/machines: summary.json (docs/summary.md),
-and the log of each legal configuration in a folder with its number.
+model. An accelerator does not begin when the budget is used up. Leaves build/machines: summary.json
+(docs/reference/summary.md), and the log of each legal configuration in a folder with its number.
 """
 
 import argparse

@@ -4,14 +4,14 @@
     eyrie operators [--layers A,B] [--most-cycles N]
     eyrie operators --compile REQUEST [REQUEST ...] [--c FILE.c]
 
-The layers are those of tables 3.5 and 4.6 of DLPlib that docs/operators.md names, on random values. Prints for each its
-roofline, the cycles that were predicted when it was compiled, those that the accelerator counted, and the clock cycles
-from the first register write of the call to the end of its stream; what is predicted to take more than --most-cycles is
-not run. Leaves build/operators/summary.json (docs/summary.md). The exit code is 1 if an output is not the golden
-model's or a share is below its bar.
+The layers are those of tables 3.5 and 4.6 of DLPlib that docs/howto/operators.md names, on random values. Prints for
+each its roofline, the cycles that were predicted when it was compiled, those that the accelerator counted, and the
+clock cycles from the first register write of the call to the end of its stream; what is predicted to take more than
+--most-cycles is not run. Leaves build/operators/summary.json (docs/reference/summary.md). The exit code is 1 if an
+output is not the golden model's or a share is below its bar.
 
-With --compile it compiles operators that C programs have asked for (docs/operators.md), and prints what such a program
-has to know of each, or writes all of them as a C source.
+With --compile it compiles operators that C programs have asked for (docs/howto/operators.md), and prints what such a
+program has to know of each, or writes all of them as a C source.
 """
 
 import argparse

@@ -7,8 +7,8 @@ cycles.
 First all are compiled, predicted and run on the functional simulator, then, unless told not to, on the RTL, with the
 demo photo; logits are compared with tflite-micro's. None begins when the budget is used up; what was right before is
 not run again while nothing that it depends on has changed. Prints a table and leaves build/sizes: summary.json
-(docs/summary.md), and the logs. The exit code is 1 if one is wrong, rejected or failed, or costs more cycles than a
-smaller one.
+(docs/reference/summary.md), and the logs. The exit code is 1 if one is wrong, rejected or failed, or costs more cycles
+than a smaller one.
 """
 
 import argparse

@@ -3,8 +3,8 @@
 
     eyrie study [--texts A,B] [--page FILE]
 
-Prints what differs, and leaves build/study/summary.json (docs/summary.md) and the page, docs/study.md unless told
-otherwise; of some texts only the summary.
+Prints what differs, and leaves build/study/summary.json (docs/reference/summary.md) and the page,
+docs/research/study.md unless told otherwise; of some texts only the summary.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from eyrie.model.messages import unknown
 from eyrie.runtime.folders import BUILD, ROOT
 
 TEXTS = ("fusion", "tiling", "movement", "library", "baseline", "buffers")  # modules of eyrie/measure/studies
-PAGE = ROOT / "docs" / "study.md"
+PAGE = ROOT / "docs" / "research" / "study.md"
 HEAD = """# The literature's numbers
 
 `make study` made this page: number by number what the texts print that this project implements, and what it finds.
@@ -28,7 +28,7 @@ HEAD = """# The literature's numbers
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", default="", metavar="A,B", help=f"of {', '.join(TEXTS)} (all)")
-    parser.add_argument("--page", type=file_name, metavar="FILE", help="where the page goes (docs/study.md)")
+    parser.add_argument("--page", type=file_name, metavar="FILE", help="where the page goes (docs/research/study.md)")
 
 
 def chosen(text: str) -> list[str]:

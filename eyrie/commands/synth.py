@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints synthesis figures of the RTL by block, and writes build/synth (docs/synthesis.md; keys: docs/summary.md).
+"""Prints synthesis figures of the RTL by block, and writes build/synth (docs/research/synthesis.md; keys:
+docs/reference/summary.md).
 
     eyrie synth [--blocks A,B] [--liberty FILE] [--memory A,B] [--unplaced]
 

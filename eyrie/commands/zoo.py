@@ -6,8 +6,8 @@
 Every .tflite and .onnx file in the folder MODELS and below it, each in a process of its own, on the functional
 simulator and, up to so many multiplications, on the RTL, with random inputs; with --c as portable C, too, which is
 built with warnings as errors and with sanitizers by the C compiler of this configuration. Goes on whatever happens to
-one. Prints a table and leaves build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1
-if one is wrong, failed or unchecked.
+one. Prints a table and leaves build/zoo: summary.json (docs/reference/summary.md), and the log of each model. The exit
+code is 1 if one is wrong, failed or unchecked.
 """
 
 import argparse

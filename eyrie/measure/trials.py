@@ -21,7 +21,7 @@ Columns = tuple[tuple[str, int, str, str], ...]
 
 @dataclass
 class Entry:
-    """A model's result, by the keys of summary.json (docs/summary.md); None: not known."""
+    """A model's result, by the keys of summary.json (docs/reference/summary.md); None: not known."""
 
     file: str
     status: str = "failed"

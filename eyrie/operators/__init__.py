@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators one by one on the accelerator (docs/operators.md)."""
+"""Operators one by one on the accelerator (docs/howto/operators.md)."""
 
 from eyrie.operators.descriptors import (
     ActivationDescriptor,

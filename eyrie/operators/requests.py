@@ -2,8 +2,8 @@
 """Operators that C programs ask for (runtime/c/eyrie.h): the files that they leave, as networks to compile.
 
 A file is a line, the key, and behind it the constants: scales, filters, bias. The key is the operator's name and what
-its descriptors say, name=value; numbers of single precision are their bits in hexadecimal digits. docs/operators.md has
-an example.
+its descriptors say, name=value; numbers of single precision are their bits in hexadecimal digits.
+docs/howto/operators.md has an example.
 """
 
 import hashlib

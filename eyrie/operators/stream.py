@@ -14,7 +14,7 @@ from eyrie.operators.status import OperatorError
 class Ran:
     """An operator that has run on the accelerator.
 
-    folder   of its program (docs/compiler.md)
+    folder   of its program (docs/concepts/compiler.md)
     cycles   by the accelerator's counter, from start to done
     clocked  of the clock, from the first register write to the interrupt's end
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of PyTorch on the accelerator (docs/pytorch.md).
+"""Models of PyTorch on the accelerator (docs/howto/pytorch.md).
 
 import eyrie.pytorch
 model = eyrie.pytorch.quantized(float_model, images)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The prose of the project: comments, docstrings, messages and pages, as plain text for the lint.
 
-`eyrie lint` searches it for the terms that terms.toml gives up, and counts patterns and sentences that are hard to read.
+`eyrie lint` searches it for the terms that terms.toml gives up, and counts patterns and sentences that are hard to
+read.
 """
 
 import ast
@@ -21,8 +22,12 @@ LONG_SHARE = 0.03  # of the sentences of the pages at most
 
 # Kinds of text, each with the files that have it.
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
-PYTHON = ("model/**/*.py", "runtime/**/*.py", "compiler/**/*.py", "eyrie/*.py", "eyrie/[!cdmr]*/**/*.py")
-PYTHON += ("eyrie/commands/**/*.py", "eyrie/measure/**/*.py")
+_FOLDERS = ("commands", "measure", "operators", "pytorch", "testing", "training", "tvm")
+PYTHON = (
+    *(f"{folder}/**/*.py" for folder in ("model", "runtime", "compiler")),
+    "eyrie/*.py",
+    *(f"eyrie/{folder}/**/*.py" for folder in _FOLDERS),
+)
 RTL = ("rtl/**/*.sv", "rtl/**/*.svh", "runtime/soc/*.sv")
 C = ("runtime/**/*.h", "runtime/**/*.c", "runtime/**/*.cpp", "compiler/c/kernels/*")
 KINDS = {"pages": PAGES, "Python": PYTHON, "RTL": RTL, "C": C}
@@ -89,7 +94,7 @@ _READERS = {"pages": _page_texts, "Python": _python_texts, "RTL": _c_texts, "C":
 def texts(root: Path, kind: str, left_out: tuple[str, ...] = ()) -> list[Text]:
     """Return the prose of the files of a kind, without the files whose names begin with one of `left_out`."""
     files = sorted({path for pattern in KINDS[kind] for path in root.glob(pattern) if path.is_file()})
-    found = []
+    found: list[Text] = []
     for path in files:
         file = str(path.relative_to(root))
         if not file.startswith(left_out) and "__pycache__" not in file:
@@ -160,5 +165,7 @@ def faults(root: Path) -> list[str]:
                 lines.append(f"{kind}: {counts[name]} times {name!r}, at most {limits[kind]}")
         if kind == "pages" and long_share(found) > LONG_SHARE:
             share = long_share(found)
-            lines.append(f"pages: {share:.1%} of the sentences have more than {LONG_SENTENCE} words, at most {LONG_SHARE:.0%}")
+            lines.append(
+                f"pages: {share:.1%} of the sentences have more than {LONG_SENTENCE} words, at most {LONG_SHARE:.0%}"
+            )
     return lines

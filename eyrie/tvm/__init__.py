@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of TVM on the accelerator (docs/tvm.md).
+"""Modules of TVM on the accelerator (docs/howto/tvm.md).
 
 import eyrie.tvm
 split = eyrie.tvm.partitioned(module, back_end="rtl")

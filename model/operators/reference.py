@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two sets of reference kernels, where they do not compute the same; docs/compiler.md says which is followed."""
+"""The two sets of reference kernels, where they do not compute the same; docs/concepts/compiler.md says which is
+followed."""
 
 from enum import StrEnum
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operators one by one on an Eyrie accelerator: C99 without an operating system and without a heap, also C++17, on the
- * driver (driver/eyrie_driver.h). docs/operators.md says what the calls have in common with those of Python, and where
+ * driver (driver/eyrie_driver.h). docs/howto/operators.md says what the calls have in common with those of Python, and where
  * the programs come from.
  *
  * Every function returns EYRIE_OK or says why it did nothing. A handle, its streams and its allocations belong to one
@@ -111,7 +111,7 @@ enum eyrie_result eyrie_get_filter_bytes(const struct eyrie_filter_descriptor *d
 
 /* ---- Programs ---- */
 
-/* A program of an operator. key: what it is for, a line of text (docs/operators.md). */
+/* A program of an operator. key: what it is for, a line of text (docs/howto/operators.md). */
 struct eyrie_program {
   const char *key;
   const struct eyrie_network *network;

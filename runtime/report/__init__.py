@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a network run as one HTML page with its plots (docs/report.md)."""
+"""The report of a network run as one HTML page with its plots (docs/start/report.md)."""
 
 from eyrie.runtime.report.page import write
 

@@ -50,7 +50,7 @@ class Plot:
 def write(folder: Path, title: str, image: Image, metrics: dict, passes: list[dict]) -> Path:
     """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
 
-    figures: of the run (docs/summary.md), with `runs` where it is the first of several; passes: for each
+    figures: of the run (docs/reference/summary.md), with `runs` where it is the first of several; passes: for each
     pass all counters at its end, by name. Raises InputError in one line.
     """
     folder = Path(folder)
@@ -122,7 +122,7 @@ ROOFLINE_TEXT = (
 LEVELS_TEXT = (
     "Of a layer's span. Energy by the prices in the table below. PE registers, psum buffers, multicast "
     "networks and the PPU have no price and are not in it; leakage is priced far below what a chip of this "
-    "many gates leaks (docs/cost.md)."
+    "many gates leaks (docs/concepts/cost.md)."
 )
 TIMELINE_TEXT = (
     "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the "

@@ -104,7 +104,8 @@ def reported(
     golden: list[np.ndarray] | None = None,
     latency: int = DRAM_LATENCY,
 ) -> tuple[RtlRun, dict]:
-    """named_on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
+    """named_on_rtl, with the summary of a network run (docs/reference/summary.md) and its page; returns the run and the
+    summary.
 
     name: of the test; title: of the page; inputs, golden: in the order of the map, int8 [N, H, W, C] each; golden: what
     the golden model gives, None where nothing is compared.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of mapped blocks: the entries of a summary (docs/summary.md) and tables in Markdown."""
+"""The figures of mapped blocks: the entries of a summary (docs/reference/summary.md) and tables in Markdown."""
 
 from dataclasses import dataclass
 

@@ -19,7 +19,7 @@ from tb.net.programs import Program
 class PassEnd:
     """A pass: its number in the run, the signature of its ofmap, ofmap bytes written until its end.
 
-    signature: None where it depends on old words between the rows of a map (docs/machine.md)
+    signature: None where it depends on old words between the rows of a map (docs/hardware/overview.md)
     one_row: whether the pass may take the rows of a map as one, with the words between them
     """
 

@@ -19,8 +19,8 @@ DW_SUM_BITS = 21
 @dataclass(frozen=True)
 class Shape:
     """The part of a pass that a PE sees. row_filters: filters of the row that has a tile's first one, and of those
-    behind it; rotation: rows by which a tile's is behind that of the tile before (docs/machine.md); row: the PE's, of
-    its set."""
+    behind it; rotation: rows by which a tile's is behind that of the tile before (docs/hardware/overview.md); row: the
+    PE's, of its set."""
 
     mode: ArrayMode
     taps: int

@@ -23,7 +23,7 @@ SLOW = {"buffers": pytest.mark.regress}
 )
 def test_the_page_is_up_to_date(name: str, tmp_path: Path) -> None:
     made = import_module(f"eyrie.measure.studies.{name}").section(tmp_path).markdown().strip()
-    assert made in study.PAGE.read_text(), f"docs/study.md is not what make study makes of {name}"
+    assert made in study.PAGE.read_text(), f"docs/research/study.md is not what make study makes of {name}"
 
 
 def test_the_page_has_the_layers_of_the_library(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from eyrie.runtime.folders import ROOT
 from eyrie.training.tflite_writer import SAME, VALID, Quant, TfliteBuilder
 from tests.commands.small_nets import bias, scales, weights
 
-PAGE = ROOT / "docs" / "assembly.md"
+PAGE = ROOT / "docs" / "reference" / "assembly.md"
 
 
 def examples() -> list[str]:

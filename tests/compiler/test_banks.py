@@ -12,7 +12,7 @@ from eyrie.compiler.study.banks import Array, Mapping, compulsory, everywhere, l
 from eyrie.measure.networks.resnet50 import model
 from tests.commands.small_nets import Quant, TfliteBuilder, bias, scales, weights
 
-DOCS = Path(__file__).parents[2] / "docs" / "movement.md"
+DOCS = Path(__file__).parents[2] / "docs" / "research" / "movement.md"
 
 
 @pytest.fixture(scope="module")

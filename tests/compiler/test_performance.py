@@ -212,6 +212,6 @@ def test_files() -> None:
 
 
 def test_keys_are_documented() -> None:
-    section = (ROOT / "docs" / "summary.md").read_text().partition("## Summary of a compilation")[2]
+    section = (ROOT / "docs" / "reference" / "summary.md").read_text().partition("## Summary of a compilation")[2]
     keys = [*Performance.__annotations__, *Layer.__annotations__]
     assert [key for key in keys if f"`{key}`" not in section] == []

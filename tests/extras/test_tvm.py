@@ -337,7 +337,7 @@ def test_picture() -> None:
 
 
 def test_the_example_of_the_page(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    block = PYTHON.findall((ROOT / "docs" / "tvm.md").read_text())[0]
+    block = PYTHON.findall((ROOT / "docs" / "howto" / "tvm.md").read_text())[0]
     monkeypatch.chdir(tmp_path)
     names = {"module": small(seed), "x": np.random.default_rng(seed).normal(0, 1, (1, 6, 8, 10)).astype(np.float32)}
     exec(block, names)

@@ -422,7 +422,9 @@ def test_no_warnings(compiler: str, language: list[str], small: Driven, tmp_path
     sources = {path: ["-ffreestanding"] for path in DRIVER.glob("*.c")} | {
         path: [f"-DCONFIG_SIZES={{{sizes}}}"] for path in hosted
     }
-    [example] = re.findall(r"^```c\n(.*?)^```$", (ROOT / "docs" / "driver.md").read_text(), re.MULTILINE | re.DOTALL)
+    [example] = re.findall(
+        r"^```c\n(.*?)^```$", (ROOT / "docs" / "howto" / "driver.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     (tmp_path / "example.c").write_text(example)
     sources[tmp_path / "example.c"] = ["-ffreestanding"]
     assert len(sources) > 6

@@ -223,7 +223,7 @@ def test_the_environment_follows_its_checkout() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", pytest.param("docs/library.md", marks=pytest.mark.regress), "docs/operators.md"]
+    "page", ["README.md", pytest.param("docs/howto/library.md", marks=pytest.mark.regress), "docs/howto/operators.md"]
 )
 def test_examples_run(page: str) -> None:
     """Each block by itself, as printed, but for those that want an optional part: these are tested with it."""

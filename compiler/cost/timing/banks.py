@@ -25,7 +25,8 @@ def bank_masks(config: AcceleratorConfig, address: np.ndarray) -> np.ndarray:
 class Banks:
     """Of each cycle, the banks that clients want, a bit each: stores; streams: ifmap and filter stream; tables:
     residual and table stream; loads. A client that reads waits for those that read before it in banks that they want,
-    whether they get them or not, and the ofmap waits for loads; who reads does not wait for who writes (docs/glb.md).
+    whether they get them or not, and the ofmap waits for loads; who reads does not wait for who writes
+    (docs/hardware/glb.md).
 
     Clients must be told in about the order of time, those of higher priority first.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX files -> Graphs: QDQ, float operators between DequantizeLinear and QuantizeLinear, and QLinear, operators
-of codes, which become the former first (docs/onnx.md)."""
+of codes, which become the former first (docs/howto/onnx.md)."""
 
 from pathlib import Path
 

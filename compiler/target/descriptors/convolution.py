@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pass descriptors of row-stationary convolutions: a free mapping of rows, filters and channels to PE sets.
 
-Loop levels of the streams are listed innermost first; the loops are those of docs/machine.md.
+Loop levels of the streams are listed innermost first; the loops are those of docs/hardware/overview.md.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pass descriptors of elementwise passes: an operation on the words of maps, without the array (docs/ppu.md)."""
+"""Pass descriptors of elementwise passes: an operation on the words of maps, without the array
+(docs/hardware/ppu.md)."""
 
 from dataclasses import replace
 

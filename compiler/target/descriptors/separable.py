@@ -3,7 +3,7 @@
 
 Each builder takes the geometry of the layer, where its tensors lie in the GLB, and the blocks of
 pixels and filters that the pass works through, and returns a `Descriptor`. Loop levels of the streams
-are listed innermost first; the loops are those of docs/machine.md.
+are listed innermost first; the loops are those of docs/hardware/overview.md.
 """
 
 from dataclasses import dataclass, field

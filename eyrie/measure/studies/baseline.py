@@ -16,7 +16,7 @@ from eyrie.runtime.report.baseline import published_layers
 SOURCE = """The student design of an Eyeriss accelerator of 6 x 8 PEs and 64 KiB for MobileNetV1 on CIFAR-10 that this
 one grew from (`data/reference/baseline.csv`): an analytical model, whose network leaves out the requantisation between
 the two halves of a block. Ours are predicted for the default configuration, as `eyrie compile` prints them;
-docs/cost.md says how far predictions are from the RTL."""
+docs/concepts/cost.md says how far predictions are from the RTL."""
 COLUMNS = (  # what, the table's column, ours
     ("cycles", "latency_cycles", lambda layer: layer.cycles),
     ("DRAM bytes", "dram_access_B", lambda layer: layer.dram_bytes),
@@ -84,7 +84,9 @@ def _directions(stages: Stages, found: Performance) -> Table:
             "later ones lie there at a time; `eyrie compile --dump places` shows them",
         )
     )
-    return Table("Reads and writes", "Energy by the same prices (docs/cost.md), ours without zero gating.", tuple(rows))
+    return Table(
+        "Reads and writes", "Energy by the same prices (docs/concepts/cost.md), ours without zero gating.", tuple(rows)
+    )
 
 
 def _model() -> Table:
@@ -117,7 +119,7 @@ def _sums(found: Performance) -> Table:
                 "energy, uJ",
                 f"{sums['energy_uJ']:,.1f}",
                 f"{found.energy_uJ:,.1f}",
-                "by the same prices (docs/cost.md), ours without zero gating",
+                "by the same prices (docs/concepts/cost.md), ours without zero gating",
             ),
         ),
     )

@@ -19,7 +19,7 @@ from eyrie.runtime.folders import ROOT
 
 SOURCE = """H. Lan, The study of the programming method for deep learning processors (in Chinese), dissertation,
 University of Chinese Academy of Sciences, 2018, chapter 5: registered buffers, greedy partition and automatic double
-buffering. What is taken from it is in docs/buffers.md."""
+buffering. What is taken from it is in docs/howto/buffers.md."""
 SEARCHED = ("#0", "#9", "#10", "#22")  # operators of the bundled network whose tiles are all tried
 SEARCHED_ON = "vectors"
 NETWORKS = ("mobilenet_v1_0.25_96", "mobilenet_v2_0.35_96")

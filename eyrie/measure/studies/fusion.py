@@ -27,8 +27,8 @@ from eyrie.runtime.bundled import MODEL
 
 SOURCE = """Layer fusion with model partitioning for ReRAM accelerators, Electronics 14 (2025) 2352, section 4. Its
 figures and tables are pictures of which the text repeats no number but those of LeNet's rows; so the plans below are
-ours, by its algorithms (docs/fusion.md): every tensor between groups goes through DRAM, halos are computed anew, a part
-has all weights of its group."""
+ours, by its algorithms (docs/research/fusion.md): every tensor between groups goes through DRAM, halos are computed
+anew, a part has all weights of its group."""
 KIB = 1024
 PARTS = 8  # of a group at most
 BIAS_BYTES = 4

@@ -13,8 +13,8 @@ from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 SOURCE = """Y. Du, thesis on the programming of deep learning processors, chapters 3 (DLPlib, on Cambricon-X) and 4
 (HLAL, on Cambricon-ACC). What is printed is the share of the throughput of instructions by hand. Nobody wrote such
 instructions for this configuration; here stands the share of the roofline, which they could not pass: of the predicted
-cycles of the default configuration, as in `eyrie operators` (docs/operators.md), which has those counted on the RTL,
-too."""
+cycles of the default configuration, as in `eyrie operators` (docs/howto/operators.md), which has those counted on the
+RTL, too."""
 LONGEST = ("Conv1", "Conv2")
 STUDIED = (
     *(layer for layer in LAYERS if layer.name not in LONGEST),
@@ -23,7 +23,7 @@ STUDIED = (
     Layer("fc1", "fully_connected", 1, 9216, 4096),
     Layer("fc3", "fully_connected", 1, 4096, 1024),
 )
-LONG = "takes minutes to compile: `eyrie operators --layers Conv1,Conv2`, docs/operators.md"
+LONG = "takes minutes to compile: `eyrie operators --layers Conv1,Conv2`, docs/howto/operators.md"
 GPU = "of a GPU at full size; this configuration is simulated, at a clock of its own"
 LRN = "no operator of an int8 network"
 NO_TRAINING = "the accelerator runs inference only"
@@ -102,7 +102,7 @@ def _assembly(layers: dict[str, Found]) -> Table:
     shares = {name: layers[known].share for name, known in names.items()}
     best = max(shares, key=lambda name: shares[name])
     text = """Table 4.6's layers; of each layer's figure the text prints the best and the worst, the others are a
-picture. A source of layers compiles as its model does (docs/assembly.md)."""
+picture. A source of layers compiles as its model does (docs/reference/assembly.md)."""
     return Table(
         "Assembly, section 4.6.2",
         text,

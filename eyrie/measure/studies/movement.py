@@ -11,7 +11,7 @@ from eyrie.measure.networks import resnet50, wavenet
 from eyrie.measure.studies.section import Row, Section, Table
 
 SOURCE = """Optimizing memory-access patterns for deep learning accelerators, arXiv:2002.12798, section 3. What is
-counted and assumed: docs/movement.md."""
+counted and assumed: docs/research/movement.md."""
 RESULT_BANKS = (64, 128)  # that a convolution's result can be written to
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Driver of an Eyrie accelerator: C99 without an operating system, also C++17. docs/driver.md has an example.
+ * Driver of an Eyrie accelerator: C99 without an operating system, also C++17. docs/howto/driver.md has an example.
  *
  * The platform says how to reach registers and memory. A network is what `eyrie compile` writes: image.bin, and
  * network.h, which describes it. A run: eyrie_open and eyrie_load once, then eyrie_put_input, eyrie_run and
