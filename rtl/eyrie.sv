@@ -110,7 +110,7 @@ module eyrie
   assign axi_bready_o  = axi_request.b_ready;
   assign axi_response  = '{
     ar_ready:   axi_arready_i,
-    r_data:     (64 * MostBusWords)'(axi_rdata_i),
+    r_data:     (64 * MaxBusWords)'(axi_rdata_i),
     r_response: axi_rresp_i,
     r_last:     axi_rlast_i,
     r_valid:    axi_rvalid_i,

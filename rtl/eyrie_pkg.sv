@@ -387,10 +387,10 @@ package eyrie_pkg;
   } pass_control_t;
 
   // From the core to the tiling controller. pass_done and chunk_freed are pulses, at most one per
-  // cycle. wants_chunk: a pass waits only for a filter chunk; progress: some unit made progress
-  // (both for the watchdog). glb_error: an access beyond the GLB. illegal_pass: the descriptor of
-  // the requested pass breaks a rule. overrun: a pass receives more words than it uses. reading:
-  // words of a pass may be in flight.
+  // cycle. wants_chunk and progress are for the watchdog: a pass waits only for a filter chunk;
+  // some unit made progress. The following bits are errors. glb_error is an access beyond the GLB.
+  // illegal_pass marks a requested pass whose descriptor breaks a rule. overrun marks a pass that
+  // receives more words than it uses. reading is high while words of a pass may be in flight.
   typedef struct packed {
     logic config_ready;
     logic pass_ready;

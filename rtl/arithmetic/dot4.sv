@@ -6,8 +6,8 @@
 // next cycle, one word per cycle. MULTIPLIERS = 1 computes them one by one, one word in four
 // cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
 //
-// Zero skipping: if an operand is zero, the input registers of the multiplier keep their value and
-// the product is masked to zero. zero_skipped_o counts these lanes; it is valid with counted_o, one
+// Zero skipping: the product of a zero operand is masked to zero, and the input registers of its
+// multiplier keep their values. zero_skipped_o counts these lanes. It is valid with counted_o, one
 // cycle after the word is accepted.
 
 `include "assertions.svh"

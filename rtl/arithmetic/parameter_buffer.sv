@@ -57,7 +57,7 @@ module parameter_buffer
   logic [1:0]               full_d, full_q;
   logic                     write_d, write_q, read_d, read_q;
   logic [3:0]               count_d, count_q;
-  logic [1:0]               pass_phase_q, there;  // pass of a block; it has words
+  logic [1:0]               pass_phase_q, stored;  // pass of a block; it has words
   logic                     push, kept;
   logic [PairWidth:0]       write_address, read_address;
   logic [1:0][31:0]         biases, multipliers;
@@ -137,12 +137,12 @@ module parameter_buffer
     end
   end
 
-  for (genvar n = 0; n < 2; n++) begin : gen_there
-    assign there[n] = full_q[n] || (write_q == 1'(n) && count_q != '0);
+  for (genvar n = 0; n < 2; n++) begin : gen_stored
+    assign stored[n] = full_q[n] || (write_q == 1'(n) && count_q != '0);
   end
 
   assign valid_o      = full_q[read_q] && pass_phase_q[read_q] == pass_phase_i;
-  assign any_o        = (there & ~(pass_phase_q ^ {2{pass_phase_i}})) != '0;
+  assign any_o        = (stored & ~(pass_phase_q ^ {2{pass_phase_i}})) != '0;
   assign bias_o       = biases[upper_q];
   assign multiplier_o = multipliers[upper_q];
   assign shift_o      = shift_q;

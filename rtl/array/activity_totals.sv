@@ -3,8 +3,8 @@
 // register. The registers keep paths from the PEs' decisions out of the performance counters.
 //
 // All totals belong to one cycle, two cycles before activity_i. activity_i is one cycle late
-// itself; ActivityDelay is the sum. The reset values are those of PEs without a pass. PEs finish
-// long before a run ends, so the delay loses no cycle of a run.
+// itself; ActivityDelay is the sum. After a reset the totals are the totals of PEs without a pass.
+// PEs finish long before a run ends, so the delay loses no cycle of a run.
 
 `include "assertions.svh"
 

@@ -238,7 +238,7 @@ module pe
 
   // ---- Accumulate ----
 
-  logic chain_accept, chain_free, mine, frees;
+  logic chain_accept, chain_free, selected, releases;
   logic half_full;
   sum_t [1:0] own_sums;
 
@@ -251,11 +251,11 @@ module pe
     .add_i         (product_q),
     .add_value_i   (dot),
     .full_o        (half_full),
-    .read_i        (chain_accept && mine),
+    .read_i        (chain_accept && selected),
     .read_index_i  (chain_i.control.index),
     .read_two_i    (chain_i.control.two_pixels),
     .sums_o        (own_sums),
-    .drained_i     (chain_accept && frees),
+    .drained_i     (chain_accept && releases),
     .free_i        (chain_free)
   );
 
@@ -280,9 +280,10 @@ module pe
   chain_control_t chain_control_q;
   sum_t [1:0]     chain_sums_q;
 
-  assign mine          = chain_i.control.add[ROW];
-  assign frees         = chain_i.control.free[ROW];
-  assign chain_ready_o = (!chain_valid_q || chain_ready_i) && (!(mine || frees) || half_full);
+  assign selected      = chain_i.control.add[ROW];
+  assign releases      = chain_i.control.free[ROW];
+  assign chain_ready_o = (!chain_valid_q || chain_ready_i) &&
+                         (!(selected || releases) || half_full);
   assign chain_accept  = chain_i.valid && chain_ready_o;
   assign chain_free    = chain_valid_q && chain_ready_i && chain_control_q.free[ROW];
 

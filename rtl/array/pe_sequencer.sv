@@ -171,7 +171,7 @@ module pe_sequencer
   // ---- Words within a group ----
 
   logic                  dw_ready, dw_busy, dw_first, dw_last, dw_group_last;
-  logic                  psum_ready, psum_busy, psum_between, psum_there, filter_there;
+  logic                  psum_ready, psum_busy, psum_between, psum_available, filter_available;
   logic                  psum_first, psum_group_last;
   logic [IfmapWidth-1:0] dw_ifmap_offset, dw_ifmap_pop, psum_ifmap_offset, psum_ifmap_pop;
   psum_index_t           psum_index;
@@ -196,22 +196,22 @@ module pe_sequencer
     .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS)
   ) u_psum (
     .clk_i, .rst_ni,
-    .shape_i       (shape),
-    .filters_i     (filters),
+    .shape_i           (shape),
+    .filters_i         (filters),
     .ifmap_count_i,
-    .ifmap_offset_o(psum_ifmap_offset),
-    .ifmap_pop_o   (psum_ifmap_pop),
+    .ifmap_offset_o    (psum_ifmap_offset),
+    .ifmap_pop_o       (psum_ifmap_pop),
     .filter_count_i, .filter_offset_o, .filter_pop_o,
     .pixel_count_i, .pixel_offset_o, .pixel_pop_o,
-    .ready_o       (psum_ready),
-    .busy_o        (psum_busy),
-    .between_o     (psum_between),
-    .there_o       (psum_there),
-    .filter_there_o(filter_there),
-    .step_i        (issue && issue_ready_i && op == OpPsum),
-    .first_o       (psum_first),
-    .group_last_o  (psum_group_last),
-    .index_o       (psum_index)
+    .ready_o           (psum_ready),
+    .busy_o            (psum_busy),
+    .between_o         (psum_between),
+    .available_o       (psum_available),
+    .filter_available_o(filter_available),
+    .step_i            (issue && issue_ready_i && op == OpPsum),
+    .first_o           (psum_first),
+    .group_last_o      (psum_group_last),
+    .index_o           (psum_index)
   );
 
   // A pass uses ifmap words for one kind of group only.
@@ -237,7 +237,7 @@ module pe_sequencer
     end
   end
 
-  assign issue = op == OpDepthwise || (op == OpPsum && psum_there);
+  assign issue = op == OpDepthwise || (op == OpPsum && psum_available);
   assign step  = issue && issue_ready_i &&
                  ((op == OpDepthwise) ? dw_group_last : psum_group_last);
 
@@ -273,7 +273,7 @@ module pe_sequencer
     if (!issue_ready_i) wait_o = WaitNone;  // the multiplier is busy
     else if (!running_q) wait_o = WaitPass;
     else if (!issue) begin
-      if (op == OpPsum) wait_o = filter_there ? WaitIfmap : WaitFilter;
+      if (op == OpPsum) wait_o = filter_available ? WaitIfmap : WaitFilter;
       else if (mode_o == ArrayDepthwise) wait_o = WaitIfmap;
       else if (half_missing) wait_o = WaitPsum;
       else if (!dw_done_q && dw_sums_empty_i) wait_o = WaitIfmap;

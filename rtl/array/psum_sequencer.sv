@@ -4,8 +4,8 @@
 //   pointwise: filter m, pixel f
 //   convolution: pixel f, filter m, tap s
 //
-// The psum index is m * F + f. there_o: the operands of the next word are in the queues. step_i:
-// the word is multiplied.
+// The psum index is m * F + f. available_o: the operands of the next word are in the queues.
+// step_i: the word is multiplied.
 
 `include "assertions.svh"
 
@@ -38,8 +38,8 @@ module psum_sequencer
   output logic                   ready_o,        // all pixels of a pointwise group are queued
   output logic                   busy_o,         // a group is in progress
   output logic                   between_o,      // pointwise: before the first pixel of a filter
-  output logic                   there_o,
-  output logic                   filter_there_o, // the filter word is queued
+  output logic                   available_o,
+  output logic                   filter_available_o, // the filter word is queued
   input  logic                   step_i,
   output logic                   first_o,        // first word of a psum in the group
   output logic                   group_last_o,   // last word of the group
@@ -58,7 +58,7 @@ module psum_sequencer
   psum_index_t            index_q;
   logic                   convolution, tap_last, pixel_last, filter_last;
   logic [IfmapWidth-1:0]  window, stride;
-  logic                   ifmap_there;
+  logic                   ifmap_available;
 
   assign convolution = shape_i.mode == ArrayConvolution;
   assign window      = IfmapWidth'(shape_i.taps);
@@ -70,10 +70,10 @@ module psum_sequencer
   // ---- Operands ----
 
   // The words that a pixel removes must be queued, too.
-  assign ifmap_there    = ifmap_count_i >= window && (pixel_last || ifmap_count_i >= stride);
-  assign filter_there_o = filter_count_i > filter_offset_o;
-  assign there_o        = filter_there_o && (ifmap_there || !convolution);
-  assign ready_o        = convolution || 9'(pixel_count_i) >= shape_i.pixels;
+  assign ifmap_available    = ifmap_count_i >= window && (pixel_last || ifmap_count_i >= stride);
+  assign filter_available_o = filter_count_i > filter_offset_o;
+  assign available_o        = filter_available_o && (ifmap_available || !convolution);
+  assign ready_o            = convolution || 9'(pixel_count_i) >= shape_i.pixels;
 
   assign ifmap_offset_o  = IfmapWidth'(tap_q);
   // The last pixel removes each filter word as it is used, so that the next word is at the head.
@@ -141,7 +141,7 @@ module psum_sequencer
                            shape_i.filter_zero_point,
                            shape_i.depthwise_zero_point};
 
-  `EYRIE_ASSERT_WHEN(StepsOnOperands, step_i, there_o, "a word without its operands")
+  `EYRIE_ASSERT_WHEN(StepsOnOperands, step_i, available_o, "a word without its operands")
   `EYRIE_ASSERT_WHEN(WithinLoops, step_i, pixel_q < shape_i.pixels && filter_q < filters_i,
       "a word beyond the pixels or filters of its group")
 

@@ -41,8 +41,8 @@ module axi_writer
   output logic [TAG_WIDTH-1:0]    response_tag_o,
 
   output axi_address_t            aw_o,
-  output logic [MostBusWords-1:0][63:0] w_data_o,
-  output logic [MostBusWords-1:0][7:0]  w_strobe_o,
+  output logic [MaxBusWords-1:0][63:0] w_data_o,
+  output logic [MaxBusWords-1:0][7:0]  w_strobe_o,
   output logic                    w_last_o,
   output logic                    w_valid_o,
   output logic                    b_ready_o,
@@ -126,8 +126,8 @@ module axi_writer
 
   assign idle_o     = !flight_valid && !aw_q.valid && !wvalid_q;
   assign aw_o       = aw_q;
-  assign w_data_o   = (64 * MostBusWords)'(wdata_q);
-  assign w_strobe_o = (8 * MostBusWords)'({8 * BUS_WORDS{wstrobe_q}});
+  assign w_data_o   = (64 * MaxBusWords)'(wdata_q);
+  assign w_strobe_o = (8 * MaxBusWords)'({8 * BUS_WORDS{wstrobe_q}});
   assign w_last_o   = wlast_q;
   assign w_valid_o  = wvalid_q;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A first-in first-out queue in the memory that fits its size: flip-flops (fifo), or a RAM from
-// 1,024 bits (ram_fifo). Interface and timing are those of fifo.
+// 1,024 bits (ram_fifo). It has the interface and timing of fifo.
 module queue #(
   parameter int unsigned WIDTH = 32,  // bits of a word
   parameter int unsigned DEPTH = 2,   // number of words

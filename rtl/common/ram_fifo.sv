@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-in first-out queue in a RAM, for 1,024 bits or more. Interface and timing are those of
-// fifo: data leaves in order and is visible one cycle after it enters at the earliest, at up to one
+// A first-in first-out queue in a RAM, for 1,024 bits or more, with the interface and timing of
+// fifo. Data leaves in order and is visible one cycle after it enters at the earliest, at up to one
 // word per cycle. The handshakes depend on registers only. The output word comes from one of two
 // registers.
 //

@@ -258,13 +258,13 @@ module drain_sequencer
 
   logic [COLS-1:0][31:0] ipsum_q;
   logic [4:0]            ipsum_columns_q;  // columns received
-  logic                  ipsum_there;
+  logic                  ipsum_available;
 
-  assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
-  assign ipsum_ready_o = state_q == StRun && cfg_q.ipsum && !ipsum_there &&
-                         ipsum_i.pass_phase == pass_phase_q;
-  assign overrun_o     = ipsum_i.valid &&
-                         is_overrun(ipsum_i.pass_phase, pass_phase_q, pass_phase_i,
+  assign ipsum_available = ipsum_columns_q >= cfg_q.columns;
+  assign ipsum_ready_o   = state_q == StRun && cfg_q.ipsum && !ipsum_available &&
+                           ipsum_i.pass_phase == pass_phase_q;
+  assign overrun_o       = ipsum_i.valid &&
+                           is_overrun(ipsum_i.pass_phase, pass_phase_q, pass_phase_i,
                                     state_q == StRun);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -283,7 +283,7 @@ module drain_sequencer
     end
   end
 
-  assign valid = state_q == StRun && (!cfg_q.ipsum || ipsum_there);
+  assign valid = state_q == StRun && (!cfg_q.ipsum || ipsum_available);
   assign sent    = valid && ready_i;
   assign sums_o  = cfg_q.ipsum ? ipsum_q : '0;
   assign drain_o = '{

@@ -21,7 +21,7 @@ module stream_loader
 );
 
   localparam int unsigned Pairs = StreamWords / 2;
-  localparam int unsigned Most = Pairs - 1;  // last step of a stream with all loops
+  localparam int unsigned LastStep = Pairs - 1;  // last step of a stream with all loops
 
   typedef logic [$clog2(Pairs)-1:0]   pair_t;
   typedef logic [$clog2(Streams)-1:0] stream_t;
@@ -40,7 +40,7 @@ module stream_loader
 
   // The options arrive in step 1, which reads the innermost loops.
   assign options = stream_options_t'(read_words_i[StreamOptionsOffset%2]);
-  assign last    = step_q == pair_t'(Most) || (step_q > pair_t'(1) && step_q == last_q);
+  assign last    = step_q == pair_t'(LastStep) || (step_q > pair_t'(1) && step_q == last_q);
 
   logic unused_options;
   assign unused_options = ^options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Average pooling of int8 transfers (one channel of every column) over runs of 2^span_i columns in
-// use and over all pixels of a block. The average is that of TensorFlow Lite's reference kernel: an
-// integer, halves rounded away from zero.
+// use and over all pixels of a block. It computes the integer average of TensorFlow Lite's
+// reference kernel, with halves rounded away from zero.
 //
 // Each channel and run yields one value. Value r belongs to run r; it leaves Latency cycles after
 // the transfer of the last pixel of the block. All stages move together while enable_i is high.

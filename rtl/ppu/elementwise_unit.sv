@@ -189,7 +189,7 @@ module elementwise_unit
       if (accept) place_q <= a[2:0];
     end
 
-    // The address inverts the sign bit, so that entry 0 is that of -128. The upper bits of a select
+    // The address inverts the sign bit, so that entry 0 belongs to -128. The upper bits of a select
     // the word.
     ram_1r1w #(.WORDS(LookupWords), .WIDTH(64)) u_table (
       .clk_i,

@@ -49,7 +49,7 @@ module write_stream
   stream_position_t at;
   write_t           into, out;
   logic             running, accept, step, last, skip, into_ready, out_valid, out_ready;
-  logic [1:0]       there;          // words inside the ofmap
+  logic [1:0]       in_map;         // words inside the ofmap
   logic             apart;          // two words in two cycles
   logic             second_q;       // second word of the two
   logic signed [$bits(coordinate_t):0] beyond;  // not negative: x is beyond the last column
@@ -67,10 +67,10 @@ module write_stream
   );
 
   // x + 1 is not computed. It is inside if x is, except at the ends.
-  assign beyond   = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
-  assign there[0] = at.y_inside && !at.x[$high(at.x)] && beyond[$high(beyond)];
-  assign there[1] = word_i.two_pixels && at.y_inside && (!at.x[$high(at.x)] || &at.x) &&
-                    beyond[$high(beyond)] && !(&beyond);
+  assign beyond    = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
+  assign in_map[0] = at.y_inside && !at.x[$high(at.x)] && beyond[$high(beyond)];
+  assign in_map[1] = word_i.two_pixels && at.y_inside && (!at.x[$high(at.x)] || &at.x) &&
+                     beyond[$high(beyond)] && !(&beyond);
 
   // It does not depend on the position, so that ready comes from registers.
   assign apart = word_i.two_pixels && at.address[0];
@@ -87,7 +87,7 @@ module write_stream
 
   assign into = '{
     last:    skip || (step && last),
-    lanes:   skip ? '0 : second_q ? {1'b0, there[1]} : {there[1] && !apart, there[0]},
+    lanes:   skip ? '0 : second_q ? {1'b0, in_map[1]} : {in_map[1] && !apart, in_map[0]},
     address: at.address + glb_address_t'(second_q),
     strobe:  (at.at_last[OfmapBlockLevel] && at.at_last[OfmapTileLevel])
                  ? cfg.options.last_strobe : '1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts again what the performance counters of busy, stall and wait cycles count, from the handshakes that they are
-// about: a bench compares the two at the end of a run. Reads SoC's u_eyrie; ARRAY_BUSY and ARRAY_STALL come from the
-// cycles in which the counter of multiplications grew, which is compared with the model.
+// Counts busy, stall and wait cycles a second time, from the handshakes. A testbench compares the counts with the
+// performance counters at the end of a run. The monitor reads u_eyrie of the enclosing module. ARRAY_BUSY and
+// ARRAY_STALL come from cycles in which the MAC counter grows; the MAC counter itself is compared with the model.
 module activity_monitor
   import encoding_pkg::*;
   import eyrie_pkg::*;
@@ -12,26 +12,26 @@ module activity_monitor
   input  accelerator_status_t       status_i,
   input  pass_control_t             pass_control_i,
   input  pass_status_t              pass_status_i,
-  input  logic [63:0]               macs_i,         // the counter
+  input  logic [63:0]               macs_i,         // the MAC counter
   input  logic                      ifmap_valid_i,
   input  logic                      ifmap_ready_i,
-  input  logic                      elementwise_i,   // such a pass is at the PPU
+  input  logic                      elementwise_i,   // the PPU runs an elementwise pass
   input  logic                      filter_valid_i,
   input  logic                      filter_ready_i,
   input  logic                      transfer_valid_i,
   input  logic                      transfer_ready_i,
   input  tiling_pkg::transfer_t     transfer_i,
   input  logic                      transfer_done_i,
-  input  logic                      pass_waiting_i,  // a PASS heads its queue
+  input  logic                      pass_waiting_i,  // a PASS is the first entry of its queue
   input  tiling_pkg::pass_t         pass_i,
-  output logic [Counters-1:0]       watched_o,       // counters that are counted here
+  output logic [Counters-1:0]       watched_o,       // counters that this module counts
   output logic [Counters-1:0][63:0] counts_o
 );
 
-  localparam int unsigned Late = ActivityDelay + 2;  // cycles until what the array does is in its counters
+  localparam int unsigned Late = ActivityDelay + 2;  // cycles from activity of the array to its counters
 
   int          running, transfers, passes, chunks, in_flight;
-  logic        was_running, was_counting;  // when the array did what is in its counters
+  logic        was_running, was_counting;  // delayed to match the counters
   logic [63:0] macs_q;
   logic        grew;
   logic [Counters-1:0] event_now;

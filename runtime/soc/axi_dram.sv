@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DRAM for simulation: an AXI4 slave (INCR bursts, beats of BUS_WORDS 64-bit words) over memory that the test bench
+// DRAM for simulation: an AXI4 slave (INCR bursts, beats of BUS_WORDS 64-bit words) with a memory that the testbench
 // shares (dram.cpp, dram.py).
 //
-// Several bursts may be under way. A read accepted in cycle t answers with its first beat in cycle
-// t + latency_i at the earliest; bursts stream back to back, in order. A write's response comes
-// latency_i cycles after its last beat. Each direction moves at most beats_i beats per cycles_i
-// cycles (beats_i 0: one a cycle), and any handshake is held back with a probability of stall_i /
-// 256, drawn from the simulator's seed. The memory has bytes_i bytes, at most 4 GiB; an access beyond is
-// answered outside_i (2'b11, DECERR, or 2'b10, SLVERR) and does nothing. dead_i: channels that take and give
-// nothing any more; they go on where they were when it falls.
+// Several bursts can be in flight. A read accepted in cycle t returns its first beat in cycle t + latency_i at the
+// earliest; bursts follow back to back, in order. The response of a write follows latency_i cycles after its last
+// beat. Each direction moves at most beats_i beats in cycles_i cycles (beats_i 0: one per cycle). Each handshake
+// stalls with a probability of stall_i / 256, from the seed of the simulator. The memory has bytes_i bytes, at most 4
+// GiB. An access beyond returns outside_i (2'b11 DECERR or 2'b10 SLVERR) and has no effect. dead_i: these channels
+// stop; they continue when it falls.
 module axi_dram
   import bus_pkg::*;
 #(
@@ -23,8 +22,8 @@ module axi_dram
   input  logic [7:0]  stall_i,
   input  logic [32:0] bytes_i,
   input  logic [1:0]  outside_i,
-  input  logic [4:0]  dead_i,    // AR, R, AW, W, B, from bit 0 on
-  output logic [63:0] pointer_o, // the memory's address in the simulation's process
+  input  logic [4:0]  dead_i,    // AR, R, AW, W, B from bit 0
+  output logic [63:0] pointer_o, // address of the memory in the simulation process
 
   input  axi_request_t  axi_i,
   output axi_response_t axi_o
@@ -36,9 +35,9 @@ module axi_dram
                                           input int strobe);
 
   typedef struct {
-    logic [31:0] address; // of the next beat
-    int          left;    // beats
-    longint      due;     // first cycle after which it may go on
+    logic [31:0] address; // address of the next beat
+    int          left;    // beats left
+    longint      due;     // cycle after which the burst may continue
     logic        failed;
   } burst_t;
 
@@ -61,7 +60,7 @@ module axi_dram
     return (credit < int'(cycles_i)) ? credit + int'(beats_i) : credit;
   endfunction
 
-  // Blocking assignments order the steps within a cycle; ports are written without.
+  // Blocking assignments order the steps within a cycle; ports use nonblocking assignments.
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       now = 0;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole machine with a DRAM behind its AXI port.
+// The accelerator with a DRAM at its AXI port.
 //
-// The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
-// dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
-// of every pass (`trace`: all counters, then the signature, PE cycles, ofmap bytes); trace_select_i picks
-// an entry of pass trace_pass_i. Behind those come the set of counters that activity_monitor counts, and its count of
-// counter trace_pass_i.
+// A testbench writes registers through the AXI4-Lite port, accesses the DRAM in bulk through dram_pointer_o and waits
+// for interrupt_o. `trace` stores the counters at the end of every pass for the report per layer: all counters, the
+// signature, PE cycles and ofmap bytes. trace_select_i selects an entry of pass trace_pass_i. Two more entries
+// follow: the set of counters that activity_monitor counts, and its count of counter trace_pass_i.
 //
-// flip_i inverts AXI-Lite and AXI inputs, bit by bit, and outputs_o is all that the machine says: a bench flips within
-// a cycle and sees whether an output follows.
+// flip_i inverts AXI-Lite and AXI inputs bit by bit, and outputs_o has all outputs of the accelerator. A testbench
+// flips an input within a cycle and checks that no output follows.
 //
-// A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
-// it says at every pass whether what was written is what the golden model writes.
+// The signature of a pass is the 64-bit sum, over its ofmap words, of (data ^ address * Spread) * Spread. It shows at
+// every pass whether the written words equal those of the golden model.
 module soc
   import bus_pkg::*;
   import eyrie_pkg::*;
@@ -35,7 +34,7 @@ module soc
   input  logic        rst_ni,
   output logic        interrupt_o,
   output logic        pass_done_o,
-  output logic [7:0]  activity_delay_o,  // cycles by which the array's counts are late
+  output logic [7:0]  activity_delay_o,  // delay of the array's counts in cycles
 
   input  logic [15:0] latency_i,
   input  logic [7:0]  beats_i,
@@ -74,7 +73,7 @@ module soc
 
   // ---- Pins ----
 
-  localparam int unsigned LiteInputs = 65;  // bits
+  localparam int unsigned LiteInputs = 65;  // width in bits
 
   logic [11:0]   awaddr, araddr;
   logic [31:0]   wdata;
@@ -90,9 +89,9 @@ module soc
           reg_araddr_i, reg_arvalid_i, reg_rready_i};
   assign axi = axi_response ^ flip_i[LiteInputs +: $bits(axi_response_t)];
 
-  if (BUS_WORDS < MostBusWords) begin : gen_unused_words
-    assign axi_request.w_data[MostBusWords-1:BUS_WORDS]   = '0;
-    assign axi_request.w_strobe[MostBusWords-1:BUS_WORDS] = '0;
+  if (BUS_WORDS < MaxBusWords) begin : gen_unused_words
+    assign axi_request.w_data[MaxBusWords-1:BUS_WORDS]   = '0;
+    assign axi_request.w_strobe[MaxBusWords-1:BUS_WORDS] = '0;
   end
 
   eyrie #(
@@ -198,8 +197,8 @@ module soc
     end
   end
 
-  // A counter is some cycles behind what it counts: so is this.
-  localparam int unsigned Behind = ActivityDelay + 2;  // the bytes of the GLB are one late, too
+  // The end of a pass is delayed like the counters.
+  localparam int unsigned Behind = ActivityDelay + 2;  // GLB bytes have the same delay
 
   logic [Behind-1:0]      ends_q;
   logic [PlaceWidth-1:0]  passes_seen_q;
@@ -215,36 +214,36 @@ module soc
     end
   end
 
-  // PE cycles by pass. Passes that run at the same time, each in some of the PEs, share the cycles; PEs
-  // without a pass count for the latest one that others run, or if there is none for the one to come.
+  // PE cycles by pass. Passes that run at the same time share the cycles of the PEs. Idle PEs count for the latest
+  // pass that other PEs run, or for the next pass if all are idle.
   localparam int unsigned Pes = ROWS * COLS;
 
   logic [31:0] pe_cycles [PASSES];
-  logic [15:0] offers, idle_pass, pes_idle, pes_behind, pes_running;
+  logic [15:0] requests, idle_pass, pes_idle, pes_behind, pes_running;
 
   always_ff @(posedge clk_i) begin
-    offers <= u_eyrie.unit_rst_n ? offers + 16'(u_eyrie.pass_control.pass_valid &&
-                                                u_eyrie.pass_status.pass_ready) : '0;
+    requests <= u_eyrie.unit_rst_n ? requests + 16'(u_eyrie.pass_control.pass_valid &&
+                                                    u_eyrie.pass_status.pass_ready) : '0;
   end
 
-  // As of the cycle that the array's activity counts are of.
-  logic [15:0] offered;
+  // Delayed to the cycle of the array's activity
+  logic [15:0] requested;
   logic        counting;
 
   delay_line #(.WIDTH(17), .CYCLES(ActivityDelay)) u_delay (
     .clk_i, .rst_ni,
-    .value_i({offers, u_eyrie.status.counting}),
-    .late_o ({offered, counting})
+    .value_i({requests, u_eyrie.status.counting}),
+    .late_o ({requested, counting})
   );
 
   assign pes_idle   = u_eyrie.increment[CounterPeIdle];
   assign pes_behind = u_eyrie.increment[CounterPeBehind];
-  assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass offered last
+  assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass requested last
 
   always_comb begin : place_idle
-    idle_pass = offered;
-    if (pes_running != '0)     idle_pass = offered - 16'd1;
-    else if (pes_behind != '0) idle_pass = offered - 16'd2;
+    idle_pass = requested;
+    if (pes_running != '0)     idle_pass = requested - 16'd1;
+    else if (pes_behind != '0) idle_pass = requested - 16'd2;
   end
 
   always_ff @(posedge clk_i) begin
@@ -253,12 +252,12 @@ module soc
     end else if (counting) begin
       pe_cycles[place(idle_pass)] <= pe_cycles[place(idle_pass)] + 32'(pes_idle);
       if (pes_running != '0) begin
-        pe_cycles[place(offered - 16'd1)] <= pe_cycles[place(offered - 16'd1)] + 32'(pes_running) +
-            ((idle_pass == offered - 16'd1) ? 32'(pes_idle) : '0);
+        pe_cycles[place(requested - 16'd1)] <= pe_cycles[place(requested - 16'd1)] + 32'(pes_running) +
+            ((idle_pass == requested - 16'd1) ? 32'(pes_idle) : '0);
       end
       if (pes_behind != '0) begin
-        pe_cycles[place(offered - 16'd2)] <= pe_cycles[place(offered - 16'd2)] + 32'(pes_behind) +
-            ((idle_pass == offered - 16'd2) ? 32'(pes_idle) : '0);
+        pe_cycles[place(requested - 16'd2)] <= pe_cycles[place(requested - 16'd2)] + 32'(pes_behind) +
+            ((idle_pass == requested - 16'd2) ? 32'(pes_idle) : '0);
       end
     end
   end
@@ -269,7 +268,7 @@ module soc
 
   assign chosen_signature = signatures[trace_pass_i[PlaceWidth-1:0]];
 
-  // ---- Counters of busy, stall and wait cycles, counted again ----
+  // ---- Second count of busy, stall and wait cycles ----
 
   logic [Counters-1:0]       watched;
   logic [Counters-1:0][63:0] watched_counts;

@@ -75,7 +75,7 @@ module dma
   localparam int unsigned InFlight = 64;         // maximum number of transfers started and not done
   localparam int unsigned Store = 0, Load = 1;  // GLB clients
 
-  // Start: wait counts are reached, and the direction is that of the transfers in flight
+  // Start: wait counts are reached, and no transfer of the other direction is in flight
   logic [$clog2(InFlight+1)-1:0] in_flight;      // transfers in flight
   logic                          store_q;        // direction of these transfers
   logic                          reached, start, walker_ready, flight_ready;
