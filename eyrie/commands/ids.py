@@ -8,8 +8,8 @@ layers): --block-rows output rows, --block-cols blocks in each or --images image
     eyrie ids --e 8 --p 4 --q 4 --r 1 --t 2
     eyrie ids --block-rows 4 --block-cols 2 --stride 2
 
-A PE takes a beat if the row ID of its row and its own column ID equal the beat's tag; "-": a PE
-that takes no part. IDs are shifted in from the last PE to the first.
+A PE receives a transfer if the row ID of its row and its own column ID equal the tags of the transfer; "-": a PE that
+is not in use. IDs are shifted in from the last PE to the first.
 """
 
 import argparse
