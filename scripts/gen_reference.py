@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the generated pages of docs/reference/.
+
+Usage: python scripts/gen_reference.py [--check]; with --check nothing is written and the exit code says whether the
+pages are up to date.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.reference import c_api, command_line, hardware, python_api  # noqa: E402
+
+FOLDER = ROOT / "docs" / "reference"
+PAGES: dict[str, Callable[[], str]] = {
+    "command-line.md": command_line.text,
+    "python-api.md": python_api.text,
+    "c-api.md": c_api.text,
+    "parameters.md": hardware.parameters,
+    "ports.md": hardware.ports,
+    "registers.md": hardware.registers,
+    "counters.md": hardware.counters,
+    "errors.md": hardware.errors,
+    "commands.md": hardware.commands,
+    "descriptor.md": hardware.descriptor,
+}
+
+
+def main() -> int:
+    """Write the pages, or compare them; return the exit code."""
+    check, stale = "--check" in sys.argv[1:], False
+    for name, text in PAGES.items():
+        path = FOLDER / name
+        if not check:
+            path.write_text(text())
+        elif not path.exists() or path.read_text() != text():
+            print(f"{path}: not up to date; run scripts/gen_reference.py", file=sys.stderr)
+            stale = True
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

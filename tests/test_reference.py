@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generated pages of docs/reference/ are up to date, and their sources have a text for every name."""
+
+import subprocess
+import sys
+
+import pytest
+
+from eyrie.model import descriptions, encoding
+from eyrie.model.descriptor_texts import FIELDS, WORDS
+from eyrie.model.status import Control, Status
+from eyrie.runtime.folders import ROOT
+from scripts import gen_reference
+from scripts.reference.markdown import docstring, table
+
+
+def test_the_pages_are_up_to_date() -> None:
+    command = [sys.executable, "scripts/gen_reference.py", "--check"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_stale_page_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, tmp_path) -> None:
+    (tmp_path / "ports.md").write_text("# Ports\n")
+    monkeypatch.setattr(gen_reference, "FOLDER", tmp_path)
+    monkeypatch.setattr(gen_reference, "PAGES", {"ports.md": gen_reference.PAGES["ports.md"]})
+    monkeypatch.setattr(sys, "argv", ["gen_reference.py", "--check"])
+    assert gen_reference.main() == 1
+    assert capsys.readouterr().err == f"{tmp_path / 'ports.md'}: not up to date; run scripts/gen_reference.py\n"
+
+
+def test_every_name_has_a_text() -> None:
+    assert list(descriptions.REGISTERS) == list(encoding.Register)
+    assert list(descriptions.COUNTERS) == list(encoding.Counter)
+    assert list(descriptions.ERRORS) == list(encoding.ErrorCode)
+    assert list(descriptions.OPCODES) == list(encoding.Opcode)
+    assert list(descriptions.CONTROL) == list(Control) and list(descriptions.STATUS) == list(Status)
+
+
+@pytest.mark.parametrize(
+    "words, texts", [(encoding.COMMAND_WORDS, descriptions.COMMAND_FIELDS), (encoding.CONFIG_FORMATS, FIELDS)]
+)
+def test_every_field_has_a_text(words: tuple, texts: dict) -> None:
+    assert {word.name: [field.name for field in word.fields] for word in words} == {
+        name: list(fields) for name, fields in texts.items()
+    }
+
+
+def test_every_word_of_a_descriptor_has_a_text() -> None:
+    assert list(WORDS) == [word.name for word in encoding.CONFIG_FORMATS]
+
+
+def test_markdown() -> None:
+    assert table(("a", "b"), [(1, "x|y")]) == "| a | b |\n| --- | --- |\n| 1 | x\\|y |"
+    text = docstring("Writes build/<test>.\n\n    eyrie docs [-o DIR]\n\nSee docs/howto/c.md and docs/reference/ir.md.")
+    assert text.splitlines() == [
+        "Writes build/&lt;test>.",
+        "",
+        "```text",
+        "eyrie docs [-o DIR]",
+        "```",
+        "",
+        "See [c.md](../howto/c.md) and [ir.md](ir.md).",
+    ]
