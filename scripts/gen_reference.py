@@ -12,13 +12,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.reference import c_api, command_line, hardware, python_api  # noqa: E402
+from scripts.reference import c_api, command_line, hardware, operators, python_api  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line.text,
     "python-api.md": python_api.text,
     "c-api.md": c_api.text,
+    "operators.md": operators.text,
     "parameters.md": hardware.parameters,
     "ports.md": hardware.ports,
     "registers.md": hardware.registers,

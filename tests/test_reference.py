@@ -11,6 +11,7 @@ from eyrie.model.descriptor_texts import FIELDS, WORDS
 from eyrie.model.status import Control, Status
 from eyrie.runtime.folders import ROOT
 from scripts import gen_reference
+from scripts.reference import operators
 from scripts.reference.markdown import docstring, table
 
 
@@ -62,3 +63,9 @@ def test_markdown() -> None:
         "",
         "See [c.md](../howto/c.md) and [ir.md](ir.md).",
     ]
+
+
+def test_operators_are_those_of_the_front_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operators, "OPERATORS", operators.OPERATORS[1:])
+    with pytest.raises(ValueError, match=r"the front end tflite differ in CONV_2D, DEPTHWISE_CONV_2D$"):
+        operators.text()
