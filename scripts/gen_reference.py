@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts.reference import c_api, command_line, hardware, operators, python_api  # noqa: E402
+from scripts.reference import c_api, command_line, hardware, operators, python_api, summary  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
@@ -20,6 +20,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "python-api.md": python_api.text,
     "c-api.md": c_api.text,
     "operators.md": operators.text,
+    "summary.md": summary.text,
     "parameters.md": hardware.parameters,
     "ports.md": hardware.ports,
     "registers.md": hardware.registers,

@@ -3,16 +3,23 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from eyrie.compiler.performance import Layer, Performance
+from eyrie.measure.trials import Entry
 from eyrie.model import descriptions, encoding
+from eyrie.model.config import DEFAULT
 from eyrie.model.descriptor_texts import FIELDS, WORDS
 from eyrie.model.status import Control, Status
+from eyrie.runtime import summary_keys
 from eyrie.runtime.folders import ROOT
 from scripts import gen_reference
 from scripts.reference import operators
 from scripts.reference.markdown import docstring, table
+from tests.runtime.runs import made_up
 
 
 def test_the_pages_are_up_to_date() -> None:
@@ -49,6 +56,18 @@ def test_every_field_has_a_text(words: tuple, texts: dict) -> None:
 
 def test_every_word_of_a_descriptor_has_a_text() -> None:
     assert list(WORDS) == [word.name for word in encoding.CONFIG_FORMATS]
+
+
+def test_keys_of_summaries_have_a_text() -> None:
+    """The keys that network runs, compilations, models and syntheses write; status and match come from the commands."""
+    image, metrics, _ = made_up(np.random.default_rng(1), ["conv"], replace(DEFAULT, rows=3))
+    assert image.images == metrics["images"]
+    assert metrics.keys() <= summary_keys.NETWORK.keys() | summary_keys.RUN.keys()
+    assert list(metrics["layers"][0]) == list(summary_keys.NETWORK_LAYER)
+    assert list(metrics["units"]) == list(summary_keys.UNITS)
+    assert list(Performance.__annotations__) == list(summary_keys.COMPILATION)
+    assert list(Layer.__annotations__) == list(summary_keys.COMPILATION_LAYER)
+    assert set(Entry.__annotations__) == set(summary_keys.MODEL)
 
 
 def test_markdown() -> None:

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of every summary.json, with their meanings: the source of docs/reference/summary.md.
+
+A test compares the keys of network runs, compilations, models and syntheses with this table.
+"""
+
+from dataclasses import dataclass
+
+Keys = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Section:
+    """writer: who writes the keys, for the heading; about: an introduction; keys: key -> meaning with its unit."""
+
+    writer: str
+    about: str
+    keys: Keys
+
+
+RUN: Keys = {
+    "test": "Name of the test or command.",
+    "status": "`pass` or `fail`.",
+    "reason": "Why the run failed, if `status` is `fail`.",
+    "seed": "Seed of the run.",
+    "seconds": "Wall-clock time.",
+    "cycles": "Clock cycles of the simulation. `demo` and `bench`: of the accelerator from start to done.",
+    "comparisons": "Values that were compared with the golden model.",
+    "mismatches": "Values that differed.",
+}
+NETWORK: Keys = {
+    "simulated_cycles": "`net` tests: cycles of the accelerator from start to done.",
+    "simulated_seconds": "`net` tests: wall-clock time from start to interrupt.",
+    "runs": "Number of runs, each of `images` images. The metrics are those of the first run. Not in `net` tests.",
+    "images": "Images of a run. All metrics except the two per image are totals over them.",
+    "cycles_per_image": "`cycles` / `images`.",
+    "dram_bytes_per_image": "DRAM bytes in both directions / `images`.",
+    "macs": "MACs of the network, padding included.",
+    "multipliers": "Multipliers of the accelerator.",
+    "utilisation": "`macs` / (`multipliers` x `cycles`).",
+    "roofline_cycles": "Sum over the layers of the larger of MACs / multipliers and compulsory bytes / bytes per beat.",
+    "dram_read_bytes": "Bytes read at the AXI port, commands included.",
+    "dram_write_bytes": "Bytes written at the AXI port.",
+    "compulsory_dram_bytes": "One byte per weight, 9 per output channel of a convolution, inputs and outputs once.",
+    "dram_over_compulsory": "DRAM bytes in both directions / `compulsory_dram_bytes`.",
+    "glb_read_bytes": "Bytes read from the GLB.",
+    "glb_write_bytes": "Bytes written into the GLB.",
+    "glb_bytes": "Bytes read and written in the GLB.",
+    "energy_uJ": "2 pJ per MAC that is not zero-skipped, 10 pJ per GLB byte, 200 pJ per DRAM byte, 50 uW at 200 MHz.",
+    "class": "Class that the accelerator found; of several outputs, by the first.",
+    "golden_class": "Class that the golden model found.",
+    "match": "Whether all outputs are equal to those of the golden model.",
+    "counters": "Performance counters by name, see [counters](counters.md).",
+    "units": "Cycles of each unit, see below.",
+    "layers": "Entry for each fused operator, see below.",
+    "host_share": "Share of the element operations that the host computes. Networks with CPU fallback only.",
+    "host_operators": "Operators of the host: address in the model and name. Networks with CPU fallback only.",
+    "parts": "Metrics of each subgraph of the accelerator. Networks with CPU fallback only.",
+}
+NETWORK_LAYER: Keys = {
+    "name": "Name of the fused operator.",
+    "way": "Schedule kind of the compiler.",
+    "cycles": "PE cycles of the passes / number of PEs.",
+    "macs": "MACs.",
+    "roofline_cycles": "Part of the roofline of the network.",
+    "roofline_share": "`roofline_cycles` / `cycles`. Above 1 if weights arrive while earlier layers run.",
+    "utilisation": "`macs` / (multipliers x `cycles`).",
+    "gated": "Zero-skipped MACs in the interval since the previous layer ended.",
+    "dram_read_bytes": "DRAM bytes read in the interval.",
+    "dram_write_bytes": "DRAM bytes written in the interval.",
+    "glb_read_bytes": "GLB bytes read in the interval.",
+    "glb_write_bytes": "GLB bytes written in the interval.",
+    "units": "Cycles of each unit in the interval.",
+    "counters": "Increments of the counters in the interval. `counters.cycles` is its length.",
+}
+UNITS: Keys = {
+    "pe": "Average of a PE: `busy` (MACS / multipliers), `wait_ifmap`, `wait_words`, `wait_filter`, `wait_psum`, "
+    "`idle`.",
+    "ifmap": "Stream: `stall` by the array (IFMAP_STALL), `wait` for the ofmap of an earlier pass (IFMAP_WAIT).",
+    "filter": "Stream: `stall` by the array (FILTER_STALL), `wait` for a weight tile from DRAM (FILTER_WAIT).",
+    "drain": "Psum readout: `busy` (DRAIN_BUSY), `stall` by the PPU (DRAIN_STALL).",
+    "dma": "`busy` (DMA_BUSY); `wait`: a transfer waits for its wait counts (DMA_WAIT).",
+    "glb": "`lost`: client cycles lost to bank conflicts (GLB_CONFLICTS).",
+}
+COMPILATION: Keys = {
+    "images": "Images of a run.",
+    "clock_hz": "Clock rate of the configuration, in Hz.",
+    "cycles": "Predicted cycles of a run.",
+    "roofline_cycles": "As in a network run.",
+    "milliseconds": "`cycles` at `clock_hz`.",
+    "images_per_second": "`images` / time of a run.",
+    "macs": "MACs of the network.",
+    "dram_read_bytes": "Bytes read at the AXI port, commands included.",
+    "dram_write_bytes": "Bytes written at the AXI port.",
+    "command_bytes": "Bytes of commands; part of `dram_read_bytes`.",
+    "compulsory_dram_bytes": "As in a network run.",
+    "glb_read_bytes": "Bytes read from the GLB.",
+    "glb_write_bytes": "Bytes written into the GLB.",
+    "energy_uJ": "As in a network run, without zero-skipped MACs.",
+    "layers": "Entry for each layer, see below. `DIR/layers.csv` has the same, one line per layer.",
+}
+COMPILATION_LAYER: Keys = {
+    "name": "Name of the layer.",
+    "kind": "`conv`, `grouped`, `depthwise`, `pointwise`, `separable` or `fc`, with `+ average` or `+` the epilogue; "
+    "of vector passes `move`, `average` or the operation.",
+    "macs": "MACs.",
+    "cycles": "Predicted cycles from the end of the previous layer to its own end.",
+    "bound_cycles": "Lower bound of the cycles.",
+    "bound": "What bounds the layer: `multipliers` (compute-bound) or `DRAM` (memory-bound).",
+    "share": "`bound_cycles` / `cycles`. Above 1 if weights arrive while earlier layers run.",
+    "dram_bytes": "Bytes of its weights, quantisation parameters, and feature maps that go through DRAM.",
+    "glb_bytes": "GLB bytes read and written, transfers included.",
+    "ifmap": "Where the ifmap is: `DRAM`, `GLB`, or `GLB, ring of n rows` (a circular buffer).",
+    "ofmap": "Where the ofmap is: as `ifmap`, or `in place of the ifmap`, or `in n slices` (output-channel tiles).",
+    "filters": "`resident`, or `in a ring` (circular buffer) of n chunks. Empty for other layers.",
+}
+MODEL: Keys = {
+    "file": "Model file, by its path in the folder; `family`, `sizes`: name of the network or the configuration.",
+    "status": "`ok`: all outputs are those of the reference. `refused`: the model is not compiled. `wrong`: an output "
+    "differs. `failed`: no result. `unchecked`: no reference runs it.",
+    "reason": "Empty if `ok`; all obstacles if `refused`; the first difference if `wrong`.",
+    "outputs": "Values that were compared, over all inputs and back ends.",
+    "differences": "Values that differ.",
+    "reference": "`tflite-micro`, `litert`, or for ONNX `the golden model`.",
+    "on_rtl": "Whether the model ran on the RTL too.",
+    "macs": "MACs.",
+    "multipliers": "Multipliers of the accelerator.",
+    "cycles": "Cycles of one input: measured if `on_rtl`, else predicted.",
+    "predicted_cycles": "Cycles of one input by the cost model.",
+    "roofline_cycles": "As in a network run.",
+    "dram_bytes": "DRAM bytes of one input, both directions.",
+    "compulsory_dram_bytes": "As in a network run.",
+    "host_share": "Share of the element operations that the host computes.",
+    "compile_s": "Seconds of compilation, start of the compiler included.",
+    "compile_cpu_s": "CPU seconds of compilation.",
+    "compile_peak_bytes": "Peak memory of the compiler.",
+    "c_arena_bytes": "RAM of the tensors of the portable C program; null if it did not run.",
+}
+TRIALS: Keys = {
+    "cycles_over_roofline": "`cycles` / `roofline_cycles`.",
+    "dram_over_compulsory": "`dram_bytes` / `compulsory_dram_bytes`.",
+    "prediction_error": "`predicted_cycles` / `cycles` - 1; null unless `on_rtl`.",
+    "compile_peak_mib": "`compile_peak_bytes` in MiB.",
+    "left": "`sizes`, `family`: names that the time budget left out.",
+}
+SYNTHESIS: Keys = {
+    "cells": "Gates and registers.",
+    "flip_flop_bits": "Bits of registers.",
+    "memory_bits": "Bits of memories, which are black boxes.",
+    "gate_equivalents": "Area of gates and registers in NAND2 equivalents, without memories.",
+    "multiplier_gate_equivalents": "Area of all `dot4`, with their registers.",
+    "requantizer_gate_equivalents": "Area of all `requantizer`, with their registers.",
+    "longest_path_cells": "Gates on the longest path.",
+    "library": "`yosys's gates`, or the name of the Liberty file.",
+    "memories": "Bits of one instance, by module that is a memory.",
+    "blocks": "Entry for each module, see below.",
+    "paths": "Longest path from one block to another, longest first, at most 40.",
+}
+SYNTHESIS_BLOCK: Keys = {
+    "instances": "Instances in the accelerator.",
+    "cells": "Gates and registers of one instance; of the largest if parameters differ.",
+    "flip_flop_bits": "Bits of registers.",
+    "memory_bits": "Bits of memories.",
+    "gate_equivalents": "Area in NAND2 equivalents.",
+    "gate_equivalents_of_all": "Area of all instances.",
+    "longest_path_cells": "Gates on the longest path of the block by itself.",
+    "path_start": "Register, memory pin or port at the start of the path.",
+    "path_end": "Register, memory pin or port at the end of the path.",
+    "path_through": "Instances along the path: path, gates in it, last named net in it.",
+    "ecp5_fmax_mhz": "Clock rate in an ECP5 in MHz, or null.",
+    "ecp5_reason": "Why there is no clock rate.",
+}
+BENCH: Keys = {
+    "skipped": "Parts that were not requested, or that the time budget left out.",
+    "bars": "Thresholds: `key`, `comparison` (`<=` or `>=`), `limit`, `value` (null: not measured), `met`. If one is "
+    "not "
+    "met, `status` is `fail`.",
+    "latency100": "Network run of one image at a DRAM latency of 100 cycles.",
+    "batch4": "Network run of four images at once: the photo, mirrored, upside down, both.",
+    "mult48": "Network run of one image with 48 multipliers, one per PE.",
+    "bus128": "Network run of one image with a DRAM port and a filter port of 128 bits.",
+    "cost_model": "Predicted and measured cycles. `network`: the layers of the network; `layers`: random layers and "
+    "those "
+    "of the network, how many are `within` the bound, the worst, random layers `drawn` and `refused`, those `missed`.",
+    "speed": "Speed of the simulators `cocotb` and `board`: `seconds` (best of five), `cycles_per_second`; `ratio`: "
+    "speed "
+    "of cocotb / speed of the simulated SoC.",
+}
+OPERATORS: Keys = {
+    "layers": "Of each layer `name`, `roofline_cycles`, `bound` (`multipliers`, `DRAM` or `words`), "
+    "`predicted_cycles`; "
+    "if it ran, `cycles` (counter), `clocked_cycles` (first register write to the end of the stream), `match`, "
+    "`compiled_share` (counted / clocked), `roofline_share` (roofline / clocked or predicted).",
+    "bars": "Thresholds of the last two.",
+}
+PASSES: Keys = {
+    "pass_cycles": "Cycles from PASS to pass done, all passes together.",
+    "finishes": "Passes with maxima, with a residual addition, with ipsum and ofmap, folded with ofmap.",
+    "passes": "`array` tests: passes.",
+    "macs": "`array` tests: MACs.",
+    "right": "`streams0`: verdicts of valid streams. The test also counts `surplus` (overrun), `surplus_hangs`, "
+    "`missing` "
+    "and `missing_surplus`.",
+}
+MUTATE: Keys = {
+    "mutants": "Mutations that were tried.",
+    "killed": "Mutations that a testbench found.",
+    "survivors": "Mutations that no testbench found.",
+    "results": "Of each mutation `file`, `line`, `before`, `after`, `result`, the `bench` that failed and its "
+    "`reason`.",
+}
+MACHINES: Keys = {
+    "machines": "Random configurations.",
+    "legal": "Legal configurations.",
+    "works": "Legal configurations that work.",
+    "refused": "Illegal configurations that were rejected.",
+    "wrong": "Numbers of the configurations with a wrong result.",
+    "skipped": "Numbers of the configurations that the time budget left out.",
+    "values": "By parameter, the values of configurations that worked.",
+    "results": "Of each configuration `number`, `machine`, `verdict`, `reason`; of a legal one `cycles`, "
+    "`comparisons`, "
+    "`mismatches` and `seconds` of its testbench.",
+}
+FAMILY: Keys = {
+    "geometric_mean": "`family`: geometric mean of `cycles_over_roofline`; null unless all networks are done.",
+    "most_over_roofline": "`family`: largest `cycles_over_roofline`.",
+    "worst_prediction_error": "`family`: largest `prediction_error`, without its sign.",
+    "bars": "`family`: thresholds, as `bench` has them.",
+    "pairs": "`sizes`: pairs of a `smaller` and a `larger` configuration, their ratio of cycles less 1 (`predicted`, "
+    "`measured`), and whether the larger one is not slower (`met`).",
+}
+STUDY: Keys = {
+    "agree": "Numbers that equal the printed number.",
+    "differ": "Numbers that differ from the printed number.",
+    "texts": "By publication the rows: `table`, `what`, `printed`, `ours`, `note`, `agrees` (null: not comparable).",
+}
+ACCURACY: Keys = {
+    "images": "Test images.",
+    "float_top1": "Top-1 accuracy of the float model, percent.",
+    "int8_top1": "Top-1 accuracy of the int8 model, percent.",
+    "rtl_images": "Images whose logits on the RTL were compared.",
+}
+SECTIONS = (
+    Section("Every run", "Every run leaves `build/NAME/summary.json` beside its log. Keys are stable.", RUN),
+    Section("Network runs", "`net` tests, `demo`, `run`, `profile` and `bench` add these keys.", NETWORK),
+    Section(
+        "Layers of a network run",
+        "Each entry of `layers` has these keys. Two passes that run at a time, each in some of the PEs, share the `cycles`. "
+        "The last entry also has the cycles after its last pass left the array.",
+        NETWORK_LAYER,
+    ),
+    Section("Units of a network run", "Each entry of `units` has cycles by state.", UNITS),
+    Section("Benchmark", "`bench` has the keys of a network run of batch 1, and these.", BENCH),
+    Section("Operator library", "`operators` adds these keys.", OPERATORS),
+    Section("Runs of single passes", "`case` and the tests `pass`, `array` and `streams` add these keys.", PASSES),
+    Section("Mutations", "`mutate` writes these keys.", MUTATE),
+    Section("Random configurations", "`machines` writes these keys.", MACHINES),
+    Section("Models", "`zoo`, `family` and `sizes`: each entry of `models` has these keys. null: not known.", MODEL),
+    Section("Benchmarks of networks", "`family` and `sizes` add these keys to each entry.", TRIALS),
+    Section("Totals of network benchmarks", "`family` and `sizes` write these keys.", FAMILY),
+    Section("Literature", "`study` writes these keys.", STUDY),
+    Section("Accuracy", "`accuracy` writes these keys.", ACCURACY),
+    Section("Synthesis", "`synth` writes these keys; null for a run with `--blocks`.", SYNTHESIS),
+    Section("Blocks of a synthesis", "Each entry of `blocks` has these keys, for one block.", SYNTHESIS_BLOCK),
+    Section(
+        "Summary of a compilation",
+        "`eyrie compile MODEL -o DIR` writes `DIR/summary.json`. The numbers are predictions of the cost model.",
+        COMPILATION,
+    ),
+    Section("Layers of a compilation", "Each entry of `layers` has these keys.", COMPILATION_LAYER),
+)
