@@ -245,8 +245,8 @@ SECTIONS = (
     Section("Network runs", "`net` tests, `demo`, `run`, `profile` and `bench` add these keys.", NETWORK),
     Section(
         "Layers of a network run",
-        "Each entry of `layers` has these keys. Two passes that run at a time, each in some of the PEs, share the `cycles`. "
-        "The last entry also has the cycles after its last pass left the array.",
+        "Each entry of `layers` has these keys. Two passes that run at a time, each in some of the PEs, share the "
+        "`cycles`. The last entry also has the cycles after its last pass left the array.",
         NETWORK_LAYER,
     ),
     Section("Units of a network run", "Each entry of `units` has cycles by state.", UNITS),
