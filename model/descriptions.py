@@ -91,7 +91,7 @@ ERRORS: dict[ErrorCode, ErrorText] = {
     ErrorCode.DESCRIPTOR: ErrorText(
         "A PASS has a descriptor that breaks a rule of model/legality.py, or its streams bring more words than the "
         "pass takes.",
-        "Compile the network for the configuration that you run it on. `eyrie run --golden` names the rule.",
+        "Compile the network for the configuration that you run it on. The functional simulator names the rule.",
     ),
 }
 

@@ -26,6 +26,48 @@ WORDS: dict[str, str] = {
     "Tag": "Multicast tag of a transfer. PEs whose IDs match accept it. It is not part of the descriptor.",
 }
 
+# By the names of the enumerations and of their members.
+VALUES: dict[str, dict[str, str]] = {
+    "ArrayMode": {
+        "CONVOLUTION": "Filters stay in the PEs, ifmap rows stream.",
+        "POINTWISE": "Pixels stay in the PEs, filters stream. The pixels come from the GLB.",
+        "FUSED": "Depthwise, then pointwise on the depthwise results.",
+        "DEPTHWISE": "Depthwise alone. Its words leave through the column adder chains.",
+        "ELEMENTWISE": "Vector pass: the array is not used, ifmap words go to the PPU.",
+    },
+    "DrainMode": {
+        "CONVOLUTION": "All rows of a set are added.",
+        "POINTWISE": "Filters are assigned round-robin to the rows.",
+        "WORDS": "Depthwise words of the SUPER PEs.",
+        "NONE": "Vector pass: no psums.",
+    },
+    "PoolMode": {
+        "NONE": "No pooling.",
+        "AVERAGE": "Average of all pixels of an image that the pass holds.",
+        "MAX": "2 x 2 maximum, stride 2. Columns 2j and 2j + 1 are rows, pixels 2i and 2i + 1 are columns.",
+    },
+    "Operation": {
+        "NONE": "The word is not changed.",
+        "ADD": "First operand + second operand.",
+        "SUB": "First operand - second operand.",
+        "MUL": "First operand x second operand.",
+        "MAXIMUM": "Larger of both operands, or maximum of a window of the first operand.",
+        "MINIMUM": "Smaller of both operands, or minimum of a window of the first operand.",
+        "TABLE": "Lookup in a table of 256 entries, which the residual stream brings.",
+        "SUM": "Sum of a window of the first operand.",
+    },
+    "Destination": {
+        "ROWS": "Ifmap rows, to the ifmap queues of the PEs.",
+        "PIXELS": "Pointwise pixels, to the pixel queues of the PEs.",
+        "PPU": "First operand of a vector pass, one word per transfer.",
+    },
+    "Axis": {
+        "NONE": "Adds stride to the offset.",
+        "ROW": "Adds step to y, and stride to the row address, within the circular buffer.",
+        "COLUMN": "Adds step to x, and stride to the offset.",
+    },
+}
+
 FIELDS: dict[str, dict[str, str]] = {
     "ArrayShape": {
         "mode": "`ArrayMode`.",

@@ -12,7 +12,7 @@ from eyrie.compiler.performance import Layer, Performance
 from eyrie.measure.trials import Entry
 from eyrie.model import descriptions, encoding
 from eyrie.model.config import DEFAULT
-from eyrie.model.descriptor_texts import FIELDS, WORDS
+from eyrie.model.descriptor_texts import FIELDS, VALUES, WORDS
 from eyrie.model.status import Control, Status
 from eyrie.runtime import summary_keys
 from eyrie.runtime.folders import ROOT
@@ -52,6 +52,11 @@ def test_every_field_has_a_text(words: tuple, texts: dict) -> None:
     assert {word.name: [field.name for field in word.fields] for word in words} == {
         name: list(fields) for name, fields in texts.items()
     }
+
+
+def test_every_value_has_a_text() -> None:
+    for name, texts in VALUES.items():
+        assert list(texts) == [item.name for item in getattr(encoding, name)], name
 
 
 def test_every_word_of_a_descriptor_has_a_text() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyrie.model import config, encoding
 from eyrie.model.descriptions import COMMAND_FIELDS, CONTROL, COUNTERS, ERRORS, OPCODES, REGISTERS, STATUS
-from eyrie.model.descriptor_texts import FIELDS, WORDS
+from eyrie.model.descriptor_texts import FIELDS, VALUES, WORDS
 from eyrie.model.encoding import Counter, Opcode, Register
 from eyrie.model.word import Word
 from scripts.reference.markdown import code, page, table
@@ -132,7 +132,8 @@ def layout(word: Word, texts: dict[str, str]) -> str:
 
 
 def _values(kind: type[IntEnum]) -> str:
-    return f"### {kind.__name__}\n\n" + table(("value", "name"), [(int(item), code(item.name)) for item in kind])
+    rows = [(int(item), code(item.name), VALUES[kind.__name__][item.name]) for item in kind]
+    return f"### {kind.__name__}\n\n" + table(("value", "name", "meaning"), rows)
 
 
 def commands() -> str:
