@@ -217,7 +217,7 @@ MACHINES: Keys = {
     "wrong": "Numbers of the configurations with a wrong result.",
     "skipped": "Numbers of the configurations that the time budget left out.",
     "values": "By parameter, the values of configurations that worked.",
-    "results": "Of each configuration `number`, `machine`, `verdict`, `reason`; of a legal one `cycles`, "
+    "results": "Of each configuration `number`, `config`, `verdict`, `reason`; of a legal one `cycles`, "
     "`comparisons`, "
     "`mismatches` and `seconds` of its testbench.",
 }

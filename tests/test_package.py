@@ -20,7 +20,7 @@ from tests.commands.small_nets import separable
 
 PARTS = ("eyrie", "model", "compiler", "runtime", "rtl", "data", "pyproject.toml", "README.md", "LICENSE")
 MOST_BYTES = 10_000_000
-CHECKOUT_COMMANDS = ("sim fifo0", "list", "golden", "check", "lint", "mutate", "machines", "synth", "layer x.npz y.npz")
+CHECKOUT_COMMANDS = tuple("sim fifo0,list,golden,check,lint,docs,mutate,machines,synth,layer x.npz y.npz".split(","))
 
 
 @dataclass(frozen=True)
