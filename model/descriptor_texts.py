@@ -79,7 +79,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "filters_0": "Filters of set row 0 (p).",
         "filters_1": "Filters of set row 1 (p).",
         "filters_2": "Filters of set row 2 (p).",
-        "rotation": "Pointwise: rows by which the round-robin assignment of a tile starts after that of the tile before.",
+        "rotation": "Pointwise: rows by which the round-robin assignment moves on from tile to tile.",
         "filter_zero_point": "Subtracted from filters of psums.",
         "depthwise_zero_point": "Subtracted from depthwise filters.",
     },
