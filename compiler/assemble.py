@@ -108,7 +108,7 @@ def _linked(
         _check(image, commands, linker.places, source.outputs)
         counted = by_layer(image)
         for step, counts in zip(image.map["steps"], counted):
-            if step["way"] == BY_HAND:
+            if step["schedule"] == BY_HAND:
                 step["macs"] = counts["MACS"]
     return Assembled(image, to_text(commands_of(image)))
 
@@ -178,12 +178,15 @@ def _edited(source: Source, image: Image) -> Assembled:
     if len(passes) != sum(len(step["passes"]) for step in image.map["steps"]):
         whole = {
             "name": "program",
-            "way": BY_HAND,
+            "kind": BY_HAND,
+            "schedule": BY_HAND,
+            "mapping": "",
             "passes": list(range(len(passes))),
             "macs": 0,
             "weight_bytes": 0,
             "channels": 0,
-            "made": [0, 0, 0],
+            "ifmap": [0, 0, 0],
+            "ofmap": [0, 0, 0],
         }
         changed |= {"steps": [whole], "buffers": []}
     edited = Image(dram, image.map | changed)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compiled network will take, layer by layer: a table, layers.csv, summary.json (docs/reference/summary.md)."""
+"""The predicted performance of a compiled network by layer: a table, layers.csv and summary.json
+(docs/reference/summary.md)."""
 
 import csv
 import io
@@ -7,40 +8,55 @@ import json
 from dataclasses import asdict, dataclass
 
 from eyrie.compiler.cost.counters import by_layer
-from eyrie.compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
+from eyrie.compiler.cost.predict import DRAM_BYTES, LayerCost, fetched_bytes, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
 from eyrie.compiler.emit.steps import Step
-from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
-from eyrie.compiler.ir.layer import Filtered, Group
+from eyrie.compiler.ir.layer import Filtered
 from eyrie.compiler.ir.plan import Plan, Way
 from eyrie.compiler.pipeline import Stages, made
+from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 
 @dataclass(frozen=True)
-class Layer:
-    """A layer of the network, of all images of a run together.
+class LayerEstimate:
+    """The predicted cost of a layer, for all images of a run together.
 
-    macs          multiplications, padding of the map included
-    cycles        from the end of the layer before to its own
-    bound_cycles  that it takes at least, and the bound that says so: multipliers or DRAM
-    share         bound_cycles / cycles; above 1 where constants come while earlier layers run
-    dram_bytes    of its constants, and of its maps as far as they lie there; without commands
-    glb_bytes     read and written, transfers included
-    ifmap, ofmap  where they lie; filters: how they come
+    predicted_cycles  cycles of the PEs for the layer's passes, averaged over the PEs
+    dram_bytes        bytes that the layer owns: weights, quantisation parameters, and its feature maps in DRAM
+    glb_bytes         bytes read and written in the GLB, transfers included
+    """
+
+    predicted_cycles: int
+    dram_bytes: int
+    glb_bytes: int
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a compiled network, for all images of a run together.
+
+    macs              MACs, padding of the feature map included
+    predicted_cycles  as in LayerEstimate, and so are dram_bytes and glb_bytes
+    mac_cycles        MACs / multipliers: a lower bound of the layer's cycles
+    utilisation       mac_cycles / predicted_cycles
+    dram_cycles       cycles of the DRAM port for dram_bytes, of which some may lie in the time of earlier layers
+    roofline_cycles   the layer's part of the network's roofline
+    ifmap, ofmap      memory of the feature maps; filters: memory of the filters
     """
 
     name: str
     kind: str
     macs: int
-    cycles: int
-    bound_cycles: int
-    bound: str
-    share: float
+    predicted_cycles: int
+    mac_cycles: int
+    utilisation: float
     dram_bytes: int
+    dram_cycles: int
+    roofline_cycles: int
     glb_bytes: int
     ifmap: str
     ofmap: str
@@ -90,36 +106,12 @@ class Performance:
         return out.getvalue()
 
     def __str__(self) -> str:
-        """The table, and what it comes to."""
-        whole = Layer(
-            "network",
-            "",
-            self.macs,
-            self.cycles,
-            self.roofline_cycles,
-            "",
-            self.roofline_cycles / self.cycles,
-            self.dram_bytes,
-            self.glb_bytes,
-            "",
-            "",
-            "",
-        )
-        heads = (
-            "layer",
-            "kind",
-            "MACs",
-            "cycles",
-            "bound",
-            "by",
-            "share",
-            "DRAM bytes",
-            "GLB bytes",
-            "ifmap",
-            "ofmap",
-            "filters",
-        )
-        rows = [heads, *(_cells(layer) for layer in (*self.layers, whole))]
+        """The table of the layers, and the totals."""
+        macs = sum(layer.mac_cycles for layer in self.layers)
+        utilisation = f"{100 * macs / self.cycles:.1f} %"
+        numbers = ("network", "", f"{self.macs:,}", f"{self.cycles:,}", f"{macs:,}", utilisation)
+        whole = (*numbers, f"{self.dram_bytes:,}", "", f"{self.glb_bytes:,}", "", "", "")
+        rows = [HEADS, *(_cells(layer) for layer in self.layers), whole]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = [
             "  ".join(
@@ -134,15 +126,19 @@ class Performance:
         images = "an image" if self.images == 1 else f"{self.images} images"
         ratio = self.dram_bytes / self.compulsory_dram_bytes
         return [
+            f"{self.cycles:,} cycles predicted; the roofline of the network is {self.roofline_cycles:,} cycles",
             f"{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
             f"{self.images_per_second:,.1f} images a second",
             f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; {ratio:.3f} times the "
             f"compulsory {self.compulsory_dram_bytes:,}",
-            f"energy {self.energy_uJ:.2f} uJ, if no multiplication has a zero operand",
+            f"energy {self.energy_uJ:.2f} uJ, if no MAC is zero-skipped",
         ]
 
 
-_NUMBERS = {2, 3, 4, 6, 7, 8}  # columns
+HEADS = tuple(
+    "layer,kind,MACs,predicted,MAC bound,utilisation,DRAM bytes,DRAM cycles,GLB bytes,ifmap,ofmap,filters".split(",")
+)
+_NUMBERS = range(2, 9)  # columns
 
 
 def _cells(layer: Layer) -> tuple[str, ...]:
@@ -150,11 +146,11 @@ def _cells(layer: Layer) -> tuple[str, ...]:
         layer.name,
         layer.kind,
         f"{layer.macs:,}",
-        f"{layer.cycles:,}",
-        f"{layer.bound_cycles:,}",
-        layer.bound,
-        f"{100 * layer.share:.1f} %",
+        f"{layer.predicted_cycles:,}",
+        f"{layer.mac_cycles:,}",
+        f"{100 * layer.utilisation:.1f} %",
         f"{layer.dram_bytes:,}",
+        f"{layer.dram_cycles:,}",
         f"{layer.glb_bytes:,}",
         layer.ifmap,
         layer.ofmap,
@@ -162,19 +158,30 @@ def _cells(layer: Layer) -> tuple[str, ...]:
     )
 
 
+def estimates(image: Image, layers: list[LayerCost]) -> list[LayerEstimate]:
+    """Return the estimates of an image's layers; layers: their predicted cycles."""
+    return [
+        LayerEstimate(
+            cost.cycles,
+            counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"],
+            glb_read_bytes(counters) + glb_write_bytes(counters),
+        )
+        for cost, counters in zip(layers, by_layer(image), strict=True)
+    ]
+
+
 def performance(stages: Stages) -> Performance:
-    """Of a network that went through all stages."""
+    """Return the predicted performance of a network that went through all stages."""
     image, config, plan, steps = made(stages.image), stages.config, made(stages.plan), made(stages.steps)
-    counters = by_layer(image)
     window = max(DRAM_BYTES, image.dram.nbytes)
     prediction = predict(image, window)
-    cycles, spans = prediction.cycles, [layer.cycles for layer in prediction.layers]
+    cycles, total = prediction.cycles, prediction.counters
     layers = tuple(
-        _layer(*parts, plan, image) for parts in zip(steps, image.map["steps"], spans, counters, strict=True)
+        _layer(*parts, plan, image)
+        for parts in zip(steps, image.map["steps"], estimates(image, prediction.layers), strict=True)
     )
-    total = {name: sum(of[name] for of in counters) for name in counters[0]}
     commands = fetched_bytes(image, window)
-    read, written = total["DRAM_READ_BYTES"] + commands, total["DRAM_WRITE_BYTES"]
+    read, written = total["DRAM_READ_BYTES"], total["DRAM_WRITE_BYTES"]
     glb_read, glb_written = glb_read_bytes(total), glb_write_bytes(total)
     energy = energy_uj(total["MACS"], glb_read + glb_written, read + written, cycles, config.clock_hz)
     return Performance(
@@ -196,29 +203,25 @@ def performance(stages: Stages) -> Performance:
     )
 
 
-def _layer(step: Step, entry: dict, cycles: int, counters: dict[str, int], plan: Plan, image: Image) -> Layer:
+def _layer(step: Step, entry: dict, estimate: LayerEstimate, plan: Plan, image: Image) -> Layer:
     bounds = step_bounds(image, entry)
-    bound = max(bounds, key=lambda name: bounds[name])
+    mac_cycles = step.macs / image.config.total_multipliers
     ifmap, ofmap = _places(plan, step.index)
     return Layer(
         step.group.layer,
-        _kind(step.group),
+        step.kind,
         step.macs,
-        cycles,
-        round(bounds[bound]),
-        bound,
-        round(bounds[bound] / cycles, 4),
-        counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"],
-        glb_read_bytes(counters) + glb_write_bytes(counters),
+        estimate.predicted_cycles,
+        round(mac_cycles),
+        round(mac_cycles / estimate.predicted_cycles, 4),
+        estimate.dram_bytes,
+        round(estimate.dram_bytes / (GLB_WORD_BYTES * image.config.bus_words)),
+        round(max(bounds.values())),
+        estimate.glb_bytes,
         ifmap,
         ofmap,
         step.filters if isinstance(step.group, Filtered) else "",
     )
-
-
-def _kind(group: Group) -> str:
-    done = [] if isinstance(group, Elementwise) else [operation.name for operation in group.operations]
-    return " + ".join([group.kind, *(["average"] if group.averaged else []), *done])
 
 
 def _places(plan: Plan, n: int) -> tuple[str, str]:

@@ -11,13 +11,12 @@ from eyrie.runtime.session import AcceleratorRun, Session
 
 @dataclass(frozen=True)
 class LayerProfile:
-    """part: number of the accelerator part; bound_cycles: of the layer's roofline; measured_cycles: None without a
-    run."""
+    """part: number of the accelerator part; mac_cycles: MACs / multipliers; measured_cycles: None without a run."""
 
     part: int
     name: str
     macs: int
-    bound_cycles: int
+    mac_cycles: int
     predicted_cycles: int
     measured_cycles: int | None
 
@@ -44,16 +43,16 @@ class Profile:
             0,
             "network",
             sum(layer.macs for layer in self.layers),
-            sum(layer.bound_cycles for layer in self.layers),
+            sum(layer.mac_cycles for layer in self.layers),
             self.predicted_cycles,
             self.measured_cycles,
         )
         width = max(len(layer.name) for layer in (*self.layers, whole))
-        lines = [f"{'layer':{width}} {'MACs':>13} {'bound':>10} {'predicted':>10} {'measured':>10}"]
+        lines = [f"{'layer':{width}} {'MACs':>13} {'MAC bound':>10} {'predicted':>10} {'measured':>10}"]
         for layer in (*self.layers, whole):
             measured = "" if layer.measured_cycles is None else f"{layer.measured_cycles:,}"
             lines.append(
-                f"{layer.name:{width}} {layer.macs:13,} {layer.bound_cycles:10,} "
+                f"{layer.name:{width}} {layer.macs:13,} {layer.mac_cycles:10,} "
                 f"{layer.predicted_cycles:10,} {measured:>10}".rstrip()
             )
         return "\n".join(lines)
@@ -69,7 +68,7 @@ def profile_of(parts: Session, measured: Sequence[AcceleratorRun]) -> Profile:
             run = measured[number].runs[0]
             found = [row["cycles"] for row in metrics(measured[number].image, run["counters"], run["passes"])["layers"]]
         layers += [
-            LayerProfile(number, row["name"], row["macs"], row["bound_cycles"], row["cycles"], cycles)
+            LayerProfile(number, row["name"], row["macs"], row["mac_cycles"], row["predicted_cycles"], cycles)
             for row, cycles in zip(predicted, found, strict=True)
         ]
     return Profile(tuple(layers), parts.host)

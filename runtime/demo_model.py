@@ -14,9 +14,11 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 from eyrie.runtime import progress
+from eyrie.runtime.diagrams.networks import graph_svg
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.metrics import layer_table
 from eyrie.runtime.preprocessing import photo_input
+from eyrie.runtime.report.about import About
 from eyrie.runtime.results import report_line
 from eyrie.runtime.session import Session
 from eyrie.runtime.soc.library import soc_library
@@ -40,10 +42,15 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
         compiled.save(folder / "network")
         session = Session.load(folder / "network")
         golden = session.golden([values])
+        about = About(
+            f"{options.model.stem} on {options.image.name}",
+            options.model.name,
+            graph=graph_svg(compiled.graph),
+        )
         with progress.step(2, 3):
             soc_library(config)
         with progress.step(3, 3):
-            done, summary, pages = parts_reported(folder, "demo", options.model.stem, session, [values], SEED, golden)
+            done, summary, pages = parts_reported(folder, "demo", about, session, [values], SEED, golden)
     for tensor, output in zip(session.graph.outputs, done.outputs):
         print(answer(tensor, output[0], labels))
     for part in summary["parts"]:

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a network run, from the accelerator's counters (keys: docs/reference/summary.md)."""
+"""The metrics of a network run, from the accelerator's counters (keys: docs/reference/summary.md)."""
 
+from collections.abc import Sequence
+
+from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.performance import LayerEstimate, estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
+from eyrie.model.errors import InputError
 
 # The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
 _PE_WAITS = {
@@ -37,7 +42,7 @@ def multipliers(image: Image) -> int:
 
 
 def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
-    """By unit, in cycles: busy, stalled by the next unit, waiting for another; PEs on average."""
+    """Return the cycles of each unit by state: busy, stalled by the next unit, waiting; PEs are averaged."""
     config = image.map["config"]
     pes = config["rows"] * config["cols"]
     pe = {"busy": round(counters["MACS"] / multipliers(image))}
@@ -47,16 +52,19 @@ def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
     }
 
 
-def _layers(image: Image, passes: list[dict]) -> list[dict]:
-    """Per group: what the counters went on from the end of the pass before to the end of each of its own;
-    cycles: PE cycles of its passes / PEs, the cycles after the last pass left the array being the last
-    group's."""
+def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate | None]) -> list[dict]:
+    """Return the entry of each layer (keys: docs/reference/summary.md).
+
+    The cycles of a layer are the PE cycles of its passes, divided by the number of PEs. The last layer also has the
+    cycles after its last pass left the array. The interval of a layer is the time from the end of the pass before to
+    the end of each of its passes.
+    """
     counts = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
     pes = image.map["config"]["rows"] * image.map["config"]["cols"]
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
     rows = list[dict]()
-    for step in image.map["steps"]:
+    for step, estimate in zip(image.map["steps"], estimated, strict=True):
         row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
         cycles = round(sum(passes[number]["pe_cycles"] for number in step["passes"]) / pes)
         if step is image.map["steps"][-1]:
@@ -64,13 +72,17 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
         rows.append(
             {
                 "name": step["name"],
-                "way": step["way"],
+                "kind": step["kind"],
+                "schedule": step["schedule"],
                 "cycles": cycles,
+                "predicted_cycles": estimate and estimate.predicted_cycles,
+                "mac_cycles": round(step["macs"] / multipliers(image)),
                 "macs": step["macs"],
                 "roofline_cycles": round(step_cycles(image, step)),
                 "roofline_share": _share(step_cycles(image, step), cycles),
                 "utilisation": _share(step["macs"], multipliers(image) * cycles),
                 "zero_skipped": row["ZERO_SKIPPED"],
+                "dram_bytes": estimate and estimate.dram_bytes,
                 "dram_read_bytes": row["DRAM_READ_BYTES"],
                 "dram_write_bytes": row["DRAM_WRITE_BYTES"],
                 "glb_read_bytes": glb_read_bytes(row),
@@ -82,20 +94,31 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
     return rows
 
 
+def _predicted(image: Image) -> tuple[int | None, Sequence[LayerEstimate | None]]:
+    """Return the predicted cycles of the network and the estimates of its layers; None if it has no command list."""
+    try:
+        prediction = predict(image)
+    except InputError:
+        return None, [None] * len(image.map["steps"])
+    return prediction.cycles, estimates(image, prediction.layers)
+
+
 def _share(part: float, cycles: int) -> float:
-    """0 of a group that is not in the PEs for a cycle: of one of elementwise passes."""
+    """Return part / cycles; 0 for a layer without PE cycles, which has vector passes only."""
     return round(part / cycles, 4) if cycles else 0.0
 
 
 def metrics(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
-    """The entries of a network run's summary."""
+    """Return the entries of a network run's summary."""
     macs, cycles = sum(step["macs"] for step in image.map["steps"]), counters["CYCLES"]
+    predicted, estimated = _predicted(image)
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
     worked, clock_hz = counters["MACS"] - counters["ZERO_SKIPPED"], image.map["config"]["clock_hz"]
     return {
         "images": image.images,
         "cycles": cycles,
+        "predicted_cycles": predicted,
         "cycles_per_image": round(cycles / image.images, 1),
         "dram_bytes_per_image": round(dram / image.images, 1),
         "macs": macs,
@@ -112,28 +135,47 @@ def metrics(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
         "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, clock_hz), 2),
         "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
-        "layers": _layers(image, passes),
+        "layers": _layers(image, passes, estimated),
     }
 
 
-def _dram(row: dict) -> int:
-    return row["dram_read_bytes"] + row["dram_write_bytes"]
-
-
 def layer_table(metrics: dict) -> str:
-    """Per layer and in all: cycles, roofline, share of multipliers used, bytes."""
-    lines = [f"{'layer':10} {'cycles':>8} {'roofline':>9} {'use':>6} {'DRAM bytes':>11} {'GLB bytes':>10}"]
-    for row in [*metrics["layers"], metrics | {"name": "network"}]:
-        lines.append(
-            f"{row['name']:10} {row['cycles']:8,} {row['roofline_cycles']:9,} "
-            f"{100 * row['utilisation']:5.1f}% {_dram(row):11,} "
-            f"{row['glb_read_bytes'] + row['glb_write_bytes']:10,}"
-        )
-    return "\n".join(lines)
+    """Return the table of the layers and the network: measured and predicted cycles, bound, utilisation, bytes.
+
+    DRAM bytes are the bytes that a layer owns; moved are the bytes at the DRAM port in the interval of the layer.
+    """
+    rows: list[tuple[str, ...]] = [LAYER_HEADS]
+    for row in metrics["layers"]:
+        rows.append((row["name"], row["kind"], *_shown(row, row["mac_cycles"], row["dram_bytes"])))
+    macs, owned = (sum(row[key] or 0 for row in metrics["layers"]) for key in ("mac_cycles", "dram_bytes"))
+    rows.append(("network", "", *_shown(metrics, macs, owned or None)))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) if n < 2 else cell.rjust(width) for n, (cell, width) in enumerate(zip(row, widths)))
+        for row in rows
+    )
+
+
+LAYER_HEADS = ("layer", "kind", "measured", "predicted", "MAC bound", "utilisation", "DRAM bytes", "moved", "GLB bytes")
+
+
+def _shown(row: dict, mac_cycles: int, dram_bytes: int | None) -> tuple[str, ...]:
+    """Return the cells of a row from `measured` on; "-" for an unknown value."""
+    numbers = (row["cycles"], row["predicted_cycles"], mac_cycles)
+    moved = (
+        dram_bytes,
+        row["dram_read_bytes"] + row["dram_write_bytes"],
+        row["glb_read_bytes"] + row["glb_write_bytes"],
+    )
+    return (
+        *("-" if number is None else f"{number:,}" for number in numbers),
+        f"{100 * row['utilisation']:.1f} %",
+        *("-" if number is None else f"{number:,}" for number in moved),
+    )
 
 
 def unit_table(metrics: dict) -> str:
-    """Per layer, from the end of the layer before to its own, and in all: cycles of each unit."""
+    """Return the table of the units: their cycles in the interval of each layer, and in the whole run."""
     names = [(unit, what) for unit, states in metrics["units"].items() for what in states]
     heads = [what.removeprefix("wait_") for _, what in names]
     widths = [max(7, len(head) + 1) for head in heads]
@@ -141,7 +183,7 @@ def unit_table(metrics: dict) -> str:
     for unit in metrics["units"]:
         width = sum(w for w, (of, _) in zip(widths, names) if of == unit)
         title += f" {_TITLES[unit]:-^{width - 1}}"
-    lines = [title, f"{'layer':8} {'span':>7}" + "".join(f"{head:>{w}}" for head, w in zip(heads, widths))]
+    lines = [title, f"{'layer':8} {'cycles':>7}" + "".join(f"{head:>{w}}" for head, w in zip(heads, widths))]
     for row in [*metrics["layers"], metrics | {"name": "network"}]:
         cells = [f"{row['units'][unit][what]:{w}}" for w, (unit, what) in zip(widths, names)]
         lines.append(f"{row['name']:8} {row['counters']['cycles']:7}" + "".join(cells))
@@ -149,7 +191,7 @@ def unit_table(metrics: dict) -> str:
 
 
 def ratios(metrics: dict) -> str:
-    """How far the network is from its bounds."""
-    roofline = metrics["roofline_cycles"]  # 0 of operations on words alone
+    """Return the ratios of the network to its lower bounds."""
+    roofline = metrics["roofline_cycles"]  # 0 for a network of elementwise operations only
     times = f"{metrics['cycles'] / roofline:.3f}" if roofline else "-"
     return f"cycles / roofline {times}, DRAM / compulsory bytes {metrics['dram_over_compulsory']:.3f}"

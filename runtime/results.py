@@ -2,6 +2,7 @@
 """What a network run leaves: its summary and its page."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime import progress, report
 from eyrie.runtime.metrics import metrics
+from eyrie.runtime.report.about import About
 from eyrie.runtime.session import Done
 
 REPORT = "report.html"
@@ -76,7 +78,7 @@ def _of_host(done: Done) -> dict[str, object]:
     return {"host_share": done.host_share, "host_operators": list(done.host)}
 
 
-def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int) -> list[str]:
+def write_part_pages(folder: Path, name: str, about: About, done: Done, seed: int) -> list[str]:
     """Writes the page of each configuration part; returns the names of their folders."""
     names = []
     for number, part in enumerate(done.accelerator):
@@ -85,7 +87,7 @@ def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int)
         found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values())) | _of_host(done)
         write_page(
             own,
-            f"{title}, accelerator part {number + 1} of {len(done.accelerator)}",
+            replace(about, title=f"{about.title}, accelerator part {number + 1} of {len(done.accelerator)}"),
             part.image,
             found,
             part.runs[0]["passes"],
@@ -99,7 +101,7 @@ def report_line(folder: Path) -> str:
     return f"report: {os.path.relpath(folder / REPORT)}"
 
 
-def write_page(folder: Path, title: str, image: Image, metrics: dict, passes: list[dict]) -> None:
-    """report.html and its pictures in a folder; passes: the counters at the end of each."""
+def write_page(folder: Path, about: About, image: Image, metrics: dict, passes: list[dict]) -> None:
+    """Write report.html and its plots to a folder; passes: the counters at the end of each pass."""
     with progress.task("writing the report"):
-        report.write(folder, title, image, metrics, passes)
+        report.write(folder, about, image, metrics, passes)

@@ -33,6 +33,7 @@ NETWORK: Keys = {
     "simulated_seconds": "`net` tests: wall-clock time from start to interrupt.",
     "runs": "Number of runs, each of `images` images. The metrics are those of the first run. Not in `net` tests.",
     "images": "Images of a run. All metrics except the two per image are totals over them.",
+    "predicted_cycles": "Predicted cycles of the network. Null for a program without predictions.",
     "cycles_per_image": "`cycles` / `images`.",
     "dram_bytes_per_image": "DRAM bytes in both directions / `images`.",
     "macs": "MACs of the network, padding included.",
@@ -58,16 +59,20 @@ NETWORK: Keys = {
     "parts": "Metrics of each subgraph of the accelerator. Networks with CPU fallback only.",
 }
 NETWORK_LAYER: Keys = {
-    "name": "Name of the fused operator.",
-    "way": "Schedule kind of the compiler.",
-    "cycles": "PE cycles of the passes / number of PEs.",
+    "name": "Name of the layer.",
+    "kind": "As in a compilation.",
+    "schedule": "Schedule kind of the compiler.",
+    "cycles": "Measured cycles: PE cycles of the layer's passes / number of PEs.",
+    "predicted_cycles": "Predicted cycles of the same kind. Null for a program without predictions.",
+    "mac_cycles": "`macs` / multipliers: a lower bound of the cycles.",
     "macs": "MACs.",
     "roofline_cycles": "Part of the roofline of the network.",
     "roofline_share": "`roofline_cycles` / `cycles`. Above 1 if weights arrive while earlier layers run.",
     "utilisation": "`macs` / (multipliers x `cycles`).",
-    "gated": "Zero-skipped MACs in the interval since the previous layer ended.",
-    "dram_read_bytes": "DRAM bytes read in the interval.",
-    "dram_write_bytes": "DRAM bytes written in the interval.",
+    "zero_skipped": "Zero-skipped MACs in the interval since the previous layer ended.",
+    "dram_bytes": "Bytes that the layer owns: weights, quantisation parameters, and feature maps in DRAM.",
+    "dram_read_bytes": "Moved: DRAM bytes read in the interval.",
+    "dram_write_bytes": "Moved: DRAM bytes written in the interval.",
     "glb_read_bytes": "GLB bytes read in the interval.",
     "glb_write_bytes": "GLB bytes written in the interval.",
     "units": "Cycles of each unit in the interval.",
@@ -104,11 +109,12 @@ COMPILATION_LAYER: Keys = {
     "kind": "`conv`, `grouped`, `depthwise`, `pointwise`, `separable` or `fc`, with `+ average` or `+` the epilogue; "
     "of vector passes `move`, `average` or the operation.",
     "macs": "MACs.",
-    "cycles": "Predicted cycles from the end of the previous layer to its own end.",
-    "bound_cycles": "Lower bound of the cycles.",
-    "bound": "What bounds the layer: `multipliers` (compute-bound) or `DRAM` (memory-bound).",
-    "share": "`bound_cycles` / `cycles`. Above 1 if weights arrive while earlier layers run.",
-    "dram_bytes": "Bytes of its weights, quantisation parameters, and feature maps that go through DRAM.",
+    "predicted_cycles": "Predicted PE cycles of the layer's passes / number of PEs.",
+    "mac_cycles": "`macs` / multipliers: a lower bound of the cycles.",
+    "utilisation": "`mac_cycles` / `predicted_cycles`.",
+    "dram_bytes": "Bytes that the layer owns: weights, quantisation parameters, and feature maps in DRAM.",
+    "dram_cycles": "Cycles of the DRAM port for `dram_bytes`. Some may lie in the time of earlier layers.",
+    "roofline_cycles": "Part of the roofline of the network.",
     "glb_bytes": "GLB bytes read and written, transfers included.",
     "ifmap": "Where the ifmap is: `DRAM`, `GLB`, or `GLB, ring of n rows` (a circular buffer).",
     "ofmap": "Where the ofmap is: as `ifmap`, or `in place of the ifmap`, or `in n slices` (output-channel tiles).",
@@ -116,9 +122,9 @@ COMPILATION_LAYER: Keys = {
 }
 MODEL: Keys = {
     "file": "Model file, by its path in the folder; `family`, `sizes`: name of the network or the configuration.",
-    "status": "`ok`: all outputs are those of the reference. `refused`: the model is not compiled. `wrong`: an output "
+    "status": "`ok`: all outputs are those of the reference. `rejected`: the model is not compiled. `wrong`: an output "
     "differs. `failed`: no result. `unchecked`: no reference runs it.",
-    "reason": "Empty if `ok`; all obstacles if `refused`; the first difference if `wrong`.",
+    "reason": "Empty if `ok`; all obstacles if `rejected`; the first difference if `wrong`.",
     "outputs": "Values that were compared, over all inputs and back ends.",
     "differences": "Values that differ.",
     "reference": "`tflite-micro`, `litert`, or for ONNX `the golden model`.",
@@ -181,7 +187,7 @@ BENCH: Keys = {
     "bus128": "Network run of one image with a DRAM port and a filter port of 128 bits.",
     "cost_model": "Predicted and measured cycles. `network`: the layers of the network; `layers`: random layers and "
     "those "
-    "of the network, how many are `within` the bound, the worst, random layers `drawn` and `refused`, those `missed`.",
+    "of the network, how many are `within` the bound, the worst, random layers `drawn` and `rejected`, those `missed`.",
     "speed": "Speed of the simulators `cocotb` and `board`: `seconds` (best of five), `cycles_per_second`; `ratio`: "
     "speed "
     "of cocotb / speed of the simulated SoC.",

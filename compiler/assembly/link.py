@@ -89,12 +89,15 @@ class Linker:
             self.steps.append(
                 {
                     "name": f"line{block.lines[0].place[0]}",
-                    "way": BY_HAND,
+                    "kind": BY_HAND,
+                    "schedule": BY_HAND,
+                    "mapping": "",
                     "passes": list(range(before, self._passes)),
                     "macs": 0,
                     "weight_bytes": 0,
                     "channels": 0,
-                    "made": [0, 0, 0],
+                    "ifmap": [0, 0, 0],
+                    "ofmap": [0, 0, 0],
                 }
             )
 

@@ -37,12 +37,15 @@ def step_entries(schedule: Schedule) -> list[dict]:
     return [
         {
             "name": step.group.layer,
-            "way": step.way,
+            "kind": step.kind,
+            "schedule": step.way,
+            "mapping": str(step.mapping),
             "passes": list(step.passes),
             "macs": step.macs,
             "weight_bytes": step.group.weight_bytes,
             "channels": step.group.channels,
-            "made": list(step.group.output.shape),
+            "ifmap": list(step.group.source.shape),
+            "ofmap": list(step.group.output.shape),
         }
         for step in schedule.steps
     ]

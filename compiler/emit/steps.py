@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, replace
 
+from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.plan.bounds import constant_words
@@ -28,6 +29,13 @@ class Step:
     filters: str
     passes: tuple[int, ...]
     cycles: int
+
+    @property
+    def kind(self) -> str:
+        """The kind of the layer, with the operations that are fused to it: "conv", "separable + average"."""
+        group = self.group
+        fused = [] if isinstance(group, Elementwise) else [operation.name for operation in group.operations]
+        return " + ".join([group.kind, *(["average"] if group.averaged else []), *fused])
 
     @property
     def macs(self) -> int:

@@ -255,7 +255,7 @@ def _beside_filters(plan: Plan, n: int, packed: Packed, slices: int) -> Iterator
         if operation.constants is not None:
             yield beside("operation", "constants of its operation", operation.constants)
     if isinstance(group, Filtered):
-        yield beside("table", "requantisation tables", packed.table, slices)
+        yield beside("table", "quantisation parameters", packed.table, slices)
 
 
 def _resident(

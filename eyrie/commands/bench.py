@@ -30,6 +30,7 @@ from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.metrics import layer_table, ratios, unit_table
 from eyrie.runtime.programs import compiled
+from eyrie.runtime.report.about import About
 from eyrie.runtime.results import report_line
 from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from eyrie.runtime.simulator.summary import write_summary
@@ -82,14 +83,15 @@ def run_network(
     golden = graph.run_images(values)
     folder = out / name
     folder.mkdir()
-    done, summary = reported(folder, name, f"MobileNetV1, {name}", program, [values], SEED, [golden], latency)
+    about = About(f"MobileNetV1, {name}", MODEL.name)
+    done, summary = reported(folder, name, about, program, [values], SEED, [golden], latency)
     return Run(out, program, done.image, values, done.outputs, summary)
 
 
 def print_run(title: str, run: Run) -> None:
     metrics = run.summary
     print(
-        f"\n{title}: {metrics['cycles']:,} cycles, multipliers busy {100 * metrics['utilisation']:.1f} %, "
+        f"\n{title}: {metrics['cycles']:,} cycles, utilisation {100 * metrics['utilisation']:.1f} %, "
         f"energy {metrics['energy_uJ']} uJ\n{ratios(metrics)}"
     )
     print(f"\n{layer_table(metrics)}\n\n{unit_table(metrics)}\n", flush=True)

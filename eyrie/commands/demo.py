@@ -50,9 +50,11 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.compiler.frontend import tflite
     from eyrie.compiler.ir.operators.operator import quantized
     from eyrie.runtime import demo_model, progress
+    from eyrie.runtime.diagrams.networks import graph_svg
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.metrics import layer_table
     from eyrie.runtime.programs import compiled
+    from eyrie.runtime.report.about import About, png_of, ranked, softmax
     from eyrie.runtime.results import report_line
     from eyrie.runtime.soc.library import soc_library
     from eyrie.runtime.soc.runs import reported
@@ -70,16 +72,23 @@ def run(options: argparse.Namespace) -> int:
     values = preprocess(photo.pixels[None])
     graph = tflite.load(MODEL)
     golden = graph.run_images(values)
-    with replacing(BUILD / "demo") as folder:
-        title = f"MobileNetV1 on {options.image.name}"
-        with progress.step(2, 3):
-            soc_library(config)
-        with progress.step(3, 3):
-            done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
 
     def real(logits: "np.ndarray") -> "np.ndarray":
         quantization = quantized(graph.output).quantization
         return (logits.reshape(-1).astype(float) - quantization.zero_point) * quantization.scale
+
+    with replacing(BUILD / "demo") as folder:
+        about = About(
+            f"MobileNetV1 on {options.image.name}",
+            MODEL.name,
+            picture=png_of(photo.pixels),
+            read=lambda logits: ranked(softmax(real(logits)), CLASSES),
+            graph=graph_svg(graph),
+        )
+        with progress.step(2, 3):
+            soc_library(config)
+        with progress.step(3, 3):
+            done, summary = reported(folder, "demo", about, program, [values], SEED, [golden])
 
     answers = {
         "chip": real(done.outputs[0]),
@@ -91,8 +100,8 @@ def run(options: argparse.Namespace) -> int:
         _answer(who, logits, CLASSES)
     print(f"\n{layer_table(summary)}")
     print(
-        f"\ncycles {summary['cycles']:,} (roofline {summary['roofline_cycles']:,}), "
-        f"multipliers busy {100 * summary['utilisation']:.1f} %"
+        f"\n{summary['cycles']:,} cycles measured (roofline {summary['roofline_cycles']:,}), "
+        f"utilisation of the multipliers {100 * summary['utilisation']:.1f} %"
     )
     print(
         f"DRAM {summary['dram_read_bytes'] + summary['dram_write_bytes']:,} bytes "
@@ -106,9 +115,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _answer(who: str, logits: "np.ndarray", classes: tuple[str, ...]) -> None:
-    import numpy as np
+    from eyrie.runtime.report.about import ranked, softmax
 
-    powers = np.exp(logits - logits.max())
-    chances = powers / powers.sum()
-    best = np.argsort(-chances, kind="stable")[:3]
-    print(f"{who:14}" + "  ".join(f"{classes[n]} {chances[n]:.3f}" for n in best))
+    best = ranked(softmax(logits), classes)[:3]
+    print(f"{who:14}" + "  ".join(f"{name} {share:.3f}" for name, share in best))

@@ -22,6 +22,7 @@ from eyrie.model.reading import check_readable
 if TYPE_CHECKING:
     from eyrie.compiler.ir.failure import CompileError
     from eyrie.model.config import AcceleratorConfig
+    from eyrie.runtime.report.about import About
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,10 +88,16 @@ def run(options: argparse.Namespace) -> int:
         ]
     target = BUILD / "profile"
     with replacing(target) as folder:
-        _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)
+        _, summary = reported(folder, "profile", _about(options), program, inputs, options.seed, golden)
     _print(summary)
     print(report_line(target))
     return _verdict(summary)
+
+
+def _about(options: argparse.Namespace) -> "About":
+    from eyrie.runtime.report.about import About
+
+    return About(f"Profile of {options.network.stem}", options.network.name)
 
 
 def _profile_parts(
@@ -118,7 +125,7 @@ def _profile_parts(
             else random_inputs(session.graph, 1, options.seed)
         )
         _, summary, pages = parts_reported(
-            folder, "profile", options.network.stem, session, inputs, options.seed, session.golden(inputs)
+            folder, "profile", _about(options), session, inputs, options.seed, session.golden(inputs)
         )
     for part in summary["parts"]:
         _print(part)

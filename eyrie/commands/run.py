@@ -42,6 +42,7 @@ def run(options: argparse.Namespace) -> None:
     from eyrie.model.messages import array
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.networks import read_inputs, write_arrays
+    from eyrie.runtime.report.about import About
     from eyrie.runtime.results import report_line
     from eyrie.runtime.session import on_functional_simulator
     from eyrie.runtime.soc.runs import reported
@@ -57,8 +58,10 @@ def run(options: argparse.Namespace) -> None:
     else:
         target = BUILD / "run"
         with replacing(target) as folder:
-            title = options.directory.resolve().name
-            done, summary = reported(folder, "run", title, options.directory, inputs, options.seed)
+            name = options.directory.resolve().name
+            done, summary = reported(
+                folder, "run", About(f"Run of {name}", name), options.directory, inputs, options.seed
+            )
             outputs = list(done.named.values())
     write_arrays(options.output, outputs)
     cycles = "" if options.functional else f", {summary['cycles']:,} cycles a run"
@@ -72,6 +75,7 @@ def run_parts(options: argparse.Namespace) -> None:
     from eyrie.model.messages import array
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.networks import write_arrays
+    from eyrie.runtime.report.about import About
     from eyrie.runtime.results import report_line
     from eyrie.runtime.session import Session, read_session_inputs
     from eyrie.runtime.soc.runs import parts_reported
@@ -82,8 +86,9 @@ def run_parts(options: argparse.Namespace) -> None:
         done = session.run(inputs)
     else:
         with replacing(BUILD / "run") as folder:
-            title = options.directory.resolve().name
-            done, summary, pages = parts_reported(folder, "run", title, session, inputs, options.seed)
+            name = options.directory.resolve().name
+            about = About(f"Run of {name}", name)
+            done, summary, pages = parts_reported(folder, "run", about, session, inputs, options.seed)
             cycles = f"{summary['cycles']:,} cycles a run, "
     outputs = [output[:, 0] if output.shape[1:2] == (1,) else output for output in done.outputs]
     write_arrays(options.output, outputs)

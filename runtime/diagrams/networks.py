@@ -49,6 +49,14 @@ def picture(model: Path, config: AcceleratorConfig = DEFAULT, on_stage: Callable
     return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
 
+def graph_svg(graph: Graph) -> str:
+    """Return a picture of a graph for the report: an SVG whose colours are the variables of the page."""
+    from eyrie.runtime.report.canvas import inlined  # slow: matplotlib
+
+    svg = drawn("Graph", [of_graph("in the model", graph)], [])
+    return inlined(svg, "graph", "Graph", "The operators of the network, with shapes and connections.")
+
+
 def placed(model: Path, config: AcceleratorConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
     """The parts that a model is compiled to."""
     try:

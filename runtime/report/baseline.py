@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published baseline accelerator, for runs of the network that its table is about."""
+"""The published baseline accelerator, to compare runs of the network of its table with."""
 
 import csv
 
@@ -8,6 +8,8 @@ from eyrie.runtime.folders import ROOT
 
 REFERENCE = ROOT / "data" / "reference"
 MULTIPLIERS = 48
+NAME = "an Eyeriss-like array of 6 x 8 PEs with one multiplier each and a GLB of 64 KiB, by an analytical model"
+SOURCE = "data/reference/baseline.csv"
 
 
 def baseline(image: Image) -> dict[str, float] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies where in the GLB over the cycles of a run, from the image's buffers."""
+"""The contents of the GLB over the cycles of a run, from the image's buffers."""
 
 import re
 
@@ -16,10 +16,10 @@ _LEFT, _RIGHT, _BOTTOM = 58, 30, 42
 _LABEL_HEIGHT, _LABEL_GAP = 12, 6
 # By the end of a buffer's name, the longer ones first: role, words.
 _KINDS = {
-    "requantisation tables": ("purple", "requantisation tables"),
-    "depthwise filters": ("teal", "depthwise filters"),
+    "quantisation parameters": ("brown", "quantisation parameters"),
+    "depthwise filters": ("purple", "depthwise filters"),
     "filters": ("orange", "filters"),
-    "": ("blue", "maps"),
+    "": ("teal", "feature maps"),
 }
 _MAP = re.compile(r" (input|output|output rows)$")
 
@@ -67,14 +67,11 @@ def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
 
 
 def _label(axes: Axes, name: str, kind: str, place: tuple, scale: tuple) -> None:
-    """The buffer's name, or its layer's, where there is room."""
+    """Write the layer's name into its rectangle, if it fits; the colour tells the kind of the buffer."""
     x, y, wide, high = place
-    if high * scale[1] < _LABEL_HEIGHT:
-        return
-    for text in (name, name.removesuffix(kind).strip() if kind else _MAP.sub("", name)):
-        text = printable(text)
-        if text and canvas.text_width(text, canvas.SMALL) + _LABEL_GAP <= wide * scale[0]:
-            axes.text(
-                x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=canvas.SMALL, color=LIGHT["paper"]
-            )
-            return
+    text = printable(name.removesuffix(kind).strip() if kind else _MAP.sub("", name))
+    fits = canvas.text_width(text, canvas.SMALL) + _LABEL_GAP <= wide * scale[0]
+    if text and fits and high * scale[1] >= _LABEL_HEIGHT:
+        axes.text(
+            x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=canvas.SMALL, color=LIGHT["paper"]
+        )

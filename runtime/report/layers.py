@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars by layer: cycles against the roofline, what the PEs did, utilisation, bytes, energy."""
+"""Bars by layer: cycles with their bound, states of the PEs, utilisation, bytes, energy."""
 
 from eyrie.compiler.cost.prices import energy_by_level
 from eyrie.runtime.report import canvas
@@ -104,26 +104,36 @@ def _marker(shape: str, size: float, edge: str, edge_width: float, name: str) ->
 
 
 def cycles(metrics: dict, width: float) -> Figure:
-    """Cycles of the layers against their roofline; what the PEs and the DRAM port did in the layers' spans;
-    utilisation."""
+    """Draw by layer: measured and predicted cycles and the MAC bound; the states of the PEs and the DRAM port in the
+    layer's interval; utilisation."""
     rows = metrics["layers"]
-    roof = _marker("|", 11, "ink", 1.8, "roofline of the layer")
+    bound = _marker("|", 11, "ink", 1.8, "MAC bound: MACs / multipliers")
     port = _marker("D", 4.5, "paper", 0.8, "DRAM port busy")
-    panels = _Panels(rows, width, [0.4, 0.4, 0.2], [([("cycles", "gold")], [roof]), (list(PE_STATES.values()), [port])])
+    markers = [bound]
+    if all(row["predicted_cycles"] is not None for row in rows):
+        markers.append(_marker("o", 5, "paper", 0.8, "cycles, predicted"))
+    parts = [([("cycles, measured", "time")], markers), (list(PE_STATES.values()), [port])]
+    panels = _Panels(rows, width, [0.4, 0.4, 0.2], parts)
     labels = [f"{row['cycles']:,}" for row in rows]
-    ends = [max(row["cycles"], row["roofline_cycles"]) for row in rows]
+    ends = [max(row["cycles"], row["predicted_cycles"] or 0) for row in rows]
     axes = panels.panel(0, max(ends), "cycles", labels)
-    panels.stack(axes, [[row["cycles"]] for row in rows], ["gold"])
+    panels.stack(axes, [[row["cycles"]] for row in rows], ["time"])
     panels.label(axes, ends, labels)
-    panels.mark(axes, [row["roofline_cycles"] for row in rows], roof)
-    spans = [max(row["counters"]["cycles"], 1) for row in rows]
-    axes = panels.panel(1, 100, "PEs, % of the layer's span", [])
+    panels.mark(axes, [row["mac_cycles"] for row in rows], bound)
+    for predicted in markers[1:]:
+        panels.mark(axes, [row["predicted_cycles"] for row in rows], predicted)
+    intervals = [max(row["counters"]["cycles"], 1) for row in rows]
+    axes = panels.panel(1, 100, "PEs, % of the layer's interval", [])
     panels.stack(
         axes,
-        [[100 * row["units"]["pe"][state] / span for state in PE_STATES] for row, span in zip(rows, spans)],
+        [
+            [100 * row["units"]["pe"][state] / cycles for state in PE_STATES]
+            for row, cycles in zip(rows, intervals, strict=True)
+        ],
         [role for _, role in PE_STATES.values()],
     )
-    panels.mark(axes, [100 * row["units"]["dma"]["busy"] / span for row, span in zip(rows, spans)], port)
+    busy = [100 * row["units"]["dma"]["busy"] / cycles for row, cycles in zip(rows, intervals, strict=True)]
+    panels.mark(axes, busy, port)
     percent = [100 * row["utilisation"] for row in rows]
     _labelled(panels, 2, [[value] for value in percent], ["blue"], "utilisation, %", "{:.1f}", 100)
     return panels.plot
@@ -147,13 +157,13 @@ def levels(metrics: dict, clock_hz: int, width: float) -> Figure:
         width,
         [1 / 3] * 3,
         [
-            ([("bytes read", "purple"), ("bytes written", "gold")], []),
+            ([("bytes read", "green"), ("bytes written", "pink")], []),
             ([(f"energy: {level}", role) for level, role in ENERGY.items()], []),
         ],
     )
     for number, level in enumerate(("dram", "glb")):
         kib = [[row[f"{level}_{way}_bytes"] / 1024 for way in ("read", "write")] for row in rows]
-        _labelled(panels, number, kib, ["purple", "gold"], f"{level.upper()}, KiB", "{:,.1f}")
+        _labelled(panels, number, kib, ["green", "pink"], f"{level.upper()}, KiB", "{:,.1f}")
     parts = [
         energy_by_level(
             row["counters"]["macs"] - row["zero_skipped"],

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the report: a page without links or scripts, and its plots as files beside it."""
+"""The report of a run: a page that stands alone, without scripts, and its plots as files beside it."""
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyrie import __version__
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.timing.array import PassTimes
 from eyrie.compiler.files import write_all, writing
 from eyrie.compiler.ir.image import Image
 from eyrie.model.errors import InputError
 from eyrie.runtime.report import baseline, palette, reasons
-from eyrie.runtime.report.tables import Table, cell_tables, energy_table
+from eyrie.runtime.report.about import About
+from eyrie.runtime.report.tables import Table, cell_tables, energy_table, mapping_table
 from eyrie.runtime.report.text import printable
 
 TEMPLATE = "page.html.j2"
@@ -23,14 +26,16 @@ SECTIONS = {
     "traffic": "Bytes and energy",
     "units": "Units over time",
     "places": "GLB over time",
-    "numbers": "Layers in figures",
-    "config": "Machine and counters",
+    "layers": "Layers",
+    "graph": "Graph",
+    "baseline": "Published baseline",
+    "config": "Configuration and counters",
 }
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure of the summary: what it is, its value, what it is compared with."""
+    """A number of the summary: its name, its value, and a note that explains it."""
 
     name: str
     value: str
@@ -39,7 +44,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot in its section: for wide windows and for narrow ones."""
+    """A plot in its section, for wide and for narrow windows."""
 
     title: str
     text: str
@@ -47,15 +52,15 @@ class Plot:
     narrow: str
 
 
-def write(folder: Path, title: str, image: Image, metrics: dict, passes: list[dict]) -> Path:
-    """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
+def write(folder: Path, about: About, image: Image, metrics: dict, passes: list[dict]) -> Path:
+    """Write folder/report.html and folder/report/*.svg and *.png; return the path of the page.
 
-    figures: of the run (docs/reference/summary.md), with `runs` where it is the first of several; passes: for each
-    pass all counters at its end, by name. Raises InputError in one line.
+    metrics: of the run (docs/reference/summary.md), with `runs` if it is the first of several; passes: all counters
+    by name at the end of each pass. Raises InputError, with one line, if a file cannot be written.
     """
     folder = Path(folder)
     plots, files = _plots(image, metrics, passes)
-    page = _render(title, image, metrics, plots)
+    page = _render(about, image, metrics, plots)
     with writing(folder):
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
     write_all(folder, {f"{PLOTS}/{name}": data for name, data in files.items()} | {PAGE: page.encode()})
@@ -66,7 +71,7 @@ def write(folder: Path, title: str, image: Image, metrics: dict, passes: list[di
 
 
 def _plots(image: Image, metrics: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
-    """The plots by name, and their files by file name."""
+    """Return the plots by name, and their files by file name."""
     from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
 
     predicted = _predicted(image)
@@ -90,7 +95,7 @@ def _plots(image: Image, metrics: dict, passes: list[dict]) -> tuple[dict[str, P
         for name, (title, text, draw) in drawings.items():
             svg, png = canvas.saved(draw(canvas.WIDE), title)
             narrow = canvas.vectors(draw(canvas.NARROW), title)
-            said = title, f"{text} {FIGURES_TEXT}"
+            said = title, f"{text} {NUMBERS_TEXT}"
             plots[name] = Plot(
                 title, text, canvas.inlined(svg, name, *said), canvas.inlined(narrow, f"{name}-narrow", *said)
             )
@@ -99,51 +104,50 @@ def _plots(image: Image, metrics: dict, passes: list[dict]) -> tuple[dict[str, P
 
 
 def _predicted(image: Image) -> list[PassTimes] | None:
-    """When each pass begins and ends by the cost model; None without a command list."""
+    """Return the predicted times of each pass; None if the image has no command list."""
     try:
         return predict(image).passes
     except InputError:
         return None
 
 
-FIGURES_TEXT = "The tables of the page have the figures."  # to those who cannot see a plot
+NUMBERS_TEXT = "The tables of this page have the numbers."  # for readers who cannot see a plot
 CYCLES_TEXT = (
-    "Two measures, because passes of two layers can run at a time. Cycles are those of a layer's passes, "
-    "shared where two run; roofline and utilisation go with them. Its span is from the end of the layer "
-    "before to its own; what the PEs and the DRAM port did is of that. PEs are without work where no pass "
-    "runs, or where the running one has none for them. Loads run ahead: the port's cycles are partly for "
-    "the layers behind, and a layer whose filters came early can take less than its roofline."
+    "Cycles of a layer are the cycles of its passes in the PEs; if passes of two layers overlap, the layers share "
+    "them. The MAC bound is MACs / multipliers: no layer takes fewer cycles. The interval of a layer is the time since "
+    "the previous layer ended; the states of the PEs and of the DRAM port refer to it. A PE is idle if no pass runs, "
+    "or if the pass has no work for it. Loads run ahead, so that the port also works for the next layers."
 )
 ROOFLINE_TEXT = (
-    "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer is as far below "
-    "the roof as its cycles are above its roofline: its bytes are those of its filters and tables, each "
-    "once. A point can stand a little above the slope where filters were loaded ahead."
+    "A layer left of the bend is memory-bound: the DRAM port limits it. A layer right of the bend is compute-bound: "
+    "the multipliers limit it. The bytes of a layer are its filters and quantisation parameters, each counted once. "
+    "A point can lie above the slope if its filters were loaded while earlier layers ran."
 )
 LEVELS_TEXT = (
-    "Of a layer's span. Energy by the prices in the table below. PE registers, psum buffers, multicast "
-    "networks and the PPU have no price and are not in it; leakage is priced far below what a chip of this "
-    "many gates leaks (docs/concepts/cost.md)."
+    "Bytes and energy in the interval of each layer. The table below has the energy per access. PE registers, psum "
+    "buffers, multicast networks and the PPU have no published energy and are left out. The leakage is far below the "
+    "leakage of a chip with this many gates (docs/concepts/cost.md)."
 )
 TIMELINE_TEXT = (
-    "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the "
-    "pass before. Streams work when they bring words, of as many as their ports carry at most. PEs are "
-    "without work where no pass runs, or where the running one has none for them. In the lanes of passes "
-    "each colour is a layer, and a bar ends with its pass."
+    "Measured at the end of each pass. The height of a unit is its share of the cycles since the end of the previous "
+    "pass. A stream works if it brings words; full height is as many words as its ports carry. In the lanes of passes "
+    "the layers have two shades in turn, and a bar ends with its pass."
 )
 PREDICTED_TEXT = (
-    " Below that, from the cost model and not measured: from the cycle in which a pass can multiply to "
-    "its last multiplication."
+    " The second lane is predicted by the cost model: each bar lasts from the first to the last cycle in which the "
+    "pass can multiply."
 )
 GLB_TEXT = (
-    "Places by the schedule, from the pass that first needs one to the last; a pass goes from the end of "
-    "the pass before to its own. Filters and tables are loaded earlier where their place is free earlier."
+    "Addresses from the schedule. A buffer lasts from the first pass that needs it to the last one; a pass lasts from "
+    "the end of the previous pass to its own end. Filters and quantisation parameters are loaded earlier if their "
+    "addresses are free earlier."
 )
 
 
 # ---- Page ----
 
 
-def _render(title: str, image: Image, metrics: dict, plots: dict[str, Plot]) -> str:
+def _render(about: About, image: Image, metrics: dict, plots: dict[str, Plot]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -154,38 +158,53 @@ def _render(title: str, image: Image, metrics: dict, plots: dict[str, Plot]) -> 
         lstrip_blocks=True,
     )
     whys = [(printable(row["name"]), reasons.reason(row, image.config)) for row in metrics["layers"]]
+    compared = _baseline_tiles(image, metrics)
+    absent = {*([] if compared else ["baseline"]), *([] if about.graph else ["graph"])}
     return environment.get_template(TEMPLATE).render(
-        title=title,
-        facts=_facts(metrics),
+        title=about.title,
+        picture=base64.b64encode(about.picture).decode() if about.picture else "",
+        answers=[(printable(name), f"{share:.3f}", f"{100 * share:.2f}") for name, share in about.answers],
+        facts=_facts(about, image, metrics),
         tiles=_tiles(image, metrics),
+        baseline=compared,
+        source=baseline,
+        graph=about.graph or "",
         plots=plots,
         whys=whys,
         tables=cell_tables(metrics),
+        mappings=mapping_table(image),
         energy=energy_table(metrics, image.config),
         config=_config_table(image),
-        sections=SECTIONS,
+        sections={name: text for name, text in SECTIONS.items() if name not in absent},
         light=palette.css(palette.LIGHT),
         dark=palette.css(palette.DARK),
     )
 
 
-def _facts(metrics: dict) -> dict[str, str]:
-    """What came out, as far as the figures have it, and of how many runs this is the first."""
-    runs, facts = metrics.get("runs", 1), {}
+def _facts(about: About, image: Image, metrics: dict) -> dict[str, str]:
+    """Return the facts at the head of the page by name."""
+    runs, config = metrics.get("runs", 1), image.config
+    facts = {
+        "model": about.model,
+        "configuration": f"{config.rows} x {config.cols} PEs with {config.multipliers} multipliers each, GLB of "
+        f"{config.glb_bytes // 1024} KiB, DRAM port of {8 * config.bus_words} bytes a cycle",
+        "command": about.command,
+        "date": about.date,
+        "version": f"Eyrie {__version__}",
+    }
     if runs > 1:
-        facts["runs"] = f"{runs:,}, of which this page has the first"
-    if "class" in metrics:
+        facts["runs"] = f"{runs:,}; this page shows the first"
+    if "class" in metrics and not about.answers:
         first = metrics["images"] > 1 or runs > 1
         facts["class of the first image" if first else "class"] = f"{metrics['class']}"
     if "match" in metrics:
         count = metrics["comparisons"]
-        compared = (
+        facts["golden model"] = (
             f"all {count:,} outputs are equal"
             if metrics["match"]
             else f"{metrics['mismatches']:,} of {count:,} outputs differ"
         )
-        facts["golden model"] = f"class {metrics['golden_class']}, {compared}"
-    return facts
+    return {name: printable(text) for name, text in facts.items()}
 
 
 def _tiles(image: Image, metrics: dict) -> list[Tile]:
@@ -195,7 +214,7 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
     compulsory = metrics["compulsory_dram_bytes"]
     each = f", {metrics['cycles_per_image']:,} an image" if images > 1 else ""
     tiles = [
-        Tile("Cycles", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
+        Tile("Cycles, measured", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
         Tile(
             "Inferences per second",
             f"{images / seconds:,.0f}",
@@ -204,36 +223,41 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
         Tile(
             "Against the roofline",
             _times(cycles, metrics["roofline_cycles"]),
-            f"{metrics['roofline_cycles']:,} cycles are the least",
+            f"the roofline of the network is {metrics['roofline_cycles']:,} cycles",
         ),
-        Tile("DRAM bytes", f"{dram:,}", f"{_times(dram, compulsory)} the compulsory {compulsory:,}"),
-        Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "without what has no price, see below"),
+        Tile(
+            "DRAM bytes",
+            f"{dram:,}",
+            f"{_times(dram, compulsory)} the compulsory {compulsory:,}: weights, inputs and outputs once",
+        ),
+        Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "of multipliers, GLB, DRAM and leakage; see below"),
         Tile(
             "Utilisation",
             f"{100 * metrics['utilisation']:.1f} %",
-            f"of {metrics['multipliers']:,} multipliers in all cycles",
+            f"MACs / ({metrics['multipliers']:,} multipliers x cycles)",
         ),
     ]
     if metrics.get("host_operators"):
         tiles.append(
             Tile(
-                "On the host",
+                "CPU fallback",
                 f"{100 * metrics['host_share']:.3f} %",
-                f"of the network's operations: {printable(', '.join(metrics['host_operators']))}",
+                f"of the operations: {printable(', '.join(metrics['host_operators']))}",
             )
         )
-    return tiles + _baseline_tiles(image, metrics, dram)
+    return tiles
 
 
 def _times(value: float, other: float) -> str:
     return f"{value / other:.3f} ×" if other else "-"
 
 
-def _baseline_tiles(image: Image, metrics: dict, dram: int) -> list[Tile]:
-    """Against the published baseline, for an image of the run, where the network is its."""
+def _baseline_tiles(image: Image, metrics: dict) -> list[Tile]:
+    """Compare an image of the run with the published baseline, if the network is the one of its table."""
     found = baseline.baseline(image)
     if not found:
         return []
+    dram = metrics["dram_read_bytes"] + metrics["dram_write_bytes"]
     mine = {"cycles": metrics["cycles"], "dram_bytes": dram, "energy_uJ": metrics["energy_uJ"]}
     names = {
         "cycles": ("Cycles", "fewer", ""),
@@ -242,10 +266,9 @@ def _baseline_tiles(image: Image, metrics: dict, dram: int) -> list[Tile]:
     }
     return [
         Tile(
-            f"{name} against the published baseline",
+            name,
             _less(found[key] * metrics["images"] / mine[key], word),
-            f"{found[key]:,.0f}{unit} an image, by an analytical model of {baseline.MULTIPLIERS} "
-            f"multipliers; this configuration has {metrics['multipliers']:,}",
+            f"{mine[key] / metrics['images']:,.0f}{unit} against {found[key]:,.0f}{unit} an image",
         )
         for key, (name, word, unit) in names.items()
     ]
@@ -256,7 +279,6 @@ def _less(ratio: float, word: str) -> str:
 
 
 def _config_table(image: Image) -> Table:
-    """What was fixed when the network was compiled."""
     contents = image.map
     numbers = contents["config"] | {
         "images a run": contents["images"],
@@ -266,8 +288,8 @@ def _config_table(image: Image) -> Table:
         "program, bytes": contents["program"]["bytes"],
     }
     return Table(
-        "Machine and program",
-        "Fixed when the network was compiled.",
+        "Configuration and program",
+        "Fixed when the network was compiled (docs/reference/parameters.md).",
         ["parameter", "value"],
         [[name, (f"{value:,}", "")] for name, value in numbers.items()],
     )

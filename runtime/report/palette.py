@@ -18,6 +18,10 @@ LIGHT = {
     "purple": "#7d4fa3",
     "red": "#c2334d",
     "gold": "#8f7413",
+    "green": "#4f7a1f",
+    "pink": "#b5427f",
+    "brown": "#7b5b43",
+    "time": "#4b5f7a",
 }
 DARK = {
     "paper": "#15181d",
@@ -31,17 +35,36 @@ DARK = {
     "purple": "#bd93e6",
     "red": "#f4758a",
     "gold": "#d9bd52",
+    "green": "#a4cf6b",
+    "pink": "#ec8fbe",
+    "brown": "#c9a588",
+    "time": "#93a9c6",
 }
-HUES = ("blue", "orange", "teal", "purple", "red", "gold")
+HUES = ("blue", "orange", "teal", "purple", "red", "gold")  # of pictures in which a colour only tells parts apart
 
-# What the PEs do, in the order of the stacks: state of `units` -> words, role.
+# The meaning of each colour, in all plots of the report.
+MEANINGS = {
+    "blue": "computing: MACs, multipliers, a unit that works",
+    "orange": "DRAM and filters: the DRAM port, energy of DRAM, waiting for filters, filters in the GLB",
+    "teal": "feature maps and the GLB: waiting for the ifmap, energy of the GLB, feature maps in the GLB",
+    "purple": "depthwise work: waiting for depthwise results, depthwise filters in the GLB",
+    "red": "stalled by the next unit: psums, drain, PPU",
+    "gold": "waiting for another unit",
+    "brown": "quantisation parameters",
+    "green": "bytes read",
+    "pink": "bytes written",
+    "time": "cycles",
+    "idle": "idle, leakage",
+}
+
+# The states of the PEs, in the order of the stacks: state of `units` -> words, role.
 PE_STATES = {
     "busy": ("multiplying", "blue"),
     "wait_filter": ("waiting for filters", "orange"),
-    "wait_ifmap": ("waiting for ifmap or taps", "teal"),
-    "wait_words": ("waiting for pointwise words", "purple"),
-    "wait_psum": ("waiting for room for psums", "red"),
-    "idle": ("without work", "idle"),
+    "wait_ifmap": ("waiting for ifmap", "teal"),
+    "wait_words": ("waiting for depthwise results", "purple"),
+    "wait_psum": ("psum buffer full", "red"),
+    "idle": ("idle", "idle"),
 }
 
 

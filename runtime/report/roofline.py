@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The roofline plot: how many multiplications a cycle each layer reaches, over those that a byte of its
-constants from DRAM pays for."""
+"""The roofline plot: MACs per cycle of each layer over its arithmetic intensity.
+
+The arithmetic intensity is MACs per byte of weights and quantisation parameters, each byte counted once.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import hypot
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +32,10 @@ _RINGS = 40  # of places around a point
 
 
 def points(image: Image, metrics: dict) -> np.ndarray:
-    """[layers, 2]: multiplications per byte of constants, each byte once; multiplications per cycle.
+    """Return [layers, 2]: MACs per byte of weights and quantisation parameters, each byte once; MACs per cycle.
 
-    With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`. What there is
-    none of gives 0.
+    With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`. A layer without
+    bytes or cycles has 0.
     """
     return np.array(
         [
@@ -87,14 +90,15 @@ def roofline(image: Image, metrics: dict, width: float) -> Figure:
         ylim=(plane.bottom, plane.top),
         scale="log",
     )
-    axes.set_xlabel("multiplications per byte of constants")
-    axes.set_ylabel("multiplications per cycle")
+    axes.set_xlabel("MAC per byte (arithmetic intensity)")
+    axes.set_ylabel("MAC per cycle")
     axes.grid(True)
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: canvas.count(value))
     axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"], linewidth=1.6)
-    # What has no cycles, or no multiplications, stands at the edge.
+    _label_roof(axes, plane, peak, bus_bytes)
+    # A layer without cycles or MACs stands at the edge.
     margin = 1.08
     shown = np.clip(reached, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
     for part, role in ((reached[:, 0] < ridge, "orange"), (reached[:, 0] >= ridge, "blue")):
@@ -110,16 +114,29 @@ def roofline(image: Image, metrics: dict, width: float) -> Figure:
     return plot
 
 
+def _label_roof(axes: Axes, plane: _Plane, peak: int, bus_bytes: int) -> None:
+    """Write the limits along the roof and along the slope."""
+    look: dict[str, Any] = {"fontsize": canvas.SMALL, "color": LIGHT["muted"], "textcoords": "offset points"}
+    axes.annotate(f"{peak:,} MAC a cycle", (plane.right, peak), xytext=(-4, 4), ha="right", va="bottom", **look)
+    xs = np.array([plane.left, plane.left * 2])
+    (x0, y0), (x1, y1) = plane.place(xs, xs * bus_bytes)
+    middle = (plane.left * peak / bus_bytes) ** 0.5
+    angle = np.degrees(np.arctan2(y1 - y0, x1 - x0))
+    text = f"{bus_bytes} bytes a cycle"
+    at = (middle, middle * bus_bytes)
+    axes.annotate(text, at, xytext=(-5, 5), rotation=angle, rotation_mode="anchor", ha="center", va="bottom", **look)
+
+
 def _plane(reached: np.ndarray, ridge: float, peak: int, size: tuple[float, float]) -> _Plane:
     xs, ys = ([value for value in values if value > 0] for values in reached.T)
     return _Plane(min([*xs, ridge]) / 3, max([*xs, ridge]) * 4, min([*ys, peak / 5]) / 2, peak * 2, *size)
 
 
 def _legend(rows: list[dict], peak: int, bus_bytes: int, width: float) -> canvas.Legend:
-    roof = f"{peak:,} multipliers, {bus_bytes} bytes a cycle from DRAM"
+    roof = f"roof: {peak:,} multipliers, DRAM port of {bus_bytes} bytes a cycle"
     lines = [Line2D([], [], color=LIGHT["ink"], label=roof)]
-    for role, bound in (("orange", "the DRAM port"), ("blue", "the multipliers")):
-        words = f"layer under {bound}"
+    for role, bound in (("orange", "memory"), ("blue", "compute")):
+        words = f"layer, {bound}-bound"
         lines.append(Line2D([], [], color=LIGHT[role], marker="o", linestyle="", label=words))
     if len(rows) > NAMED[width]:
         lines.append(Line2D([], [], linestyle="", label="numbers as in the table of layers"))

@@ -9,11 +9,12 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.runtime.report import canvas
 from eyrie.runtime.report.canvas import Axes, Figure
-from eyrie.runtime.report.palette import HUES, LIGHT
+from eyrie.runtime.report.palette import LIGHT
 from eyrie.runtime.report.text import printable
 
 _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 30, 42, 46, 12, 20
-_STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold", "PEs without work": "idle"}
+_STATES = {"working": "blue", "stalled by the next unit": "red", "waiting": "gold", "idle PEs": "idle"}
+_SHADES = ("time", "muted")  # of the passes of one layer and of the next
 IFMAP_LANES = 2  # words a cycle of the ifmap stream, at most
 
 Shares = list[float]  # of the states; the rest of the cycles shows as paper
@@ -135,15 +136,11 @@ def _stack(axes: Axes, ends: list[int], parts: list[Shares]) -> None:
 
 
 def _bars(axes: Axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
-    """A bar for each pass, in its layer's colour."""
-    for number, role in enumerate(HUES):
+    """Draw a bar for each pass; the layers have two shades in turn."""
+    for number, role in enumerate(_SHADES):
         canvas.boxes(
             axes,
-            [
-                (start, 0, end - start, 1)
-                for n, (start, end) in enumerate(spans)
-                if layer_of.get(n, 0) % len(HUES) == number
-            ],
+            [(start, 0, end - start, 1) for n, (start, end) in enumerate(spans) if layer_of.get(n, 0) % 2 == number],
             role,
         )
 

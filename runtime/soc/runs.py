@@ -12,6 +12,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
+from eyrie.runtime.report.about import About
 from eyrie.runtime.results import network_summary, parts_summary, write_page, write_part_pages
 from eyrie.runtime.session import AcceleratorRun, Done, Session
 from eyrie.runtime.simulator.summary import write_summary
@@ -97,24 +98,24 @@ def _run(soc: Soc, image: Image, values: dict[str, np.ndarray], passes: "_Passes
 def reported(
     folder: Path,
     name: str,
-    title: str,
+    about: About,
     program: Path,
     inputs: list[np.ndarray],
     seed: int = 1,
     golden: list[np.ndarray] | None = None,
     latency: int = DRAM_LATENCY,
 ) -> tuple[RtlRun, dict]:
-    """named_on_rtl, with the summary of a network run (docs/reference/summary.md) and its page; returns the run and the
-    summary.
+    """Run a program as named_on_rtl does, write summary.json and the report, and return the run and the summary.
 
-    name: of the test; title: of the page; inputs, golden: in the order of the map, int8 [N, H, W, C] each; golden: what
-    the golden model gives, None where nothing is compared.
+    name: of the test; about: the head of the report; inputs, golden: in the order of the image's map, int8
+    [N, H, W, C] each; golden: outputs of the golden model, None to compare nothing.
     """
     named = dict(zip(Image.load(program).map["inputs"], inputs, strict=True))
     done = named_on_rtl(program, named, seed, latency)
     summary = network_summary(name, done.image, done.runs, seed, list(done.named.values()), golden)
     write_summary(folder / "summary.json", summary)
-    write_page(folder, title, done.image, summary, done.runs[0]["passes"])
+    first = next(iter(done.named.values()))[0]
+    write_page(folder, about.answered(first), done.image, summary, done.runs[0]["passes"])
     return done, summary
 
 
@@ -133,7 +134,7 @@ class RtlBackEnd:
 def parts_reported(
     folder: Path,
     name: str,
-    title: str,
+    about: About,
     session: Session,
     inputs: list[np.ndarray],
     seed: int = 1,
@@ -144,7 +145,7 @@ def parts_reported(
     done = session.run(inputs, RtlBackEnd(seed))
     summary = parts_summary(name, done, seed, golden)
     write_summary(folder / "summary.json", summary)
-    return done, summary, write_part_pages(folder, name, title, done, seed)
+    return done, summary, write_part_pages(folder, name, about.answered(done.outputs[0][0]), done, seed)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import glb_write_bytes
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.runtime.metrics import metrics as network_metrics
+from eyrie.runtime.report.about import About
 from eyrie.runtime.results import comparison, write_page
 from eyrie.testing.demo_net import demo_input, demo_network
 from tb.common.bench import Testbench
@@ -60,7 +61,7 @@ async def run_compared(
 def compare_glb_bytes(scoreboard: Scoreboard, image: Image, result: Result) -> None:
     """What goes into the GLB is what the DMA loads and the int8 ofmaps, to the byte: no partial sums, no intermediate
     of a fused group. Of maps with whole words of channels: depthwise work writes the rest of a word, too."""
-    ofmaps = image.images * sum(int(np.prod(step["made"])) for step in image.map["steps"])
+    ofmaps = image.images * sum(int(np.prod(step["ofmap"])) for step in image.map["steps"])
     loaded = result.counters["GLB_LOAD_BYTES"]
     scoreboard.compare(loaded + ofmaps, glb_write_bytes(result.counters), "bytes written into the GLB")
 
@@ -84,6 +85,12 @@ async def runs_network(dut) -> None:
     dut._log.info("%s", result.counters)
     compared, answers = comparison([outputs], [golden])
     metrics = network_metrics(image, result.counters, result.passes) | answers
-    write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, metrics | compared, result.passes)
+    write_page(
+        Path.cwd(),
+        About("MobileNetV1 on the demo photo", "a small network", command="make sim"),
+        image,
+        metrics | compared,
+        result.passes,
+    )
     metrics["simulated_cycles"], metrics["simulated_seconds"] = metrics.pop("cycles"), result.seconds
     await tb.finish(scoreboard, **metrics)

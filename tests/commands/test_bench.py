@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie bench and runtime/metrics.py: figures of counters made by hand, tables, parts and budget."""
 
+import re
 import time
 from types import SimpleNamespace
 
@@ -12,9 +13,11 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
-from eyrie.runtime.metrics import layer_table, ratios, unit_table
+from eyrie.runtime.metrics import LAYER_HEADS, layer_table, ratios, unit_table
 from eyrie.runtime.metrics import metrics as network_metrics
 from tests.commands.commands import assert_rejected, eyrie
+
+NO_PROGRAM = {"address": 0, "bytes": 64}  # nothing can be predicted
 
 
 def counters(**values: int) -> dict[str, int]:
@@ -24,12 +27,15 @@ def counters(**values: int) -> dict[str, int]:
 def step(name: str, passes: list[int], macs: int, weight_bytes: int, channels: int) -> dict:
     return {
         "name": name,
-        "way": "whole",
+        "kind": "conv",
+        "schedule": "whole",
+        "mapping": "",
         "passes": passes,
         "macs": macs,
         "weight_bytes": weight_bytes,
         "channels": channels,
-        "made": [1, 1, channels],
+        "ifmap": [1, 1, 8],
+        "ofmap": [1, 1, channels],
     }
 
 
@@ -39,7 +45,10 @@ def image() -> Image:
     bytes."""
     steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
     ends = {name: {"map": {"shape": [1, 1, size]}} for name, size in (("inputs", 4), ("outputs", 800))}
-    return Image(np.zeros(0, np.uint8), {"config": AcceleratorConfig().as_dict(), "images": 1, "steps": steps, **ends})
+    return Image(
+        np.zeros(0, np.uint8),
+        {"config": AcceleratorConfig().as_dict(), "images": 1, "steps": steps, "program": NO_PROGRAM, **ends},
+    )
 
 
 @pytest.fixture
@@ -91,6 +100,8 @@ def test_figures(metrics: dict) -> None:
 def test_layers(metrics: dict) -> None:
     first, second = metrics["layers"]
     assert (first["cycles"], second["cycles"]) == (1250, 3900 - 1250)
+    assert (first["mac_cycles"], second["mac_cycles"]) == (1000, 10)
+    assert first["predicted_cycles"] is None and first["dram_bytes"] is None
     assert (first["roofline_cycles"], second["roofline_cycles"]) == (1000, 1800)
     assert first["utilisation"] == 0.8
     assert (first["zero_skipped"], second["zero_skipped"]) == (1000, 500)
@@ -109,11 +120,11 @@ def test_units(metrics: dict) -> None:
 
 def test_tables(metrics: dict) -> None:
     head, *rows = layer_table(metrics).splitlines()
-    assert head.split() == ["layer", "cycles", "roofline", "use", "DRAM", "bytes", "GLB", "bytes"]
+    assert re.split("  +", head) == list(LAYER_HEADS)
     assert [row.split() for row in rows] == [
-        ["a", "1,250", "1,000", "80.0%", "0", "64"],
-        ["b", "2,650", "1,800", "0.4%", "16,000", "800"],
-        ["network", "4,000", "2,800", "25.2%", "16,800", "1,664"],
+        ["a", "conv", "1,250", "-", "1,000", "80.0", "%", "-", "0", "64"],
+        ["b", "conv", "2,650", "-", "10", "0.4", "%", "-", "16,000", "800"],
+        ["network", "4,000", "-", "1,010", "25.2", "%", "-", "16,800", "1,664"],
     ]
     assert ratios(metrics) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
     title, head, *rows = unit_table(metrics).splitlines()
@@ -121,7 +132,7 @@ def test_tables(metrics: dict) -> None:
     # Each column ends where its head does, and each unit's title spans its columns.
     assert rows[0].split() == "a 1500 1000 0 0 200 0 0 0 0 0 0 0 0 30 0 0".split()
     assert rows[1].split() == "b 2400 10 0 0 0 0 2000 0 0 0 0 0 0 1000 0 0".split()
-    assert head.split()[:8] == "layer span busy ifmap words filter psum idle".split()
+    assert head.split()[:8] == "layer cycles busy ifmap words filter psum idle".split()
     assert title.index("-") == head.index("busy") - 2 and title.split("GLB")[0].count("DMA") == 1
 
 

@@ -168,7 +168,7 @@ def test_commands_between_layers(seed: int, tmp_path: Path) -> None:
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)).max((-1, -2))
     assert np.array_equal(between, windows)
     assert np.abs(found - expected_sum(a, windows).max((1, 2), keepdims=True)).max() <= 0.5
-    assert {step["way"] for step in assembled.image.map["steps"]} > {"by hand"}
+    assert {step["schedule"] for step in assembled.image.map["steps"]} > {"by hand"}
 
 
 def test_a_accelerator_of_ones_own(tmp_path: Path) -> None:

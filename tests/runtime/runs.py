@@ -34,18 +34,21 @@ def made_up(
         steps.append(
             {
                 "name": name,
-                "way": "whole",
+                "kind": "conv",
+                "schedule": "whole",
+                "mapping": "",
                 "passes": numbers,
                 "macs": issued,
                 "weight_bytes": 64 * (n + 1),
                 "channels": 8,
-                "made": [1, 1, 8],
+                "ifmap": [1, 1, 8],
+                "ofmap": [1, 1, 8],
             }
         )
         size = int(rng.integers(1, 6)) * 1024
         buffers.append(
             {
-                "name": f"{name} {rng.choice(['output', 'filters', 'requantisation tables'])}",
+                "name": f"{name} {rng.choice(['output', 'filters', 'quantisation parameters'])}",
                 "address": int(rng.integers(0, config.glb_bytes - size)) // 8 * 8,
                 "bytes": size,
                 "first": 2 * numbers[0],

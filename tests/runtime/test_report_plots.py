@@ -15,6 +15,7 @@ from PIL import ImageFont
 from eyrie.model.config import DEFAULT, WIDE
 from eyrie.model.encoding import Counter
 from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline, write
+from eyrie.runtime.report.about import About
 from eyrie.runtime.report.roofline import place_labels
 from tests.runtime.runs import made_up
 
@@ -72,7 +73,7 @@ def drawings(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("names", ["one", "named", pytest.param("many", marks=pytest.mark.regress)])
 def test_labels(names: str, tmp_path: Path, seed: int) -> None:
     """None is cut, no two meet, and none is too small."""
-    write(tmp_path, names, *made_up(np.random.default_rng(seed), LAYERS[names], WIDE))
+    write(tmp_path, About(names, names), *made_up(np.random.default_rng(seed), LAYERS[names], WIDE))
     for name, svg in drawings(tmp_path).items():
         labels, (width, height) = boxes(svg)
         assert len(labels) > 4
@@ -84,21 +85,23 @@ def test_labels(names: str, tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("width", [canvas.WIDE, canvas.NARROW])
-def test_bars_and_roofline_are_of_one_measure(width: int, run: tuple) -> None:
-    """A span below the roofline makes no bar that beats it; shares of the span have their own panel."""
+def test_bars_and_bounds_are_of_one_measure(width: int, run: tuple) -> None:
+    """No bar is shorter than its MAC bound; shares of the interval have a panel of their own."""
     _, metrics, _ = run
     layers_ = metrics["layers"]
     for row in layers_:
-        row["counters"]["cycles"] = row["roofline_cycles"] // 2
-        row["cycles"] += row["roofline_cycles"]
+        row["counters"]["cycles"] = row["mac_cycles"] // 2
+        row["cycles"] += row["mac_cycles"]
+        row["predicted_cycles"] = row["cycles"] + 7
     with canvas.style():
         cycles, spans, _ = layers.cycles(metrics, width).axes
     ends = [path.get_extents().x1 for path in cycles.collections[0].get_paths()]
     assert ends == [row["cycles"] for row in layers_]
-    [marks] = cycles.lines
-    assert list(marks.get_xdata()) == [row["roofline_cycles"] for row in layers_]
-    assert all(mark < end for mark, end in zip(marks.get_xdata(), ends))
-    assert (cycles.get_xlabel(), spans.get_xlabel()) == ("cycles", "PEs, % of the layer's span")
+    bounds, predicted = cycles.lines
+    assert list(bounds.get_xdata()) == [row["mac_cycles"] for row in layers_]
+    assert list(predicted.get_xdata()) == [row["predicted_cycles"] for row in layers_]
+    assert all(bound < end for bound, end in zip(bounds.get_xdata(), ends))
+    assert (cycles.get_xlabel(), spans.get_xlabel()) == ("cycles", "PEs, % of the layer's interval")
     [port] = spans.lines
     assert list(port.get_xdata()) == [
         100 * row["units"]["dma"]["busy"] / max(row["counters"]["cycles"], 1) for row in layers_
@@ -128,7 +131,7 @@ def test_glb_is_over_cycles(run: tuple) -> None:
     with canvas.style():
         [axes] = glb_map.glb_map(image, passes, canvas.NARROW).axes
     assert axes.get_xlim() == (0, passes[-1]["CYCLES"]) and axes.get_xlabel() == "cycles"
-    assert [text.get_text() for text in axes.texts] == ["wide output"]
+    assert [text.get_text() for text in axes.texts] == ["wide"]
 
 
 @pytest.mark.parametrize("taken", [(), [(0, 0, 700, 320)]], ids=["free", "all taken"])

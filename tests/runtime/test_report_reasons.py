@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a layer is slow: each rule with counters made for it."""
+"""The limits of layers: each rule with counters made for it."""
 
 import pytest
 
@@ -31,37 +31,37 @@ def row(pe: dict[str, int], macs: int = 1000, counters: dict[str, int] | None = 
 CASES: dict[str, tuple[dict, str, str]] = {
     "multipliers": (
         row({"wait_psum": 400}),
-        "multipliers",
-        "The PEs multiplied in 96 % of the span's 10,000 cycles and waited for room for "
-        "their sums in 4 %. This layer is bound by the multipliers.",
+        "compute-bound",
+        "The PEs multiplied in 96 % of the interval's 10,000 cycles and waited for free "
+        "psum buffers in 4 %. The multipliers limit this layer.",
     ),
     "nothing lost": (
         row({}),
-        "multipliers",
-        "The PEs multiplied in 100 % of the span's 10,000 cycles. This layer is bound by the multipliers.",
+        "compute-bound",
+        "The PEs multiplied in 100 % of the interval's 10,000 cycles. The multipliers limit this layer.",
     ),
     "DRAM port": (
         row({"wait_filter": 3800}, dma={"busy": 9437}, filter={"wait": 3500}),
-        "DRAM port",
-        "The PEs multiplied in 62 % of the span's 10,000 cycles and waited for filters in 38 %. "
-        "The DRAM port was busy in 9,437 of 10,000 cycles; the filter stream waited 35 % for "
-        "chunks: this layer is bound by the DRAM port.",
+        "memory-bound",
+        "The PEs multiplied in 62 % of the interval's 10,000 cycles and waited for filters in 38 %. "
+        "The DRAM port was busy in 9,437 of 10,000 cycles, and the filter stream waited for chunks in 35 %. "
+        "The DRAM port limits this layer.",
     ),
     "no room": (
         row({"wait_filter": 4000}, dma={"busy": 3000, "wait": 6000}, filter={"wait": 2500}),
         "late filters",
-        "The filter stream waited 25 % for chunks from DRAM, whose port was busy in "
-        "30 % of the cycles: transfers waited for room in the GLB.",
+        "The filter stream waited for chunks from DRAM in 25 % of the cycles. The DRAM port was busy in 30 %. "
+        "Transfers waited for free space in the GLB.",
     ),
     "late": (
         row({"wait_filter": 4000}, dma={"busy": 3000}, filter={"wait": 2500}),
         "late filters",
-        "transfers began late.",
+        "Transfers began late.",
     ),
     "filter port": (
         row({"wait_filter": 4000}, counters={"glb_filter_bytes": 76_000}),
         "filter port",
-        "The filter stream used 95 % of its GLB port: this layer is bound by that port.",
+        "The filter stream used 95 % of its GLB port. That port limits this layer.",
     ),
     "bursts": (
         row({"wait_filter": 4000}, counters={"glb_filter_bytes": 40_000}, dma={"busy": 2000}),
@@ -71,7 +71,7 @@ CASES: dict[str, tuple[dict, str, str]] = {
     "earlier pass": (
         row({"wait_ifmap": 4000}, ifmap={"wait": 3000}),
         "earlier pass",
-        "The ifmap stream waited 30 % for an earlier pass to write its ofmap.",
+        "The ifmap stream waited in 30 % of the cycles until an earlier pass wrote its ofmap.",
     ),
     "ifmap": (
         row({"wait_ifmap": 4000}, glb={"lost": 1234}),
@@ -80,27 +80,27 @@ CASES: dict[str, tuple[dict, str, str]] = {
     ),
     "depthwise": (
         row({"wait_words": 4000}, counters={"glb_depthwise_bytes": 8}),
-        "depthwise half",
-        "The SUPERs made them too slowly",
+        "depthwise part",
+        "the depthwise part limits this layer.",
     ),
-    "pixels": (row({"wait_words": 4000}), "pixels", "bound by the ifmap stream"),
+    "pixels": (row({"wait_words": 4000}), "ifmap stream", "the ifmap stream limits this layer."),
     "drain": (
         row({"wait_psum": 4000}, drain={"busy": 7000, "stall": 2500}),
         "drain",
-        "The drain was busy in 70 % of the cycles, and the PPU held it up in 25 %",
+        "The drain was busy in 70 % of the cycles, and the PPU stalled it in 25 %",
     ),
     "mapping": (
         row({"idle": 5000}, counters={"array_busy": 9000, "array_stall": 800}),
         "mapping",
-        "and had no work in 50 %. A pass ran in 98 % of the cycles: in the running pass, the mapping "
-        "gives work to a part of the PEs only.",
+        "and were idle in 50 %. A pass ran in 98 % of the cycles. The mapping of the running pass uses only a "
+        "part of the PEs.",
     ),
     "no pass": (
         row({"idle": 5000}, counters={"array_busy": 5500, "pass_wait": 4000}),
         "start and end",
-        "No pass ran in 45 % of the cycles, and one waited 40 % of them for its tokens.",
+        "No pass ran in 45 % of the cycles; a pass waited for transfers or earlier passes in 40 %.",
     ),
-    "idle for DRAM": (row({"idle": 5000}, dma={"busy": 9000}), "DRAM port", "bound by the DRAM port."),
+    "idle for DRAM": (row({"idle": 5000}, dma={"busy": 9000}), "memory-bound", "The DRAM port limits this layer."),
 }
 
 
@@ -127,13 +127,13 @@ def test_wide_filter_port() -> None:
 
 def test_padding() -> None:
     assert reason(row({}, macs=250, counters={"macs": 1000}), DEFAULT).text.endswith(
-        "Its own 250 multiplications are 25\N{NO-BREAK SPACE}% of those issued: the rest is padding of "
-        "channels and filters, or another layer's."
+        "The layer's 250 MACs are 25\N{NO-BREAK SPACE}% of the issued MACs. The others are padding of channels and "
+        "filters, or belong to another layer."
     )
     assert "padding" not in reason(row({}, macs=800, counters={"macs": 1000}), DEFAULT).text
 
 
 def test_no_cycles() -> None:
     assert reason(row({}, counters={"cycles": 0}), DEFAULT) == Reason(
-        "nothing", "No cycle of the run is this layer's alone."
+        "none", "The passes of this layer end together with passes of other layers."
     )

@@ -18,7 +18,7 @@ one grew from (`data/reference/baseline.csv`): an analytical model, whose networ
 the two halves of a block. Ours are predicted for the default configuration, as `eyrie compile` prints them;
 docs/concepts/cost.md says how far predictions are from the RTL."""
 COLUMNS = (  # what, the table's column, ours
-    ("cycles", "latency_cycles", lambda layer: layer.cycles),
+    ("cycles", "latency_cycles", lambda layer: layer.predicted_cycles),
     ("DRAM bytes", "dram_access_B", lambda layer: layer.dram_bytes),
     ("GLB bytes", "glb_access_B", lambda layer: layer.glb_bytes),
     ("multiplications", "macs_as_published", lambda layer: layer.macs),
@@ -56,7 +56,7 @@ def _note(row: dict[str, str], layer: Layer) -> str:
 def _directions(stages: Stages, found: Performance) -> Table:
     rows = []
     for row, layer, counts in zip(published_layers(), found.layers, by_layer(made(stages.image)), strict=True):
-        energy = energy_uj(counts["MACS"], layer.glb_bytes, layer.dram_bytes, layer.cycles, found.clock_hz)
+        energy = energy_uj(counts["MACS"], layer.glb_bytes, layer.dram_bytes, layer.predicted_cycles, found.clock_hz)
         printed = [f"{int(row[f'{memory}_{way}_B']):,}" for memory in ("dram", "glb") for way in ("read", "write")]
         ours = [
             f"{count:,}"
