@@ -59,7 +59,7 @@ def _segment(segment: Segment, config: AcceleratorConfig) -> str:
 
 def mappings(steps: list[Step], plan: Plan, config: AcceleratorConfig) -> str:
     """A line per group: the mapping, out of how many kinds, its estimate, and how far it is from the lower bound:
-    the multiplications on all multipliers, or the constants through the DRAM port, whichever take longer."""
+    the MACs on all multipliers, or the constants through the DRAM port, whichever take longer."""
     return "\n".join(_mapping(step, plan, config) for step in steps)
 
 

@@ -67,7 +67,7 @@ class Layer:
 class Performance:
     """What a run of a compiled network will take.
 
-    macs: multiplications of the network; energy_uJ: as if none had a zero operand
+    macs: MACs of the network; energy_uJ: as if none had a zero operand
     """
 
     images: int

@@ -227,7 +227,7 @@ STAGES = (
     Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage(
         "groups",
-        "joins operators to the layer groups that the accelerator runs in one pass",
+        "joins operators to the fused operators that the accelerator runs in one pass",
         _groups,
         lambda work: "\n".join(map(str, work.groups)),
         verify=_verify_groups,

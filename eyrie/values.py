@@ -23,7 +23,7 @@ _STEPS = np.array([-512.0, 512.0])  # more of a scale than any value of int8 is 
 def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[list[np.ndarray], bool]:
     """For each input [N, ...], in the model's order, and whether there are several: N was given, even if it is 1.
 
-    value: the only input, or a mapping of all by name; values: likewise. Raises InputError in one line.
+    value: the only input, or a mapping of all by name; values: as well. Raises InputError in one line.
     """
     named = _named(graph, value, values)
     found = [_stack(tensor, named[tensor.name], graph) for tensor in graph.inputs]

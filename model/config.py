@@ -62,7 +62,7 @@ class AcceleratorConfig:
         6,
         range(SET_ROWS, 16, SET_ROWS),
         "PE rows, in sets of three",
-        "a set has a row for each row of a kernel; IDs and joints of the sum chain end at 15 rows",
+        "a set has a row for each row of a kernel; IDs and joints of the column adder chain end at 15 rows",
     )
     cols: int = _size(
         8, _to(2, 16), "PE columns", "an ipsum word is two columns; tags and the drain's column count end at 16"
@@ -84,7 +84,7 @@ class AcceleratorConfig:
         128,
         _to(32, 256),
         "32-bit sums in a half of a PE's psum buffer",
-        "a tile has 8 filters at least: 4 of 4 pixels in a row, twice; an index of the sum chain is 8 bits",
+        "a tile has 8 filters at least: 4 of 4 pixels in a row, twice; an index of the column adder chain is 8 bits",
     )
     filter_words: int = _size(
         24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps"

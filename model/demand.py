@@ -46,7 +46,7 @@ def check(array: ArrayModel, beats: dict[Stream, Beats]) -> None:
 
 
 def check_words(descriptor: Descriptor, beats: dict[Stream, Beats]) -> None:
-    """Likewise, of an elementwise pass: its ifmap words are all that come."""
+    """As well, of a vector pass: its ifmap words are all that come."""
     words = len(beats[Stream.IFMAP].data)
     made = ppu.words_made(descriptor, words)
     taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.PARAMETERS: made}

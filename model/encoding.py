@@ -19,7 +19,7 @@ class Opcode(IntEnum):
     CONFIG = 2  # `count` words follow, for the shadow descriptor from `index` on
     PASS = 3  # run one processing pass with the shadow descriptor
     LOAD = 4  # DRAM to GLB; a second word follows, and two more where `block` is set
-    STORE = 5  # GLB to DRAM; likewise
+    STORE = 5  # GLB to DRAM; as well
     CHUNKS = 6  # LOADs of filter chunks, one behind the other; two words follow
 
 
@@ -62,7 +62,7 @@ class DrainMode(IntEnum):
     CONVOLUTION = 0  # all rows of a set add up
     POINTWISE = 1  # filters are dealt in turn over the rows
     WORDS = 2  # depthwise words of the SUPERs
-    NONE = 3  # there are none: an elementwise pass
+    NONE = 3  # there are none: a vector pass
 
 
 class PoolMode(IntEnum):
@@ -80,10 +80,10 @@ class Operation(IntEnum):
     ADD = 1
     SUB = 2
     MUL = 3
-    MAXIMUM = 4  # of A and B, or of a window of words A
-    MINIMUM = 5  # likewise
+    MAXIMUM = 4  # of A and B, or of a window of words of the first operand
+    MINIMUM = 5  # as well
     TABLE = 6  # of 256 entries, which the residual stream brings
-    SUM = 7  # of a window of words A
+    SUM = 7  # of a window of words of the first operand
 
 
 class Destination(IntEnum):
@@ -91,7 +91,7 @@ class Destination(IntEnum):
 
     ROWS = 0  # ifmap rows, to the ifmap queues of the PEs
     PIXELS = 1  # pointwise pixels, to their pixel queues
-    PPU = 2  # words A of an elementwise pass, one a beat
+    PPU = 2  # words of the first operand of a vector pass, one a beat
 
 
 # pixels: F, in flight in a PE; filters_N: p of set row N; deal: rows by which the filters of each tile are dealt from
@@ -113,7 +113,8 @@ DEPTHWISE = Word("DepthwiseOutput", fields("zero_point:s8 act_min:s8 act_max:s8"
 # set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain in
 # turn, a block each: they hold different pixels, or more than 8 filters; columns: in use, from column 0; rows: of a
 # set, that take part; pairs: pointwise filters are dealt over the rows of a set two at a time; two_pixels: beats have
-# the sums of two pixels, but for the last of an odd number; ln: bit i joins the sum chain of row i to row i + 1.
+# the sums of two pixels, but for the last of an odd number; ln: bit i joins the column adder chain of row i to row i +
+# 1.
 DRAIN = Word(
     "Drain",
     fields(
@@ -129,9 +130,9 @@ PPU = Word(
         "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
 )
-# The operation on words that leave the PPU (docs/hardware/ppu.md): how it reads A and B, and its result. The factor of
-# an addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
-# window: words A that become one, 0: each stands by itself.
+# The elementwise operation that leave the PPU (docs/hardware/ppu.md): how it reads A and B, and its result. The factor
+# of an addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
+# window: words of the first operand that become one, 0: each stands by itself.
 PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
 PPU_SECOND = Word("PpuSecond", fields("multiplier:31 right_shift:5 zero_point:s8"))
 PPU_RESULT = Word("PpuResult", fields("operation:3 multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
@@ -166,11 +167,11 @@ class Stream(IntEnum):
 
     IFMAP = 0
     FILTER = 1
-    DEPTHWISE = 2  # depthwise filters and their requantisation tables
-    PARAMETERS = 3  # requantisation tables of the PPU; of a SUM, a word for each window
+    DEPTHWISE = 2  # depthwise filters and their quantisation parameters
+    PARAMETERS = 3  # quantisation parameters of the PPU; of a SUM, a word for each window
     IPSUM = 4
     OFMAP = 5
-    RESIDUAL = 6  # second operand of the PPU's operation, in the order of the words A, or its table
+    RESIDUAL = 6  # second operand of the PPU's operation, in the order of the words of the first operand, or its table
 
 
 GLB_ADDRESS_BITS = 16  # of a GLB word
@@ -287,7 +288,7 @@ class Counter(IntEnum):
     CYCLES = 0
     PASSES = 1
     TRANSFERS = 2
-    MACS = 3  # multiplications issued, gated ones included
+    MACS = 3  # MACs issued, gated ones included
     ZERO_SKIPPED = 4  # of these, with a zero operand: the multiplier's inputs were held
     DRAM_READ_BYTES = 5
     DRAM_WRITE_BYTES = 6
@@ -305,7 +306,7 @@ class Counter(IntEnum):
     ARRAY_STALL = 18  # cycles in which a pass ran, beside an elementwise one at the PPU, and none did
     IFMAP_STALL = 19  # cycles in which the stream had a word that was not taken
     FILTER_STALL = 20
-    DRAIN_BUSY = 21  # cycles in which a beat of sums, or a word of an elementwise pass, entered the PPU
+    DRAIN_BUSY = 21  # cycles in which a beat of sums, or a word of a vector pass, entered the PPU
     DRAIN_STALL = 22  # cycles in which the PPU did not take one that was there
     DMA_BUSY = 23
     DMA_WAIT = 24  # cycles in which a transfer waited for its tokens

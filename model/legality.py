@@ -49,7 +49,7 @@ RULES = (
         f"not {_ARRAY} or loops.groups >= 1 and loops.inner >= 1 and loops.tiles >= 1 and loops.outer >= 1",
         "every loop needs at least one iteration",
     ),
-    Rule(f"{_ARRAY} or shape.filters_0 + shape.filters_1 + shape.filters_2 == 0", "an elementwise pass has no filters"),
+    Rule(f"{_ARRAY} or shape.filters_0 + shape.filters_1 + shape.filters_2 == 0", "a vector pass has no filters"),
     *(
         Rule(
             f"shape.mode == ArrayMode.DEPTHWISE or shape.pixels * shape.filters_{row} <= PSUM_WORDS",
@@ -133,14 +133,14 @@ RULES = (
     ),
     Rule(f"not {_ARRAY} or drain.link_enable & LINKS_WITHIN_SET == LINKS_WITHIN_SET", "a chain is cut within a set"),
     # The PPU.
-    Rule(f"{_ARRAY} or drain.to_ppu", "an elementwise pass needs the PPU"),
+    Rule(f"{_ARRAY} or drain.to_ppu", "a vector pass needs the PPU"),
     Rule(
         "not drain.to_ppu or ppu.raw == (drain.mode == DrainMode.WORDS)",
         "raw words need drain mode WORDS and no other mode",
     ),
     Rule("not drain.to_ppu or ppu.pool <= PoolMode.MAX", "unknown pooling mode"),
     Rule("not drain.to_ppu or not ppu.raw or ppu.pool == PoolMode.NONE", "raw words cannot be pooled"),
-    Rule(f"{_ARRAY} or ppu.pool == PoolMode.NONE", "an elementwise pass cannot pool"),
+    Rule(f"{_ARRAY} or ppu.pool == PoolMode.NONE", "a vector pass cannot pool"),
     Rule("not drain.to_ppu or ppu.raw or ppu.act_min <= ppu.act_max", "the clamp is empty"),
     Rule(
         "not drain.to_ppu or ppu.pool != PoolMode.MAX or ((drain.columns | shape.pixels) & 1 == 0)",
@@ -159,7 +159,7 @@ RULES = (
     Rule(
         f"not drain.to_ppu or first.window == 0 or not {_ARRAY} and (result.operation == Operation.MAXIMUM or "
         "result.operation == Operation.MINIMUM or result.operation == Operation.SUM)",
-        "windows need MAXIMUM, MINIMUM or SUM in an elementwise pass",
+        "windows need MAXIMUM, MINIMUM or SUM in a vector pass",
     ),
     Rule("not drain.to_ppu or result.operation != Operation.SUM or first.window >= 1", "SUM needs a window"),
     # The streams.

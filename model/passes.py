@@ -17,7 +17,7 @@ class PassTrace:
     """What one pass did, for comparison.
 
     sums    int32 [tiles, sums of a column, cols]: what left the array, in drain order (words of a depthwise pass);
-            none of an elementwise pass
+            none of a vector pass
     words   uint64: what the PPU gave to the ofmap stream, or None
     written ofmap bytes written into the GLB; signature of those writes (`streams.write`)
     """

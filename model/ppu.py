@@ -25,7 +25,7 @@ def words(
 
     sums      int32 [tiles of the pass, sums of a column, cols], in the order of `beats`
     tables    uint64 [tiles of the pass * chains * blocks * 9], none for raw words
-    residual  uint64: words B, or the table of the operation
+    residual  uint64: words of the second operand, or the table of the operation
     """
     columns, last = descriptor.drain["columns"], descriptor.drain["last_block"]
     ordered = np.zeros((len(sums), np.prod(beats.loops), columns), np.int32)
@@ -86,25 +86,26 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
     return values
 
 
-# ---- The operation on words ----------------------------------------------------------------------
+# ---- The elementwise operation ----------------------------------------------------------------------
 
 
 def words_made(descriptor: Descriptor, words: int) -> int:
-    """Words that so many words A of an elementwise pass come out as; the last one ends its window."""
+    """Words that so many words of the first operand of a vector pass come out as; the last one ends its window."""
     return -(-words // max(descriptor.first["window"], 1))
 
 
 def others_taken(descriptor: Descriptor, words: int) -> int:
-    """Words of the residual stream that so many words A take: words B, or a table."""
+    """Words of the residual stream that so many words of the first operand take: words of the second operand, or a
+    table."""
     return enc.LOOKUP_WORDS if descriptor.result["operation"] == Operation.TABLE else words
 
 
 def operate(
     descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None, windows: np.ndarray | None = None
 ) -> np.ndarray:
-    """The GLB words (uint64) that leave, from words A (uint64).
+    """The GLB words (uint64) that leave, from words of the first operand (uint64).
 
-    residual  uint64: a word B for each word A, or the 32 words of a table
+    residual  uint64: a word of the second operand for each word of the first operand, or the 32 words of a table
     windows   uint64: parameters of each window of a SUM (`encoding.WINDOW`)
     """
     first, second, result = descriptor.first, descriptor.second, descriptor.result

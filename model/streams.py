@@ -132,7 +132,7 @@ def packed(stream: StreamDescriptor, lanes: int) -> bool:
 
 
 def fetched(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
-    """bool [positions, lanes]: whether the GLB word at the address, or the one behind it, is read."""
+    """bool [positions, lanes]: whether the GLB word at the address, or the next one, is read."""
     there = np.stack([inside(stream, at, lane) for lane in range(lanes)], axis=1) & sent(stream, at, lanes)
     if packed(stream, lanes):
         there = np.stack([there.any(axis=1), np.zeros(len(there), bool)], axis=1)
@@ -166,7 +166,7 @@ def written_lanes(descriptor: Descriptor) -> np.ndarray:
 
 
 def written(descriptor: Descriptor, at: Positions) -> np.ndarray:
-    """bool [positions of the ofmap stream, 2]: whether the GLB word at the address, and the one behind, are written."""
+    """bool [positions of the ofmap stream, 2]: whether the GLB word at the address, and the next one, are written."""
     ofmap = descriptor.stream(Stream.OFMAP)
     return np.stack([inside(ofmap, at, lane) for lane in range(2)], axis=1) & written_lanes(descriptor)
 

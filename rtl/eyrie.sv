@@ -201,7 +201,7 @@ module eyrie
   // ---- Counters ----
 
   // Passes that have been requested and are not done, now and at the time of the array's activity.
-  // An elementwise pass in the PPU does not count as work of the array.
+  // A vector pass in the PPU does not count as work of the array.
   logic [3:0] passes_running, passes_were_running;
   logic       elementwise_was_running;
 

@@ -200,7 +200,7 @@ package eyrie_pkg;
     glb_word_t word;
   } word_stream_t;
 
-  // First operands of an elementwise pass
+  // First operands of a vector pass
   typedef struct packed {
     logic      valid;
     logic      last;  // last word of a pass
@@ -358,7 +358,7 @@ package eyrie_pkg;
     logic                    filter_waits;   // the filter stream waits for a chunk
     logic                    ifmap_stall;    // a word of the stream is not accepted
     logic                    filter_stall;
-    logic                    elementwise;    // the PPU runs an elementwise pass
+    logic                    elementwise;    // the PPU runs a vector pass
     logic                    drain_busy;     // sums, or a first operand, enter the PPU
     logic                    drain_stall;    // pending sums or operand not accepted
     logic [Clients-1:0][4:0] glb_bytes;

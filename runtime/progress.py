@@ -135,7 +135,7 @@ def _repeating(action: Callable[[], None], period_s: float) -> Iterator[None]:
 
     def repeat() -> None:
         while not ended.wait(period_s):
-            with suppress(OSError):  # whoever reads has gone: the work goes on
+            with suppress(OSError):  # the caller that reads has gone: the work goes on
                 action()
 
     thread = threading.Thread(target=repeat, daemon=True)

@@ -60,7 +60,7 @@ class Done:
 
     outputs     in the model's order and types, N of the model's shape each
     accelerator  the runs of the accelerator parts, in their order
-    host_share  of all element operations and multiplications, those of the host
+    host_share  of all element operations and MACs, those of the host
     host        the host's operators: place and name
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and multiplications by layer: what the accelerator's counters count while it works for each."""
+"""Bytes and MACs by layer: what the accelerator's counters count while it works for each."""
 
 from bisect import bisect_left
 from collections.abc import Iterator

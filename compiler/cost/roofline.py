@@ -15,7 +15,7 @@ def step_bytes(step: dict) -> int:
 
 
 def step_bounds(image: Image, step: dict) -> dict[str, float]:
-    """Cycles that a step takes at least: of its multiplications on all multipliers, and of its constants
+    """Cycles that a step takes at least: of its MACs on all multipliers, and of its constants
     through the DRAM port."""
     config = image.config
     return {
@@ -30,7 +30,7 @@ def step_cycles(image: Image, step: dict) -> float:
 
 
 def roofline_cycles(image: Image) -> int:
-    """Step by step the larger of multiplications / multipliers and compulsory bytes / bus width."""
+    """Step by step the larger of MACs / multipliers and compulsory bytes / bus width."""
     return round(sum(step_cycles(image, step) for step in image.map["steps"]))
 
 

@@ -72,7 +72,7 @@ def read_too_late(descriptor: Descriptor, stream: Stream, config: AcceleratorCon
 
     The sums of a turn (of outer block, tile and inner block; of a depthwise pass each group is one) leave
     when all that they need has been read. Tables and ipsums go along with the sums, a block of filters or a
-    beat at a time: only those of earlier turns count as read. A word of an elementwise pass leaves when its own have
+    beat at a time: only those of earlier turns count as read. A word of a vector pass leaves when its own have
     been read.
     """
     ofmap, reader = descriptor.stream(Stream.OFMAP), descriptor.stream(stream)
@@ -122,7 +122,7 @@ def _touched(program: StreamDescriptor, count: int) -> tuple[np.ndarray, np.ndar
 
 
 def _written(descriptor: Descriptor) -> tuple[np.ndarray, np.ndarray]:
-    """Likewise of the ofmap stream, with the two pixels of a position as lanes."""
+    """As well of the ofmap stream, with the two pixels of a position as lanes."""
     at = streams.positions(descriptor.stream(Stream.OFMAP))
     return at.address, streams.written(descriptor, at)
 

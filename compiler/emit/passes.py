@@ -34,7 +34,7 @@ def job_descriptor(
     others: tuple[FeatureMap, ...],
     turn: int,
 ) -> Descriptor:
-    """others: maps of words B; turn: which of the group's jobs it is. Raises InputError for what
+    """others: maps of words of the second operand; turn: which of the group's jobs it is. Raises InputError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
         return _elementwise_descriptor(config, constants, job, source, made, others)

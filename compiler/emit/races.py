@@ -28,7 +28,7 @@ class Kind(IntEnum):
     IFMAP = Stream.IFMAP
     FILTER = Stream.FILTER
     DEPTHWISE = Stream.DEPTHWISE
-    TABLE = Stream.PARAMETERS
+    PARAMETERS = Stream.PARAMETERS
     IPSUM = Stream.IPSUM
     OFMAP = Stream.OFMAP
     RESIDUAL = Stream.RESIDUAL

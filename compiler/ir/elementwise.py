@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups without the array: an operation on words, and which words."""
+"""Groups without the array: an elementwise operation, and which words."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +30,7 @@ class Elementwise(Group):
              with negative pads leaving out the first pixels, or each pixel as often as `repeat` says
     repeat   rows and columns that a pixel of the source becomes
     outside  value of pixels that the source does not have
-    others   the map of words B, if there is one; where it has one row or one column, all take that
+    others   the map of words of the second operand, if there is one; where it has one row or one column, all take that
     """
 
     walk: tuple[Loop, ...] = ()

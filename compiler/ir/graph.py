@@ -45,12 +45,12 @@ class Node:
 
     @property
     def macs(self) -> int:
-        """Multiplications of weights."""
+        """MACs of weights."""
         return self.operator.macs(self.inputs, self.outputs)
 
     @property
     def elements(self) -> int:
-        """Element operations; of weights, their multiplications."""
+        """Element operations; of weights, their MACs."""
         return self.operator.elements(self.inputs, self.outputs)
 
     def run(self, values: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:

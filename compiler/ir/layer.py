@@ -136,11 +136,11 @@ class Average:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One layer group: a Convolution, Grouped, Pointwise, Depthwise, Separable or Elementwise, which is what one pass
-    can do.
+    """One fused operator: a Convolution, Grouped, Pointwise, Depthwise, Separable or Elementwise, which is what one
+    pass can do.
 
-    others    maps that it takes beside the source: words B of the operations in its epilogue, in turn
-    epilogue  what is done to the result on the way out
+    others    maps that it takes beside the source: words of the second operand of the operations in its epilogue, in
+    turn epilogue  what is done to the result on the way out
     stored    its output is one of the network's
     image     which one of a batch it works on, or the first of `images`
     images    0: one image; else so many, all in the GLB at once
@@ -234,7 +234,7 @@ class Group:
 
     @property
     def macs(self) -> int:
-        """Multiplications, padding included."""
+        """MACs, padding included."""
         return max(self.images, 1) * prod(self.map_shape) * self.weight_bytes
 
     @property

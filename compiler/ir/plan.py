@@ -51,7 +51,7 @@ class Job:
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of the
     filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; lead: stripes
-    that each group is ahead of the one behind it; channels: slices of those of the first group, where `slices` are of
+    that each group is ahead of the next one; channels: slices of those of the first group, where `slices` are of
     the filters of the second; beside: GLB words of maps that are there meanwhile, beside the segment's source and
     output; fetched: words of those that come from DRAM, for this segment."""
 

@@ -104,7 +104,7 @@ def _verify_shapes(group: Group) -> None:
 
 
 def _verify_words(group: Elementwise) -> None:
-    """Of an elementwise pass: each pixel is made by the walk, or by a window, of all channels of the source."""
+    """Of a vector pass: each pixel is made by the walk, or by a window, of all channels of the source."""
     rows, cols, channels = group.output.shape
     pixels = [loop.count for loop in group.walk] or [
         size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)

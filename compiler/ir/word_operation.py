@@ -20,7 +20,8 @@ class WordOperation:
     """An operation of the PPU on words, and its fields: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT.
 
     constants: uint64, what it takes beside maps. Of TABLE the words of its 256 entries; else [rows, columns, groups],
-    where a size of 1 is for all alike: of SUM a word for each window, of others words B if those are of no map.
+    where a size of 1 is for all alike: of SUM a word for each window, of others words of the second operand if those
+    are of no map.
     """
 
     kind: Operation

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products with a constant of each channel, and changes of scale, as depthwise work of one tap: the array makes a word
-of it a cycle, an elementwise pass one in two, and an operation can ride on its words."""
+of it a cycle, a vector pass one in two, and an operation can ride on its words."""
 
 from collections.abc import Mapping
 

@@ -219,7 +219,7 @@ def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]
     if reasons := [reason for node in layers for reason in of_operator(node, graph)]:
         raise Unfoldable(reasons[0])
     if sum(node.macs for node in layers) > layer.macs:
-        raise Unfoldable("there would be more multiplications")
+        raise Unfoldable("there would be more MACs")
     if sum(map(_filter_values, layers)) > _filter_values(layer):
         raise Unfoldable("its filters would be loaded more than once")
     groups = [group for move in moves for group in groups_of_move(move, graph) or []]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From operators to the layer groups that the accelerator runs.
+"""From operators to the fused operators that the accelerator runs.
 
 A depthwise and the pointwise convolution behind it become one group, whose intermediate stays in the array; an
 average pool over the whole map, or an operation on a result and an older map, is done on the way out.

@@ -3,7 +3,7 @@
 
 What an operator does is read off by having it move the numbers of places: each value of an output comes from a place of
 an input, or is a constant. Where pixels are moved without regard to channels, in an order that loops have, and
-channels without regard to pixels, an elementwise pass copies the words, and a pointwise convolution whose filters have
+channels without regard to pixels, a vector pass copies the words, and a pointwise convolution whose filters have
 a single 1 deals the channels. What several inputs make is joined by maxima with a map that has -128 elsewhere.
 """
 

@@ -31,7 +31,7 @@ class Part:
 
     @property
     def elements(self) -> int:
-        """Element operations, of weights their multiplications."""
+        """Element operations, of weights their MACs."""
         return sum(node.elements for node in self.graph.nodes)
 
     @property
@@ -60,7 +60,7 @@ class Partition:
 
     @property
     def host_share(self) -> float:
-        """Of all element operations and multiplications, those of the host: 0 to 1."""
+        """Of all element operations and MACs, those of the host: 0 to 1."""
         total = sum(part.elements for part in self.parts)
         return sum(node.elements for node in self.host_nodes) / total if total else 0.0
 

@@ -51,7 +51,7 @@ def _renamed(tensors: Iterable[Tensor], same: dict[str, Tensor]) -> tuple[Tensor
 
 
 def _is_idle(node: Node, unshaped: bool) -> bool:
-    """unshaped: whoever reads its output does not look at the shape."""
+    """unshaped: the caller that reads its output does not look at the shape."""
     if isinstance(node.inputs[0], Constant) or not _same_values(node.inputs[0], node.outputs[0]):
         return False
     if unshaped and isinstance(node.operator, Reshape):

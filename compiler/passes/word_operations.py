@@ -24,8 +24,8 @@ KINDS: dict[type[Operator], Operation] = {
 
 
 def word_operation(node: Node, first: int = 0) -> WordOperation:
-    """first: which of the operands words A are of; SUB takes them in its own order only. The other one may be a
-    constant."""
+    """first: which of the operands words of the first operand are of; SUB takes them in its own order only. The other
+    one may be a constant."""
     if isinstance(node.operator, Function):
         return lookup(node.operator.table(*quantizations(*node.inputs, *node.outputs)))
     kind, (operands, result) = KINDS[type(node.operator)], _form(node)

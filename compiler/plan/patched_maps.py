@@ -2,7 +2,7 @@
 """Which inputs lie as patches: those of few channels, of which a convolution with a large kernel fills words better if
 neighbouring pixels are channels of one.
 
-The filters are taken apart likewise, and filled up with zeros: k x l taps become one, whose channels they are. Patches
+The filters are taken apart as well, and filled up with zeros: k x l taps become one, whose channels they are. Patches
 side by side (their step is their size) are as many bytes as the input; the more they overlap, the more bytes come from
 DRAM, and the fewer words are multiplied in vain. The way is chosen that takes least by the cycles of the array and of
 the DRAM port.

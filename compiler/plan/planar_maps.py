@@ -43,7 +43,7 @@ def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
 
 
 def in_planes_alone(groups: list[Group], sizes: Sizes) -> list[Group]:
-    """Likewise with the maps at their ends, which lie as the groups beside them say."""
+    """As well with the maps at their ends, which lie as the groups beside them say."""
     return _with(groups, {name for names in _rows(groups, sizes) for name in names})
 
 

@@ -192,7 +192,7 @@ def _kept(
 
 
 def _reader(n: int, segment_of: list[Segment]) -> int:
-    """The last group that works on the words of map n: the one behind all that do so in place."""
+    """The last group that works on the words of map n: the next one all that do so in place."""
     last = n + 1
     while segment_of[last].way is Way.IN_PLACE and not segment_of[last].to_dram:
         last += 1

@@ -245,7 +245,7 @@ def brute_force(
     return best
 
 
-# ---- From layer groups ----
+# ---- From fused operators ----
 
 
 def chain_of(groups: list[Group]) -> Chain:

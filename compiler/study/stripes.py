@@ -23,7 +23,7 @@ class ChainLayer:
     pads             top, bottom, left, right; top and bottom below the kernel
     constants_bytes  weights and tables
     window_bytes     the least of them in the GLB at a time where they are streamed; 0: all of them
-    macs             multiplications of the whole layer
+    macs             MACs of the whole layer
 
     Raises InputError if rows, kernel, stride and pads disagree.
     """
@@ -190,7 +190,7 @@ class FusedGroup:
     storage   bytes of GLB
     transfer  bytes between DRAM and GLB: input, output, constants
     glb       bytes read from and written to the GLB
-    macs      multiplications, recomputed ones included
+    macs      MACs, recomputed ones included
     """
 
     first: int

@@ -2,7 +2,7 @@
 """Groups that suit an accelerator.
 
 Depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two
-groups, and an average of more pixels than can be in flight an elementwise pass of its own.
+groups, and an average of more pixels than can be in flight a vector pass of its own.
 """
 
 from dataclasses import fields, replace

@@ -128,7 +128,7 @@ def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
 
 
 def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """Likewise, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and InputError
+    """As well, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and InputError
     in one line."""
     import numpy as np
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the RTL with Verilator and slang, and the Python with ruff, mypy and import-linter; a warning is an error.
+"""Check the RTL with Verilator and slang, the Python with ruff, mypy and import-linter, and the prose for its terms.
 
-    eyrie lint [--python]
+    eyrie lint [--python] [--prose]
 
-The RTL takes two tools, since each finds errors that the other does not (slang alone sees a variable with two drivers
-in separate processes). Every module that no other one instantiates is a top; the accelerator is also elaborated at
-other sizes. It takes about four minutes, the Python alone about one.
+A warning is an error. The RTL takes two tools, since each finds errors that the other misses (only slang sees a
+with two drivers in separate processes). A module that no other module instantiates is a top; the accelerator is also
+elaborated at other sizes. eyrie/testing/terms.toml has the terms that pages, docstrings, comments and messages must
+not use. The run takes about four minutes, the Python alone about one.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from eyrie.runtime import progress
 from eyrie.runtime.folders import ROOT, checkout
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.sources import arguments, closure, code
+from eyrie.testing import prose
 
 WAIVERS = ROOT / "scripts" / "lint.vlt"
 ACCELERATOR = "eyrie"
@@ -47,7 +49,7 @@ _MODULE = re.compile(r"^\s*module\s+(\w+)", re.MULTILINE)
 
 
 def tops() -> list[str]:
-    """The modules of rtl/ that no file of rtl/ instantiates."""
+    """Return the modules of rtl/ that no file of rtl/ instantiates."""
     texts = {path: code(path) for path in sorted((ROOT / "rtl").rglob("*.sv"))}
     modules = [name for text in texts.values() for name in _MODULE.findall(text)]
 
@@ -59,7 +61,7 @@ def tops() -> list[str]:
 
 
 def with_verilator(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
-    """Whether Verilator finds nothing; it prints what it finds."""
+    """Return whether Verilator finds no fault; print the faults."""
     generics = [f"-G{name}={value}" for name, value in parameters.items()]
     command = [*verilator.command(), *"--lint-only -Wall --quiet-stats --no-timing --assert --top-module".split()]
     command += [top, *generics, str(WAIVERS), *arguments(files)]
@@ -67,7 +69,7 @@ def with_verilator(top: str, parameters: dict[str, int], files: list[Path]) -> b
 
 
 def with_slang(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
-    """Whether slang finds nothing; it prints what it finds."""
+    """Return whether slang finds no fault; print the faults."""
     from pyslang import driver
 
     generics = " ".join(f"-G {name}={value}" for name, value in parameters.items())
@@ -100,7 +102,7 @@ def of_rtl() -> list[str]:
 
 
 def of_python(root: Path) -> list[str]:
-    """Check format, style, types and the order of imports; return the failed tools, which print what they find."""
+    """Check format, style, types and the order of imports; return the failed tools and print their output."""
     environment = os.environ | {"PYTHONPATH": str(root)}
     failed = []
     for words in PYTHON_TOOLS:
@@ -113,12 +115,24 @@ def of_python(root: Path) -> list[str]:
     return failed
 
 
+def of_prose(root: Path) -> list[str]:
+    """Check pages, docstrings, comments and messages for terms that were given up; print the faults."""
+    with progress.task("reading the prose"):
+        found = prose.faults(root)
+    print("\n".join(found) + "\n" if found else "", end="")
+    return ["prose"] if found else []
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", action="store_true", help="check only the Python")
+    parser.add_argument("--prose", action="store_true", help="check only the prose")
 
 
 def run(options: argparse.Namespace) -> int:
     root = checkout("the linted files")
-    failed = of_python(root) + ([] if options.python else of_rtl())
+    everything = not (options.python or options.prose)
+    failed = of_prose(root) if options.prose or everything else []
+    failed += of_python(root) if options.python or everything else []
+    failed += of_rtl() if everything else []
     print("lint:", f"failed: {', '.join(failed)}" if failed else "clean")
     return 1 if failed else 0

@@ -4,7 +4,7 @@
     eyrie zoo MODELS [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--minutes N] [--seed N]
 
 Every .tflite and .onnx file in the folder MODELS and below it, each in a process of its own, on the functional
-simulator and, up to so many multiplications, on the RTL, with random inputs; with --c as portable C, too, which is
+simulator and, up to so many MACs, on the RTL, with random inputs; with --c as portable C, too, which is
 built with warnings as errors and with sanitizers by the C compiler of this configuration. Goes on whatever happens to
 one. Prints a table and leaves build/zoo: summary.json (docs/reference/summary.md), and the log of each model. The exit
 code is 1 if one is wrong, failed or unchecked.
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number(0),
         default=RTL_MACS,
         metavar="N",
-        help=f"multiplications up to which a model runs on the RTL too ({RTL_MACS:,})",
+        help=f"MACs up to which a model runs on the RTL too ({RTL_MACS:,})",
     )
     parser.add_argument("--c", action="store_true", help="each also as portable C, as eyrie c writes it")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")

@@ -118,8 +118,8 @@ class Measured:
 
 
 def bounds_of(graph: Graph, config: AcceleratorConfig = DEFAULT) -> dict[str, int]:
-    """Cycles that a layer by itself takes at least: of its multiplications; of its constants and its maps through the
-    DRAM port; of an operation on words, a word of each value that it takes a cycle."""
+    """Cycles that a layer by itself takes at least: of its MACs; of its constants and its maps through the
+    DRAM port; of an elementwise operation, a word of each value that it takes a cycle."""
     [node] = graph.nodes
     constants = (
         sum(array.nbytes for array in (node.operator.filters, node.operator.bias))

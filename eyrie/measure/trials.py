@@ -53,7 +53,7 @@ class Trial:
 
     name      in tables
     config    JSON file with accelerator parameters; None: the default configuration
-    rtl_macs  multiplications up to which it runs on the RTL too
+    rtl_macs  MACs up to which it runs on the RTL too
     inputs    drawn by the seed; or the file `input` has them, as runtime.session.read_session_inputs takes it
     minutes   after which the process is ended
     as_c      whether it runs as portable C too

@@ -22,7 +22,7 @@ class OnAccelerator:
     """A region of a graph.
 
     operators  those of PyTorch by name, without QUANTIZE and DEQUANTIZE: how many
-    macs       multiplications of weights for one image
+    macs       MACs of weights for one image
     cycles     that the cost model expects for one image
     host       operators that the accelerator does not run together with the others: place and name
     """
@@ -56,7 +56,7 @@ class Report:
         for region in self.regions:
             count = sum(region.operators.values())
             lines.append(
-                f"machine  {region.name:12} {count:3} operators {region.macs:13,} multiplications "
+                f"machine  {region.name:12} {count:3} operators {region.macs:13,} MACs "
                 f"{region.cycles:11,} cycles  {_counted(region.operators)}"
             )
             lines += [f"         host: {name}" for name in region.host]

@@ -26,7 +26,7 @@ class PassBeats:
     second   bool [sums of a column]: the second one of its beat
     notes    int [tiles, beats]: what a drain beat carries along; bit TWO says of two pixels
     used     columns in use
-    macs     multiplications
+    macs     MACs
     """
 
     case: Case

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random elementwise passes on maps: operations on words, and pools of any window."""
+"""Random vector passes on maps: elementwise operations, and pools of any window."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from eyrie.testing import ppu_operations as operations
 from eyrie.testing.layers import Layer, int8
 
 POOLS = ("average", "maximum")
-MOST_ADDED = 6000  # words A of a pass that are drawn
+MOST_ADDED = 6000  # words of the first operand of a pass that are drawn
 
 
 def draw(rng: np.random.Generator, config: AcceleratorConfig, scale: float) -> tuple[Layer, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random operations on words that leave the PPU, and what has to come out, value by value.
+"""Random elementwise operations that leave the PPU, and what has to come out, value by value.
 
 Written from the reference kernels, not from model/ppu.py: gemmlowp's SaturatingRoundingDoublingHighMul and
 RoundingDivideByPOT; Add, SubElementwise, MulElementwise, AveragePool, MaxPool and Mean of TensorFlow Lite's
@@ -15,7 +15,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.encoding import Operation
 
 RIDING = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
-WINDOWS = ("SUM", "WINDOW_MAXIMUM", "WINDOW_MINIMUM")  # on elementwise passes
+WINDOWS = ("SUM", "WINDOW_MAXIMUM", "WINDOW_MINIMUM")  # on vector passes
 ALL = ("NONE", *RIDING, *WINDOWS)
 AS_IS = {"multiplier": 1 << 30, "shift": 1}  # a factor of 1
 ADD_SHIFT = 20
@@ -59,7 +59,7 @@ def words_of(values: np.ndarray) -> list[int]:
 
 
 def draw_operation(rng: np.random.Generator, name: str, a: np.ndarray, window: int = 0) -> Operated:
-    """An operation of ALL on words A, int8 [n, 8]. window: of those of WINDOWS, random if 0."""
+    """An operation of ALL on words of the first operand, int8 [n, 8]. window: of those of WINDOWS, random if 0."""
     if name == "NONE":  # what else the words say means nothing
         result = {"operation": Operation.NONE, **_result(rng, 0.5)}
         return Operated(_ports({**_operand(rng), "window": 0}, _operand(rng), result), a)

@@ -2,7 +2,7 @@
 """MobileNetV1 for 32x32 images (CIFAR-10): the float network that Eyrie ships, in PyTorch.
 
 A 3x3 convolution, then eight depthwise-separable blocks (depthwise 3x3, batch norm, ReLU, pointwise
-1x1, batch norm, ReLU), 2x2 average pooling and a linear classifier: 25,051,136 multiplications.
+1x1, batch norm, ReLU), 2x2 average pooling and a linear classifier: 25,051,136 MACs.
 Structure: Howard et al., "MobileNets" (arXiv:1704.04861), with stride 1 where the ImageNet version
 would shrink a 32-pixel image too early.
 """

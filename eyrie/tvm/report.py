@@ -23,7 +23,7 @@ class OnAccelerator:
     """A part.
 
     operators  those of Relax by name, without QUANTIZE and DEQUANTIZE: how many
-    macs       multiplications of weights for one image
+    macs       MACs of weights for one image
     cycles     that the cost model expects for one image
     host       operators that the accelerator does not run together with the others: place and name
     """
@@ -55,7 +55,7 @@ class Report:
             counted = ", ".join(f"{count} {name}" if count > 1 else name for name, count in part.operators.items())
             lines.append(
                 f"machine  {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
-                f"{part.macs:13,} multiplications {part.cycles:11,} cycles  {counted}"
+                f"{part.macs:13,} MACs {part.cycles:11,} cycles  {counted}"
             )
             lines += [f"         host: {name}" for name in part.host]
         reasons: dict[str, list[str]] = {}

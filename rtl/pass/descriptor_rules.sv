@@ -41,7 +41,7 @@ module descriptor_rules
   assign broken[2] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       ((32'(pass_i.array.loops.groups) >= 32'd1) && (32'(pass_i.array.loops.inner) >= 32'd1) &&
       (32'(pass_i.array.loops.tiles) >= 32'd1) && (32'(pass_i.array.loops.outer) >= 32'd1)));
-  // an elementwise pass has no filters
+  // a vector pass has no filters
   assign broken[3] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (((32'(pass_i.array.shape.filters_0) + 32'(pass_i.array.shape.filters_1)) +
       32'(pass_i.array.shape.filters_2)) == 32'd0));
@@ -146,7 +146,7 @@ module descriptor_rules
   // a chain is cut within a set
   assign broken[30] = !(!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       ((32'(pass_i.drain.link_enable) & LINKS_WITHIN_SET) == LINKS_WITHIN_SET));
-  // an elementwise pass needs the PPU
+  // a vector pass needs the PPU
   assign broken[31] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.drain.to_ppu) != 32'd0));
   // raw words need drain mode WORDS and no other mode
@@ -158,7 +158,7 @@ module descriptor_rules
   // raw words cannot be pooled
   assign broken[34] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || !(32'(pass_i.post.finish.raw) !=
       32'd0) || (32'(pass_i.post.finish.pool) == 32'(PoolNone)));
-  // an elementwise pass cannot pool
+  // a vector pass cannot pool
   assign broken[35] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
       (32'(pass_i.post.finish.pool) == 32'(PoolNone)));
   // the clamp is empty
@@ -179,7 +179,7 @@ module descriptor_rules
   // the shift is not within -31 to 30
   assign broken[40] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || ((32'(pass_i.post.result.shift) !=
       32'd31) && ((32'(pass_i.post.result.shift) + 32'd32) != 32'd0)));
-  // windows need MAXIMUM, MINIMUM or SUM in an elementwise pass
+  // windows need MAXIMUM, MINIMUM or SUM in a vector pass
   assign broken[41] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.first.window) ==
       32'd0) || (!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) &&
       ((32'(pass_i.post.result.operation) == 32'(OperationMaximum)) ||

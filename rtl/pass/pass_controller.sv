@@ -2,7 +2,7 @@
 // The pass controller: stores the shadow descriptor, scans IDs into the array, requests each pass
 // from all units and counts finished passes.
 //
-// A PASS scans the IDs if they have changed, except for an elementwise pass, and then toggles
+// A PASS scans the IDs if they have changed, except for a vector pass, and then toggles
 // pass_o.pass_phase. Every unit accepts the pass when it has finished the pass before
 // (docs/hardware/overview.md, "Overlap of passes"); accepted_i has a bit per unit. A PASS whose
 // descriptor breaks a rule is not requested: illegal_o stays high until a reset. CONFIG words are

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elementwise (vector) unit: an operation on packed int8 words (docs/hardware/ppu.md). The
-// first operand is a word A, alone or with a word B as second operand, or a window of words A. A
+// first operand is a word, or a window of words; a second operand is a word of another stream. A
 // word takes two cycles: 4 lanes process the channels of its low half, then those of its high half.
 // NONE passes words combinationally.
 //
-// The stream of B also carries the lookup table of TABLE. A word B is accepted together with its
-// word A; the 32 words of a table are accepted before the first word A. The parameters of SUM are
-// accepted with the high half. start_i begins a pass, whose configuration is valid from the next
-// cycle and stable until the last word has left. All 8 channels are computed, so bytes of missing
-// channels are not 0 afterwards.
+// The stream of the second operand also carries the lookup table of TABLE. A word of the second
+// operand is accepted together with its word of the first operand; the 32 words of a table are
+// accepted before the first word. The parameters of SUM are accepted with the high half. start_i
+// begins a pass, whose configuration is valid from the next cycle and stable until the last word
+// has left. All 8 channels are computed, so bytes of missing channels are not 0 afterwards.
 //
 //   ADD, SUB  addend = round((q - zero_point) * 2^20 * multiplier / 2^31), rounded-shifted right;
 //             SUB negates the difference and rounds so that the addend is the negated one of ADD
@@ -32,12 +32,12 @@ module elementwise_unit
   input  ppu_second_t second_i,
   input  ppu_result_t result_i,
 
-  input  logic        word_valid_i,    // word A
+  input  logic        word_valid_i,    // word of the first operand
   output logic        word_ready_o,
   input  glb_word_t   word_i,
   input  logic        word_last_i,
 
-  input  logic        other_valid_i,   // word B, or a word of the table
+  input  logic        other_valid_i,   // word of the second operand, or a word of the table
   output logic        other_ready_o,
   input  glb_word_t   other_i,
 
@@ -301,7 +301,7 @@ module elementwise_unit
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
   `EYRIE_ASSERT_WHEN(AcceptedTogether, joined,
       (word_valid_i && word_ready_o) == (other_valid_i && other_ready_o),
-      "a word A without its word B")
+      "a word of the first operand without its word of the second operand")
   `EYRIE_ASSERT_WHEN(HalvesInTurn, direct || windowed, !high_q, "only half of a word has left")
   `EYRIE_ASSERT_WHEN(WindowsFit, windowed, operation == OperationSum ||
       operation == OperationMaximum || operation == OperationMinimum,

@@ -18,7 +18,7 @@
 //
 // Each occurrence of a block of filters uses 9 words of quantisation parameters (parameter_buffer).
 // A raw pass (cfg_i.finish.raw) brings 32-bit words of 4 channels instead of sums, as channel 0
-// (low half of the GLB word) and channel 1 (high half), and no parameters. An elementwise pass
+// (low half of the GLB word) and channel 1 (high half), and no parameters. A vector pass
 // (cfg_i.elementwise) brings words_i for the operation instead of sums; the last word is marked.
 //
 // A (block, pixel or two) yields the words of columns 0 to columns - 1. Average pooling yields one
@@ -62,7 +62,7 @@ module ppu
   input  logic                 word_ready_i,
 
   output logic                 overrun_o,
-  output logic                 elementwise_o,  // an elementwise pass runs
+  output logic                 elementwise_o,  // a vector pass runs
   output logic                 busy_o,         // a transfer or a word of words_i enters
   output logic                 stall_o         // a transfer or word is pending and not accepted
 );
@@ -314,7 +314,7 @@ module ppu
     .word_last_o     (packed_last)
   );
 
-  // --- Operation on words of the pass or of the ifmap stream -------------------------------------
+  // --- Elementwise operation of the pass or of the ifmap stream ----------------------------------
 
   logic a_valid, a_ready, window_ready;
 

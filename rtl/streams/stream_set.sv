@@ -43,7 +43,7 @@ module stream_set
   // Stream interfaces of the array, the drain and the PPU
   output ifmap_stream_t                ifmap_o,
   input  logic                         ifmap_ready_i,
-  output elementwise_stream_t          words_o,         // first operands of an elementwise pass
+  output elementwise_stream_t          words_o,         // first operands of a vector pass
   input  logic                         words_ready_i,
   output filter_stream_t               filter_o,
   input  logic                         filter_ready_i,

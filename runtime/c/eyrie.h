@@ -226,7 +226,7 @@ enum eyrie_result eyrie_malloc(struct eyrie_handle *handle, uint32_t bytes, uint
 /* What follows waits for all streams first, and returns what of them failed, if anything, having done nothing else. */
 enum eyrie_result eyrie_free(struct eyrie_handle *handle, uint32_t place);
 
-/* A tensor: a descriptor, and the place of an allocation that has its values; filters likewise. */
+/* A tensor: a descriptor, and the place of an allocation that has its values; filters as well. */
 struct eyrie_tensor {
   const struct eyrie_tensor_descriptor *descriptor;
   uint32_t place;

@@ -14,7 +14,7 @@ SOURCE = "data/reference/baseline.csv"
 
 def baseline(image: Image) -> dict[str, float] | None:
     """Cycles, DRAM bytes, energy in uJ of the baseline for an image; None for another network,
-    that is one with other multiplications or bytes of weights."""
+    that is one with other MACs or bytes of weights."""
     network, steps = _table("network.csv"), image.map["steps"]
     macs, weights = (sum(int(row[column]) for row in network) for column in ("macs", "weight_B"))
     if (sum(step["macs"] for step in steps), sum(step["weight_bytes"] for step in steps)) != (

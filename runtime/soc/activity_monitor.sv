@@ -15,7 +15,7 @@ module activity_monitor
   input  logic [63:0]               macs_i,         // the MAC counter
   input  logic                      ifmap_valid_i,
   input  logic                      ifmap_ready_i,
-  input  logic                      elementwise_i,   // the PPU runs an elementwise pass
+  input  logic                      elementwise_i,   // the PPU runs a vector pass
   input  logic                      filter_valid_i,
   input  logic                      filter_ready_i,
   input  logic                      transfer_valid_i,

@@ -206,7 +206,7 @@ class Soc:
         self._call("load", ctypes.byref(self._network), image.dram.ctypes.data, image.dram.size)
 
     def place(self, image: Image, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> Network:
-        """Likewise, from byte `offset` of the window on, with maps elsewhere: offsets of each. Returns what `bind`
+        """As well, from byte `offset` of the window on, with maps elsewhere: offsets of each. Returns what `bind`
         takes."""
         self._placed_at(offset, inputs, outputs)
         self._network = described(image)

@@ -36,5 +36,5 @@ BENCHES = [
     _alarm("assert3", "a difference fails a run", "differs", "expected 1, got 2"),
     _alarm("assert4", "a test that compares nothing fails", "idles", "nothing was compared"),
     _alarm("assert5", "a consequence that does not hold fails a run", "accepts_more", "planted: 10 or more accepted"),
-    _alarm("assert6", "one a cycle later, likewise", "stays_valid", "planted: valid after its acceptance"),
+    _alarm("assert6", "one a cycle later, as well", "stays_valid", "planted: valid after its acceptance"),
 ]

@@ -22,8 +22,8 @@ BENCHES = [
         "GLB: random clients against a model: arbitration, queues, strobes, pairs, errors, counters",
         "random_clients",
     ),
-    replace(_glb("glb1", "GLB of 4 banks with queues of 3 words, likewise", "random_clients", SMALL, 3), regress=True),
+    replace(_glb("glb1", "GLB of 4 banks with queues of 3 words, as well", "random_clients", SMALL, 3), regress=True),
     _glb("glb2", "GLB: clients that go along rows, columns or channels leave others their cycles", "sweeps"),
     _glb("glb3", "GLB: words that were announced are there", "announced"),
-    replace(_glb("glb4", "GLB of 4 banks with queues of a word, likewise", "announced", SMALL, 1), regress=True),
+    replace(_glb("glb4", "GLB of 4 banks with queues of a word, as well", "announced", SMALL, 1), regress=True),
 ]

@@ -223,7 +223,7 @@ async def random_clients(dut):
 
 @cocotb.test()
 async def announced(dut):
-    """Once the last of some words is granted, whoever asks then reads them, however busy the banks are."""
+    """Once the last of some words is granted, the caller that asks then reads them, however busy the banks are."""
     tb = Testbench(dut)
     scoreboard = Scoreboard("announced")
     ports = Ports(tb)

@@ -87,7 +87,7 @@ BENCHES = [
         unfit=_has_no_faults,
     ),
     random_networks("net3", "random networks on a slow, stalling DRAM", networks=20, cycles_each=20_000, slow=True),
-    replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), config=WIDE, regress=True),
+    replace(network("net4", "as well, a DRAM port and a filter port of 128 bits"), config=WIDE, regress=True),
     replace(
         network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
         module="tb.net.large_tests",
@@ -120,7 +120,7 @@ BENCHES = [
     replace(
         network(
             "words0",
-            "elementwise passes in lists, the cost model",
+            "vector passes in lists, the cost model",
             "runs_lists",
             kinds=["elementwise"],
             lists=6,
@@ -159,7 +159,7 @@ BENCHES = [
         regress=True,
     ),
     replace(
-        network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
+        network("cost1", "as well, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
         module="tb.net.cost_tests",
         config=WIDE,
         regress=True,

@@ -34,7 +34,7 @@ class Judge:
         self.drawn, self.rejected = 0, 0
 
     def bytes(self, about: str, prediction: Prediction, result: Result) -> None:
-        """Multiplications and bytes of every kind: exact."""
+        """MACs and bytes of every kind: exact."""
         self._scoreboard.compare(0, int(result.error), f"{about}: error code")
         for name in (*COUNTERS, "MACS"):
             self._scoreboard.compare(result.counters[name], prediction.counters[name], f"{about}: {name}")

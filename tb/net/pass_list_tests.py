@@ -53,7 +53,7 @@ async def runs_lists(dut) -> None:
 def _compare_cycles(
     tb: Testbench, scoreboard: Scoreboard, program: PassList, result: Result, about: str
 ) -> list[float]:
-    """Bytes and multiplications, which are exact; cycles from the end of one pass to that of the next."""
+    """Bytes and MACs, which are exact; cycles from the end of one pass to that of the next."""
     counters, times, _ = timed(tb.config, program.commands)
     for name in (*COUNTERS, "MACS"):
         if name not in ("COMMAND_BYTES", "DRAM_READ_BYTES"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks of one layer, for the cost model's test: operators of a model, or layer groups of any window."""
+"""Random networks of one layer, for the cost model's test: operators of a model, or fused operators of any window."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -40,8 +40,8 @@ BENCHES = [
     _pass("pass6", "all kinds of passes that the accelerator has, in turn", *KINDS, layers=14),
     _pass("pass7", "maxima, residual addition, ipsum, folds: passes with an int8 ofmap", *FINISHES, layers=8),
     _pass("pass8", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
-    _pass("pass9", "elementwise passes", "elementwise", layers=16),
-    _pass("pass10", "elementwise passes, random DMA traffic on the GLB", "elementwise", stall=200, layers=10),
+    _pass("pass9", "vector passes", "elementwise", layers=16),
+    _pass("pass10", "vector passes, random DMA traffic on the GLB", "elementwise", stall=200, layers=10),
     SimulationTest(
         "streams0",
         "streams that bring more or fewer words than their pass takes",
@@ -54,7 +54,7 @@ BENCHES = [
     ),
     SimulationTest(
         "tables0",
-        "requantisation tables of any bits",
+        "quantisation parameters of any bits",
         "pass_tb",
         "tb.pass.streams_tests",
         "takes_any_table",

@@ -147,7 +147,7 @@ async def stops_wrong_streams(dut) -> None:
 
 
 def any_tables(rng: np.random.Generator, case: Case) -> Case:
-    """A case with random bits in all its requantisation tables."""
+    """A case with random bits in all its quantisation parameters."""
     glb = case.glb.copy()
     for stream in (Stream.DEPTHWISE, Stream.PARAMETERS):
         if case.descriptor.uses(stream):

@@ -48,7 +48,7 @@ class PeBench:
         self.tb, self.rng = tb, tb.rng
         self.drivers = {name: StreamDriver(tb, name, fields) for name, fields in FIELDS.items()}
         self.sinks = [ReadySink(tb, "sums"), ReadySink(tb, "out")]
-        self.sums, self.chain = Scoreboard("depthwise sums"), Scoreboard("sum chain")
+        self.sums, self.chain = Scoreboard("depthwise sums"), Scoreboard("column adder chain")
         StreamMonitor(tb, "sums", ("sums",), callback=self.sums.observe)
         StreamMonitor(tb, "out", ("control", "sums"), callback=self.chain.observe)
         self.activity = ref.Activity()

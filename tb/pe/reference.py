@@ -12,7 +12,7 @@ from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
 CHANNELS = 4
-INDICES = 256  # that a beat of the sum chain can name
+INDICES = 256  # that a beat of the column adder chain can name
 DW_SUM_BITS = 21
 
 
@@ -155,7 +155,7 @@ def seen(values: np.ndarray, offset: bool) -> np.ndarray:
 
 @dataclass
 class Activity:
-    """Multiplications, and those of them with a zero operand."""
+    """MACs, and those of them with a zero operand."""
 
     macs: int = 0
     zero_skipped: int = 0
@@ -235,7 +235,7 @@ def partial_sums(shape: Shape, operands: Operands, activity: Activity) -> list[n
 
 @dataclass
 class Chain:
-    """Beats of the sum chain, and what becomes of them."""
+    """Beats of the column adder chain, and what becomes of them."""
 
     beats: list[dict[str, int]] = field(default_factory=list)
     results: list[dict[str, int]] = field(default_factory=list)

@@ -104,7 +104,7 @@ class FilterDriver(BeatDriver):
 
 
 class DrainDriver(BeatDriver):
-    """Sends beats into the sum chains, whose joints change only while they are empty."""
+    """Sends beats into the column adder chains, whose joints change only while they are empty."""
 
     fields = DRAIN
 

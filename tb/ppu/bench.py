@@ -28,6 +28,6 @@ BENCHES = [
     replace(_bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", cols=4), regress=True),
     replace(_bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", cols=14), regress=True),
     _bench("ppu7", "one beat and one word per cycle, latency", "throughput"),
-    _bench("ppu8", "elementwise passes among others", "mix", kinds=["elementwise"]),
-    _bench("ppu9", "elementwise passes: cycles of each operation, large windows", "elementwise"),
+    _bench("ppu8", "vector passes among others", "mix", kinds=["elementwise"]),
+    _bench("ppu9", "vector passes: cycles of each operation, large windows", "elementwise"),
 ]

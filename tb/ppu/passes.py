@@ -26,7 +26,7 @@ class Pass:
 
     ports: dict[str, int]  # configuration ports
     beats: list[dict[str, int]] = field(default_factory=list)
-    elements: list[dict[str, int]] = field(default_factory=list)  # words A of an elementwise pass
+    elements: list[dict[str, int]] = field(default_factory=list)  # words of the first operand of a vector pass
     table: list[int] = field(default_factory=list)
     residual: list[int] = field(default_factory=list)
     words: list[tuple[dict[str, int], str]] = field(default_factory=list)
@@ -110,8 +110,8 @@ def draw_pass(
 def draw_elementwise(
     rng: np.random.Generator, name: str, operation: str | None = None, count: int | None = None, window: int = 0
 ) -> Pass:
-    """A pass of `count` words A; operation: one of operations.ALL, of windows of `window` words. What is not given is
-    random."""
+    """A pass of `count` words of the first operand; operation: one of operations.ALL, of windows of `window` words.
+    What is not given is random."""
     operation = operation or str(rng.choice(operations.ALL))
     count = count or int(rng.choice([1, 2, 3, 8, 40, 100]))
     values = rng.integers(-128, 128, (count, CHANNELS)).astype(np.int8)

@@ -13,7 +13,7 @@ from tb.ppu.passes import KINDS, Pass, Sizes, draw_elementwise, draw_pass
 PASSES = 24
 WINDOW_SIZES = (1, 2, 5, 64)
 LARGEST = 20_000  # words of a window
-WORD_LATENCY = 6  # cycles from a word A, or the last of a window, to the word that it becomes
+WORD_LATENCY = 6  # cycles from a word of the first operand, or the last of a window, to the word that it becomes
 RATES = (0.0, 0.0, 0.2, 0.6, 0.9)  # idle and stall probabilities
 # Cycles from the last beat of a block to its first word, and between its words.
 LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "operation": 12}
@@ -43,7 +43,8 @@ class PpuBench:
         return len(self.tb.dut.sums_data_i) // 64
 
     def pace(self, idle: list[float], stall: float) -> None:
-        """Sets the idle rates of sums, table, residual and words A and the stall rate of the words."""
+        """Sets the idle rates of sums, table, residual and words of the first operand and the stall rate of the
+        words."""
         for stream, rate in zip(self.streams, idle, strict=True):
             stream.idle = rate
         self.sink.pace(stall)
@@ -135,7 +136,7 @@ async def throughput(dut):
 
 @cocotb.test()
 async def elementwise(dut):
-    """Elementwise passes at full speed: cycles from the first word to the last of each operation; large windows."""
+    """Vector passes at full speed: cycles from the first word to the last of each operation; large windows."""
     bench = PpuBench(dut)
     tb, scoreboard = bench.tb, bench.scoreboard
     await tb.reset()
@@ -148,14 +149,20 @@ async def elementwise(dut):
             await bench.request([item])
             await tb.until(lambda: scoreboard.done, f"the words of {name}", limit=4 * size + 1000)
             await ClockCycles(tb.clock, 2)
-            scoreboard.compare(size, int(dut.transfers_o.value) - begin, f"words A of {name}")
+            scoreboard.compare(size, int(dut.transfers_o.value) - begin, f"words of the first operand of {name}")
             if name == "TABLE":
                 continue  # waits for its table
             early = int(window == 1)  # the second word is taken behind the first
             period = 1 if name == "NONE" or window > 1 else 2
             scoreboard.compare(
-                period * (size - 1) - early, int(dut.last_o.value), f"cycles from the first word A to the last, {name}"
+                period * (size - 1) - early,
+                int(dut.last_o.value),
+                f"cycles from the first word of the first operand to the last, {name}",
             )
             latency = 0 if name == "NONE" else WORD_LATENCY + early
-            scoreboard.compare(latency, int(dut.tail_o.value), f"cycles from the last word A to the last word, {name}")
+            scoreboard.compare(
+                latency,
+                int(dut.tail_o.value),
+                f"cycles from the last word of the first operand to the last word, {name}",
+            )
     await tb.finish(scoreboard)

@@ -50,8 +50,8 @@ module tb_ppu #(
   output logic [31:0]                                 stalls_o,     // cycles with stall_o
   output logic [31:0]                                 held_o,       // cycles in which a beat had to wait
   output logic [31:0]                                 span_o,       // cycles from first to last beat
-  output logic [31:0]                                 last_o,       // cycles from a pass's first beat or word A to its last
-  output logic [31:0]                                 tail_o        // cycles from last beat or word A to word
+  output logic [31:0]                                 last_o,       // cycles from a pass's first beat or word of the first operand to its last
+  output logic [31:0]                                 tail_o        // cycles from last beat or word of the first operand to word
 );
 
   eyrie_pkg::ppu_pass_t cfg;

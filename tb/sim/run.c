@@ -5,7 +5,7 @@
  *   run IMAGE INPUTS OUTPUTS RUNS
  *
  * INPUTS has the inputs of each run: image by image, input by input, int8 in C order; OUTPUTS gets the outputs
- * likewise. Prints the cycles of each run, a line each.
+ * as well. Prints the cycles of each run, a line each.
  */
 
 #include <stdio.h>

@@ -41,7 +41,7 @@ def step(name: str, passes: list[int], macs: int, weight_bytes: int, channels: i
 
 @pytest.fixture
 def image() -> Image:
-    """Two groups on 6 x 8 PEs with 4 multipliers: the first is bound by multiplications, the second by
+    """Two groups on 6 x 8 PEs with 4 multipliers: the first is bound by MACs, the second by
     bytes."""
     steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
     ends = {name: {"map": {"shape": [1, 1, size]}} for name, size in (("inputs", 4), ("outputs", 800))}
@@ -93,7 +93,7 @@ def test_figures(metrics: dict) -> None:
     assert metrics["roofline_cycles"] == 1000 + 1800
     assert metrics["compulsory_dram_bytes"] == 72 + 72 + 7200 + 7200 + 804
     assert (metrics["glb_read_bytes"], metrics["glb_write_bytes"]) == (800, 864)
-    # pJ: 192,500 multiplications, 1664 and 16,800 bytes; 50 uW for 20 us.
+    # pJ: 192,500 MACs, 1664 and 16,800 bytes; 50 uW for 20 us.
     assert metrics["energy_uJ"] == round((192_500 * 2 + 1664 * 10 + 16_800 * 200) * 1e-6 + 50e-6 * 20, 2)
 
 

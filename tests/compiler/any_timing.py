@@ -19,7 +19,7 @@ from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
 
 PIECES = 2  # of a transfer, and of a stream's turn or chunk
-WORD_TURNS = 4  # of an elementwise pass, whose words leave one by one
+WORD_TURNS = 4  # of a vector pass, whose words leave one by one
 READERS = tuple(stream for stream in Stream if stream != Stream.OFMAP)
 INTO_ARRAY = (Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.IPSUM)
 UNITS = ("start", "land", "send", "respond", "offer", *(s.name for s in READERS), "array", "drain", "OFMAP", "done")

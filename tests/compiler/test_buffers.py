@@ -157,7 +157,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
     for lines, said in (
         (
             ["accelerator = BufferTree(name='m', memories=(), units=())"],
-            "2:11: no BufferTree is like that: no buffer holds input: let one have Role.INPUT",
+            "2:15: no BufferTree is like that: no buffer holds input: let one have Role.INPUT",
         ),
         (
             [f"a = Memory(name='a', bytes=0, holds=({holds}))"],
@@ -168,14 +168,14 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
                 f"a = Memory(name='a', bytes=9, source='b', holds=({holds}))",
                 "accelerator = BufferTree(name='m', memories=(a,), units=())",
             ],
-            "3:11: no BufferTree is like that: source of a: unknown buffer 'b': choose from a",
+            "3:15: no BufferTree is like that: source of a: unknown buffer 'b': choose from a",
         ),
         (
             [
                 f"a = Memory(name='a', bytes=9, source='a', holds=({holds}))",
                 "accelerator = BufferTree(name='m', memories=(a,), units=())",
             ],
-            "3:11: no BufferTree is like that: buffer a is a source of itself: let one come from DRAM, source=''",
+            "3:15: no BufferTree is like that: buffer a is a source of itself: let one come from DRAM, source=''",
         ),
         (
             [
@@ -183,7 +183,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
                 "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
                 "accelerator = BufferTree(name='m', memories=(a, b), units=())",
             ],
-            "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
+            "4:15: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
             "hold it lie behind each other",
         ),
         (
@@ -197,7 +197,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
                 "u = Unit(works=(Work.POOL,))",
                 "accelerator = BufferTree(name='m', memories=(a,), units=(u, u))",
             ],
-            "4:11: no BufferTree is like that: two units do pool: leave it to one",
+            "4:15: no BufferTree is like that: two units do pool: leave it to one",
         ),
     ):
         path.write_text("\n".join(["# Eyrie buffers", *lines]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise passes as the compiler builds them: what it rejects, and when a map may be written over another."""
+"""Vector passes as the compiler builds them: what it rejects, and when a map may be written over another."""
 
 from pathlib import Path
 

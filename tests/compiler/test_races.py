@@ -220,7 +220,7 @@ def test_passes_behind_each_other(seed: int) -> None:
     assert not find_races(near, DEFAULT) and not shows(near, rng, False)
     tables = [*pointwise(200, 80, tables=400), *pointwise(96, 64), End()]
     tables[3] = Run(0, 1)  # which holds the ifmap only
-    assert [race.second.kind for race in find_races(tables, DEFAULT)] == [Kind.TABLE]
+    assert [race.second.kind for race in find_races(tables, DEFAULT)] == [Kind.PARAMETERS]
     assert shows(tables, rng, True)
 
 

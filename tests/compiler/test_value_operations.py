@@ -22,7 +22,7 @@ from eyrie.testing.tflite_builder import STEPS, Builder
 
 DRAWN = scaled(6)
 OF_TWO = ("ADD", "SUB", "MUL")  # one of which is a constant
-PASSES = 4 * 2  # cycles of a word in four elementwise passes
+PASSES = 4 * 2  # cycles of a word in four vector passes
 MOST = 0.75  # of these
 
 
@@ -122,7 +122,7 @@ def test_values_that_others_read_stay(seed: int) -> None:
 
 @pytest.mark.parametrize("number", range(DRAWN))
 def test_slopes_by_channel_are_two_passes(number: int, seed: int, tmp_path: Path) -> None:
-    """Of an operation on each word; as elementwise passes they would be four."""
+    """Of an operation on each word; as vector passes they would be four."""
     net = Net([seed, number], shape_of(np.random.default_rng([seed, number])))
     net.slopes()
     stages = net.compiled(tmp_path)

@@ -413,5 +413,7 @@ def test_a_descriptor_that_the_accelerator_does_not_run(
         return legal(config, descriptor)
 
     monkeypatch.setattr(separable, "legal", spoilt)
-    with pytest.raises(ValueError, match="columns that there are not: the accelerator does not run such a pass$"):
+    with pytest.raises(
+        ValueError, match="the columns in use exceed the array: the accelerator does not run such a pass$"
+    ):
         compile_network(tmp_path / "net.tflite", search_iterations=8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random chains of convolutions and depthwise convolutions of any window, as layer groups, and what they compute."""
+"""Random chains of convolutions and depthwise convolutions of any window, as fused operators, and what they compute."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -13,8 +13,8 @@ kernels, as far as they take it. What is kept is never anything but what the mod
 model, whatever was done. A compiled folder is the network that its memory holds: another one where everything is that
 of another, or where the weights of another are sealed anew. Every other edit leaves the results as they are; but an
 output that is said to have fewer channels has the first ones. Edits leave the accelerator's sizes alone, as nothing
-else in a folder says for which accelerator its program is, and the commands and the instructions of a library: whoever
-seals others has made another program.
+else in a folder says for which accelerator its program is, and the commands and the instructions of a library: the
+caller that seals others has made another program.
 """
 
 import shutil

@@ -125,7 +125,7 @@ def network_of(library: ctypes.CDLL, **changed: object) -> Network:
 
 
 def map_of(library: ctypes.CDLL, **changed: object) -> ctypes.Array:
-    """The input's description likewise."""
+    """The input's description as well."""
     map_ = Map.from_buffer_copy(library.the_network().contents.inputs[0])
     for name, value in changed.items():
         setattr(map_, name, value)

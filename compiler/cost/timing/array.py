@@ -25,18 +25,18 @@ OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new ep
 SCANNED = 2  # id_scanner: cycles beside one for each PE
 CLEARED = CONFIG_WORDS // 2 + 2  # descriptor: from the start to the first CONFIG word
 LOADS = 2  # stream_loader: from a stream's choice to the next one's, beside a cycle for each pair of loops
-LAST_WORDS = 1  # likewise, from the next stream's choice to the last words of the one before
+LAST_WORDS = 1  # as well, from the next stream's choice to the last words of the one before
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
-PPU_OPEN = 1  # ppu: from its take to the first beat, or word of an elementwise pass
-DRAINED = 1  # drain_sequencer: cycles of an elementwise pass, behind its take
+PPU_OPEN = 1  # ppu: from its take to the first beat, or word of a vector pass
+DRAINED = 1  # drain_sequencer: cycles of a vector pass, behind its take
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, semaphores
 
 
 @dataclass(frozen=True)
 class PassTimes:
     """First cycles: offered, of the pass's epoch; begun, in which PEs can multiply; worked, behind the last
-    multiplication; done, in which the pass counts. Of an elementwise pass: the PPU takes words; behind the last
-    word A. sets, columns: of PEs that take part."""
+    multiplication; done, in which the pass counts. Of a vector pass: the PPU takes words; behind the last
+    word of the first operand. sets, columns: of PEs that take part."""
 
     offered: int
     begun: int

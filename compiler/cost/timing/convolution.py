@@ -23,7 +23,7 @@ class Convolution:
         self._first_free = dict.fromkeys(pes, begin.work)  # of the first set
         self._pixel = dict.fromkeys(pes, 0)  # done in this pass
         self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the last set
-        self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # likewise, in the first
+        self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # as well, in the first
         # Of groups: by row, when filters and psum half allow it, for the first and the last set.
         self._begins: list[dict[int, tuple[int, int]]] = []
         # Of groups: by row, when the filters sent so far do, for the first and the last pair of sets.
@@ -31,9 +31,9 @@ class Convolution:
         self._beat = 0  # filter beats sent
         self._run = shape.filters[0] * shape.taps  # filter words of a PE and a group
         self._row_beats = -(-self._run // units.config.filter_lanes)  # of the filters of a row and a group
-        self._pair_beats = len(self._rows) * self._row_beats  # likewise, of all rows
+        self._pair_beats = len(self._rows) * self._row_beats  # as well, of all rows
         self._beats = shape.set_pairs * self._pair_beats  # and all sets
-        self._words = (shape.pixels - 1) * shape.stride + shape.taps  # ifmap words likewise
+        self._words = (shape.pixels - 1) * shape.stride + shape.taps  # ifmap words as well
         self._drained = 0  # groups whose tiles have been handed to the drain
 
     def run(self) -> int:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A depthwise pass by itself on the timeline: the depthwise half of a fused pass, whose words leave the SUPERs
-through the sum chain."""
+through the column adder chain."""
 
 from eyrie.compiler.cost.timing.drain import PIXEL
 from eyrie.compiler.cost.timing.fused import Fused

@@ -11,13 +11,13 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS
 from eyrie.model.encoding import Stream
 
-CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
+CHAIN = SET_ROWS + 1  # registers of a set in the column adder chain: skid buffer, PEs
 FREED = 3  # from a tile's last beat until row 0's psum half is free: skid buffer, PE, psum_buffer
 GATHER = 1  # gather_network
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
 SKIPPED = 1  # the first beat waits for that in the PE of row 0, behind the skid buffer
 PPU_LATENCY = 5 + ASK  # from a beat at the PPU to its word's request: entry, requantizer (3), transposer; write_stream
-RAW_LATENCY = 2 + ASK  # likewise, of raw words: entry, transposer; write_stream
+RAW_LATENCY = 2 + ASK  # as well, of raw words: entry, transposer; write_stream
 EMPTY = 1  # gather_network: from the last beat's departure until no beat is noted
 HALVES = 2  # beats of raw words
 PIXEL = 8  # dw_requantizer: cycles of a pixel, two for a channel
@@ -131,7 +131,7 @@ class Drain:
         return at + CHAIN
 
     def end(self, written: int) -> None:
-        """An elementwise pass has written its last word in a cycle."""
+        """A vector pass has written its last word in a cycle."""
         self._out = written, written
         self.written = written
 

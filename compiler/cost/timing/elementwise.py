@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An elementwise pass on the timeline, word by word: ifmap stream, operation, ofmap."""
+"""A vector pass on the timeline, word by word: ifmap stream, operation, ofmap."""
 
 from eyrie.compiler.cost.timing.banks import ASK
 from eyrie.compiler.cost.timing.shape import PassShape
@@ -7,14 +7,14 @@ from eyrie.compiler.cost.timing.units import Units
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import Operation
 
-LATENCY = 6  # elementwise_unit: from the take of a word A, or of the last of a window, to its result
+LATENCY = 6  # elementwise_unit: from the take of a word of the first operand, or of the last of a window, to its result
 HALVES = 2  # cycles of a word that the lanes take
 TOTALS = 1  # window_totals: from the last word of a window to the take of its low half
 SKID = 2  # words that write_stream holds
 
 
 class Elementwise:
-    """One pass; `run` returns the cycle in which its last word A is taken."""
+    """One pass; `run` returns the cycle in which its last word of the first operand is taken."""
 
     def __init__(self, units: Units, shape: PassShape) -> None:
         self._units, self._shape = units, shape
@@ -22,8 +22,8 @@ class Elementwise:
         self._written = -1  # cycle of the last word, which leaves as the ofmap stream takes it
 
     def run(self, first: int, others: int, opened: int, ofmap: int) -> int:
-        """First cycles: in which the first word A and the first word B can come, in which the PPU takes words, in which
-        the ofmap stream does."""
+        """First cycles: in which the first word of the first operand and the first word of the second operand can come,
+        in which the PPU takes words, in which the ofmap stream does."""
         units, shape = self._units, self._shape
         self._written = ofmap - 1
         units.words.take(shape.banks_ifmap, first)
@@ -38,7 +38,7 @@ class Elementwise:
         return units.words.sent
 
     def _one_by_one(self, free: int) -> None:
-        """free: the first cycle in which a word A can be taken."""
+        """free: the first cycle in which a word of the first operand can be taken."""
         words, others, shape = self._units.words, self._units.others, self._shape
         direct, joined = shape.operation == Operation.NONE, shape.operation != Operation.TABLE and shape.banks_residual
         length, latency = (1, 0) if direct else (HALVES, LATENCY)

@@ -13,7 +13,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS
 
 TABLE_USED = PIXEL - 1  # dw_requantizer: from a pixel's first cycle to its last
-SUMMED = 1  # pe: from behind the multiplications of a depthwise pixel to its sum: product, queue
+SUMMED = 1  # pe: from behind the MACs of a depthwise pixel to its sum: product, queue
 WORD_READY = 14  # from a pixel's first cycle in dw_requantizer to its word in the PEs: to the last channel's second
 #                  cycle (7), requantizer (4), word_buffer (2), dw_broadcaster
 
@@ -28,7 +28,7 @@ class Fused:
         self._columns = sorted({pe % units.config.cols for pe in self._pes})
         self._begun: dict[int, int] = {}  # when each PE began the group under way
         self._summed: dict[int, int] = {}  # by column, when the first sum of the group under way is there
-        self._first_gone: dict[int, int] = {}  # likewise, when it has left
+        self._first_gone: dict[int, int] = {}  # as well, when it has left
         self._length = shape.taps * shape.pixels * units.slow
         # When the words of a group leave the queue, from its begin on.
         step = self._step = shape.taps * units.slow  # cycles of a pixel

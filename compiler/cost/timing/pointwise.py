@@ -18,7 +18,7 @@ class Pointwise:
         units, shape, ifmap = self._units, self._shape, self._units.ifmap
         length = shape.pixels * units.slow  # cycles of a filter
         free = {column: [self._begin.columns[column]] * SET_ROWS for column in self._columns}  # by row
-        last = [self._begin.work] * SET_ROWS  # likewise, of the column that begins last
+        last = [self._begin.work] * SET_ROWS  # as well, of the column that begins last
         ifmap.taken = self._begin.columns  # only a PE that runs a pointwise pass takes pixels
         for n in range(shape.turns):
             half = max(units.drain.halves) if n % shape.groups == 0 else 0

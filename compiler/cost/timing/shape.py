@@ -43,7 +43,7 @@ class PassShape:
     last_block: int  # those of a chain's last block
     blocks: int  # of a chain
     chains: int  # whose beats come one after the other
-    joined: bool  # the two sets make one sum chain
+    joined: bool  # the two sets make one column adder chain
     average: bool
     chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
     level_pairs: dict[Stream, int]  # of the streams that are used: pairs of loops
@@ -55,7 +55,7 @@ class PassShape:
     banks_ofmap: list[tuple[int, ...]]
     banks_residual: list[int]
     operation: Operation  # on the words that leave
-    window: int  # words A that become one, 0: each stands by itself
+    window: int  # words of the first operand that become one, 0: each stands by itself
 
     @property
     def tile(self) -> int:
@@ -95,7 +95,7 @@ class PassShape:
 
 
 def macs(config: AcceleratorConfig, descriptor: Descriptor) -> int:
-    """Multiplications that a pass issues, padding included."""
+    """MACs that a pass issues, padding included."""
     shape, loops = descriptor.shape, descriptor.loops
     mode, taps = ArrayMode(shape["mode"]), shape["taps"]
     filters = sum(shape[f"filters_{row}"] for row in range(SET_ROWS)) * loops["tiles"]

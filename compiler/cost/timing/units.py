@@ -36,7 +36,7 @@ class Held:
     gone    by column, the first cycle in which no sum of a group before waits in its PEs
     used    of the last TAP_GROUPS groups, by row: cycle behind the last multiplication
     issued  of the last TABLES groups: cycle in which their last sum left
-    sent    cycle behind that in which the SUPERs handed the last word of a depthwise pass to the sum chain
+    sent    cycle behind that in which the SUPERs handed the last word of a depthwise pass to the column adder chain
     """
 
     def __init__(self, cols: int) -> None:
@@ -56,7 +56,7 @@ class Units:
         self.ifmap = Ifmap(config, front, banks)
         self.filters = Filters(front, config, banks, self._ifmap_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
-        # Words A and B of elementwise passes.
+        # Words A and B of vector passes.
         self.words = Words(banks, Stream.IFMAP, front.catch_up)
         self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
         self.held = Held(config.cols)
@@ -71,14 +71,14 @@ class Units:
         self.ifmap.catch_up(cycle)
 
     def _streams_known(self, cycle: int) -> None:
-        """Likewise the filter stream."""
+        """As well the filter stream."""
         self._ifmap_known(cycle)
         if self.convolution:
             self.convolution.send_filters(cycle)
         self.filters.catch_up(cycle)
 
     def _all_known(self, cycle: int) -> None:
-        """Likewise the table stream, and the pointwise work that uses up filters."""
+        """As well the table stream, and the pointwise work that uses up filters."""
         if self.work:
             self.work.run_until(cycle)
         self._streams_known(cycle)

@@ -145,7 +145,7 @@ class Call:
         return f"{self.outputs[0]}/{what}"
 
     def scale(self, number: int) -> Scaling:
-        """Scale and zero point, inputs `number` and the one behind it, and the type of codes."""
+        """Scale and zero point, inputs `number` and the next one, and the type of codes."""
         scale = np.asarray(self.constant(number), np.float32)
         zero = self.constant(number + 1) if self.has(number + 1) else None
         if scale.ndim > 1:

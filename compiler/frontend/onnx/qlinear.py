@@ -32,7 +32,7 @@ def dequantize(call: Call) -> list[Operation]:
 
 
 def _dequantized(call: Call, codes: int, scale: int, output: str, axis: int | None = None) -> Operation:
-    """Of input `codes`, by inputs `scale` and the one behind it."""
+    """Of input `codes`, by inputs `scale` and the next one."""
     found = call.scale(scale)
     axis = axis if found["scale"].size > 1 else None
     return call.make(

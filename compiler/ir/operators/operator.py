@@ -34,7 +34,7 @@ class Operator:
         raise NotImplementedError
 
     def macs(self, inputs: Tensors, outputs: Tensors) -> int:
-        """Multiplications of weights, padding included."""
+        """MACs of weights, padding included."""
         return 0
 
     def elements(self, inputs: Tensors, outputs: Tensors) -> int:

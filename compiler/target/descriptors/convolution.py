@@ -48,7 +48,7 @@ class ConvolutionPass:
     one_pixel: bool = False
     filter_zero_point: int = 0
     ring: tuple[int, int] | None = None  # as of Filters (compiler/target/blocks.py)
-    chunk_groups: int | None = None  # likewise
+    chunk_groups: int | None = None  # as well
 
     @property
     def two_pixels(self) -> bool:

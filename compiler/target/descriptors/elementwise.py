@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pass descriptors of elementwise passes: an operation on the words of maps, without the array
+"""Pass descriptors of vector passes: an operation on the words of maps, without the array
 (docs/hardware/ppu.md)."""
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
 
 
 def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
-    """The words of an operation, of an elementwise pass or on the words of another one."""
+    """The words of an operation, of a vector pass or on the words of another one."""
     descriptor.set(enc.PPU_FIRST_INDEX, enc.PPU_FIRST, **operation.first)
     descriptor.set(enc.PPU_SECOND_INDEX, enc.PPU_SECOND, **operation.second)
     descriptor.set(enc.PPU_RESULT_INDEX, enc.PPU_RESULT, operation=operation.kind, **operation.result)
@@ -26,7 +26,8 @@ def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
 def with_operation(
     config: AcceleratorConfig, descriptor: Descriptor, operation: WordOperation, beside: StreamDescriptor
 ) -> Descriptor:
-    """A pass with an operation on the words that leave; beside: the stream that would write the map of words B.
+    """A pass with an operation on the words that leave; beside: the stream that would write the map of words of the
+    second operand.
 
     Raises InputError where the operation does not go with the pass.
     """
@@ -43,7 +44,8 @@ def elementwise_descriptor(
     residual: StreamDescriptor | None = None,
     windows: StreamDescriptor | None = None,
 ) -> Descriptor:
-    """ifmap: words A; residual: words B, or the table of TABLE; windows: a word for each window of a SUM.
+    """ifmap: words of the first operand; residual: words of the second operand, or the table of TABLE; windows: a word
+    for each window of a SUM.
 
     Raises InputError where the operation does not go with its fields or streams.
     """

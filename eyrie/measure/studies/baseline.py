@@ -49,7 +49,7 @@ def _note(row: dict[str, str], layer: Layer) -> str:
     return (
         ""
         if int(row["macs_as_published"]) == layer.macs
-        else ("the table counts more multiplications where depthwise layers have stride 2 or are widened")
+        else ("the table counts more MACs where depthwise layers have stride 2 or are widened")
     )
 
 

@@ -105,7 +105,7 @@ struct eyrie_network {
 struct eyrie_placement {
   uint32_t offset;          /* of the network, a multiple of 64 */
   const uint32_t *inputs;   /* of each input's first image, multiples of 8; NULL: they lie in the network */
-  const uint32_t *outputs;  /* likewise */
+  const uint32_t *outputs;  /* as well */
 };
 
 /* An accelerator in use: nobody's but the driver's. */
@@ -153,7 +153,7 @@ enum eyrie_result eyrie_bind(struct eyrie_device *device, const struct eyrie_net
 enum eyrie_result eyrie_put_input(struct eyrie_device *device, uint32_t input, uint32_t image, const int8_t *values,
                                   size_t count);
 
-/* Reads an output likewise, of the run that has ended. */
+/* Reads an output as well, of the run that has ended. */
 enum eyrie_result eyrie_get_output(struct eyrie_device *device, uint32_t output, uint32_t image, int8_t *values,
                                    size_t count);
 

@@ -38,7 +38,7 @@ void eyrie_add_signed(struct eyrie_text *text, int32_t number);
 enum eyrie_result eyrie_begin(struct eyrie_handle *handle);
 
 /* Writes a line into the handle's message, and returns the result. In the line stand for a value: %s text, %u uint32_t,
- * %x likewise as hexadecimal, %z size_t, %d int32_t, %f double. */
+ * %x as well as hexadecimal, %z size_t, %d int32_t, %f double. */
 enum eyrie_result eyrie_reject(struct eyrie_handle *handle, enum eyrie_result result, const char *line, ...);
 
 static inline enum eyrie_result eyrie_reject_null(struct eyrie_handle *handle, const char *what) {
