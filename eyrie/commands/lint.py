@@ -4,9 +4,9 @@
     eyrie lint [--python] [--prose]
 
 A warning is an error. The RTL takes two tools, since each finds errors that the other misses (only slang sees a
-with two drivers in separate processes). A module that no other module instantiates is a top; the accelerator is also
-elaborated at other sizes. eyrie/testing/terms.toml has the terms that pages, docstrings, comments and messages must
-not use. The run takes about four minutes, the Python alone about one.
+variable with two drivers in separate processes). A module that no other module instantiates is a top; the accelerator
+is also elaborated at other sizes. eyrie/testing/terms.toml has the terms that pages, docstrings, comments and messages
+must not use. The run takes about four minutes, the Python alone about one.
 """
 
 import argparse
