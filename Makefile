@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-# Knobs: make TARGET KNOB=value
+# Variables: make TARGET NAME=value
 
 TEST    ?=#          test name (make list): sim, golden
-SEED    ?=#          seed; sim draws one, test, mutate and machines take 1
+SEED    ?=#          seed (sim: random; test, mutate, machines: 1)
 CONFIG  ?=#          JSON file with accelerator parameters: sim, demo, zoo
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
-JOBS    ?= 2#        at a time: tests of test, configurations of machines, trials of family and sizes
-COUNT   ?=#          mutants (20): mutate; configurations (40): machines
-BUDGET  ?= 60#       minutes after which nothing more begins: regress, bench, mutate, machines, family, sizes
+JOBS    ?= 2#        parallel jobs: test, machines, family, sizes
+COUNT   ?=#          number of mutants (20): mutate; of configurations (40): machines
+BUDGET  ?= 60#       minutes after which no further run begins: regress, bench, mutate, machines, family, sizes
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
-SEEDS   ?= 1#        fresh seeds: regress; of random layers for the cost model: bench
+SEEDS   ?= 1#        number of fresh seeds: regress, bench (cost_model)
 IMAGE   ?=#          picture to classify, the bundled one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
 MODELS  ?=#          folder of .tflite and .onnx models: zoo
-RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,000,000): zoo
+RTL_MACS ?=#         MACs up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy; 0: not on the RTL: family, sizes
-DRIVER  ?= 0#        1 runs these from a C program, through the driver: accuracy
+DRIVER  ?= 0#        1 runs the images of RTL from a C program, through the driver: accuracy
 NETWORKS ?=#         networks, by comma, all by default: family
 CONFIGS ?=#         configurations, by comma, all by default: sizes
 BLOCKS  ?=#          blocks, by comma, all by default: synth
 LIBERTY ?=#          cell library to map to, yosys's own gates by default: synth
-QUIET   ?= 0#        1 says nothing of what is going on: all but test
+QUIET   ?= 0#        1 prints no progress: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
-# Knobs reach the commands as variables of the environment: no shell reads what is in them.
+# The variables reach the commands through the environment, so that no shell interprets their values.
 export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
 export RTL NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
 
-# Tests and campaigns start hundreds of Pythons: each would compile all sources anew.
+# Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.
 export PYTHONDONTWRITEBYTECODE :=
 
 base := .venv/.base
@@ -42,79 +42,79 @@ quiet := $(if $(filter 1,$(QUIET)),--quiet)
 .DEFAULT_GOAL := help
 .PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines zoo family sizes study synth docs clean help
 
-demo: $(base) ## Runs a photo through the simulated accelerator and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
+demo: $(base) ## Run a photo through the simulated accelerator and print its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
 	  $${CONFIG:+--config="$$CONFIG"}
 
-sim: $(dev) ## Runs one simulation test: TEST [SEED] [CONFIG] [WAVES]
+sim: $(dev) ## Run a simulation test: TEST [SEED] [CONFIG] [WAVES]
 	@$(eyrie) sim $(quiet) $(if $(filter 1,$(WAVES)),--waves) $${SEED:+--seed="$$SEED"} \
 	  $${CONFIG:+--config="$$CONFIG"} $${TEST:+-- "$$TEST"}
 
-list: $(dev) ## Prints the simulation tests
+list: $(dev) ## Print the simulation tests
 	@$(eyrie) list
 
-check: $(dev) ## A smoke test of about a minute
+check: $(dev) ## Run a smoke test of about a minute
 	@$(eyrie) check $(quiet)
 
-test: $(dev) ## Runs all tests: [JOBS] [SEED]
+test: $(dev) ## Run the tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
 
-regress: $(dev) ## Runs all tests with fresh seeds, also those that test leaves out: [SEEDS] [BUDGET] [JOBS]
+regress: $(dev) ## Run all tests with fresh seeds, also the tests that test leaves out: [SEEDS] [BUDGET] [JOBS]
 	@$(eyrie) regress $(quiet) --seeds="$$SEEDS" --budget="$$BUDGET" --jobs="$$JOBS"
 
-test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Installs all optional parts and runs their tests: [JOBS] [SEED]
+test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Install all extras and run their tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tests/extras
 
-lint: $(dev) ## Checks the RTL and the Python; a warning is an error; about four minutes
+lint: $(dev) ## Check RTL, Python and prose, in about four minutes; a warning is an error
 	@$(eyrie) lint $(quiet)
 
-golden: $(dev) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]
+golden: $(dev) ## Write inputs and expected outputs of a test, or of all tests: [TEST] [SEED]
 	@$(eyrie) golden $(quiet) $${SEED:+--seed="$$SEED"} $${TEST:+-- "$$TEST"}
 
-accuracy: $(dev) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL [DRIVER]]
+accuracy: $(dev) ## Print the top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL [DRIVER]]
 	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
 	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"} $(if $(filter 1,$(DRIVER)),--driver)
 
-bench: $(dev) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [SEEDS] [BUDGET]
+bench: $(dev) ## Run the benchmark: cycles, stalls and bytes by layer, and its parts: [PARTS] [SEEDS] [BUDGET]
 	@$(eyrie) bench $(quiet) --budget="$$BUDGET" --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
 
-mutate: $(dev) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
+mutate: $(dev) ## Apply mutations to the RTL; a testbench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-20}" --budget="$$BUDGET"
 
-machines: $(dev) ## Draws configurations of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
+machines: $(dev) ## Test random configurations: legal ones must work: [SEED] [COUNT] [BUDGET] [JOBS]
 	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
 
-zoo: $(base) ## Compiles and runs every model of a folder, against the reference: MODELS [RTL_MACS] [CONFIG]
+zoo: $(base) ## Compile and run every model of a folder and compare it with the reference: MODELS [RTL_MACS] [CONFIG]
 	@$(eyrie) zoo $(quiet) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
 	  $${MODELS:+-- "$$MODELS"}
 
-family: $(base) ## Cycles of 26 MobileNets against roofline and prediction; goes on: [RTL] [NETWORKS] [BUDGET] [JOBS]
+family: $(base) ## Compare 26 MobileNets with roofline and prediction; resumes: [RTL] [NETWORKS] [BUDGET] [JOBS]
 	@$(eyrie) family $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
 
-sizes: $(base) ## Cycles of the bundled network on configurations of many sizes; goes on: [RTL] [CONFIGS] [BUDGET] [JOBS]
+sizes: $(base) ## Run the bundled network on configurations of many sizes; resumes: [RTL] [CONFIGS] [BUDGET] [JOBS]
 	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${CONFIGS:+--configs="$$CONFIGS"}
 
-study: $(base) ## What the literature prints beside what this project finds: docs/research/study.md
+study: $(base) ## Compare the numbers of the literature with those of this project: docs/research/study.md
 	@$(eyrie) study $(quiet)
 
-synth: .venv/.synth ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
+synth: .venv/.synth ## Print gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
 
-docs: .venv/.docs ## Builds the documentation as a site: build/site
+docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)
 
-extra-%: .venv/.% ## Installs an extra of pyproject.toml (docs, onnx, pytorch, tvm): extra-onnx
+extra-%: .venv/.% ## Install an extra of pyproject.toml (onnx, pytorch, tvm): extra-onnx
 	@:
 
-clean: ## Removes build/; .venv stays
+clean: ## Remove build/, but not .venv
 	@rm -rf build
 
-help: ## Prints this
+help: ## Print this
 	@echo 'Targets:'
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
-	@echo 'Knobs:'
+	@echo 'Variables:'
 	@awk -F ' *[?]= *|# *' '/^[A-Z0-9_]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' Makefile
 
 locked := pyproject.toml requirements.txt scripts/setup_venv.sh

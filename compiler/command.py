@@ -32,40 +32,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model, or a text of a stage"
     )
     parser.add_argument(
-        "-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its figures"
+        "-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its metrics"
     )
     parser.add_argument(
         "--dump",
         metavar="STAGE",
         choices=NAMES,
-        help="prints what a stage makes, in place of the table; without -o no later one runs",
+        help="print the result of a stage in place of the table; without -o no later stage runs",
     )
     add_choices(parser)
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What a compilation is asked for."""
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
     parser.add_argument(
         "--objective",
         metavar="OBJECTIVE",
         choices=OBJECTIVES,
         default=OBJECTIVES[0],
-        help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
+        help=f"objective of the schedule: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
     )
     parser.add_argument(
         "--search-iterations",
         type=whole_number(1),
         default=SEARCH_ITERATIONS,
         metavar="N",
-        help=f"arrangements of the GLB that are tried ({SEARCH_ITERATIONS})",
+        help=f"search iterations for the memory allocation of the GLB ({SEARCH_ITERATIONS})",
     )
     parser.add_argument(
         "--batch",
         type=whole_number(1, MOST_IMAGES),
         default=1,
         metavar="N",
-        help=f"images of a run, which share the weights of the later layers: 1 to {MOST_IMAGES} (1)",
+        help=f"images that run together and share the weights of later layers: 1 to {MOST_IMAGES} (1)",
     )
 
 

@@ -2,7 +2,7 @@
 """The command line of Eyrie: `eyrie COMMAND ...`.
 
 A command is a module of eyrie/commands/ with `add_arguments(parser)` and `run(options)`, which returns the exit code or
-nothing. The module imports nothing slow, so that a bad command line is rejected at once; `run` imports the rest.
+None. The module has only fast imports, so that a bad command line is rejected at once; `run` imports the rest.
 """
 
 import argparse
@@ -33,7 +33,7 @@ FAULT = 70  # exit code of a fault of Eyrie (EX_SOFTWARE of sysexits.h)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """What a process does: runs a command, and returns the exit code."""
+    """Run a command and return the exit code of the process."""
     clean_up_first()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_command(name: str, arguments: Sequence[str]) -> int:
-    """Runs a command that there is; returns its exit code. What goes wrong is said in one line."""
+    """Run a known command and return its exit code; report an error in one line."""
     try:
         module = _module(name)
         parser = Parser(
@@ -87,7 +87,7 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
 
 
 def add_options(parser: Parser, name: str) -> None:
-    """What a command takes."""
+    """Return the parser of a command's arguments."""
     _module(name).add_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a fault of Eyrie")
@@ -111,7 +111,7 @@ def _fault(name: str, error: Exception, debug: bool) -> int:
 
 
 def _drop_output() -> None:
-    """What is still to be printed goes nowhere: at its end Python would try once more, and complain."""
+    """Drop the rest of the output: Python would otherwise try to print it at its end, and complain."""
     if sys.__stdout__:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 

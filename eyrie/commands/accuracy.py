@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints top-1 accuracy on the CIFAR-10 test images: the float network, and the int8 network on the golden model.
+"""Print the top-1 accuracy on the CIFAR-10 test images: of the float network, and of the int8 network on the golden
+model.
 
     eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N [--driver]] [--model X.tflite] [--float X.npz]
 
-With --rtl the first N images also run on the simulated RTL, and every logit is compared; with --driver it is the C
-program runtime/c/examples/classify.c that runs them, through the driver. Leaves build/accuracy: summary.json and, with
---driver, what the program printed.
+With --rtl the first N images also run on the simulated RTL, and every logit is compared. With --driver the C program
+runtime/c/examples/classify.c runs them through the driver. The folder build/accuracy gets summary.json and, with
+--driver, the output of the program.
 """
 
 import argparse
@@ -35,11 +36,17 @@ IMAGE, CLASSES = (32, 32, 3), 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     images = whole_number(1, TEST_IMAGES)
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
-    parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="the first N test images")
+    parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="number of test images")
     parser.add_argument(
-        "--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N", help="images to run on the RTL too"
+        "--rtl",
+        type=whole_number(0, TEST_IMAGES),
+        default=0,
+        metavar="N",
+        help="number of images to run on the RTL too",
     )
-    parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/howto/driver.md)")
+    parser.add_argument(
+        "--driver", action="store_true", help="run the images of --rtl from a C program (docs/howto/driver.md)"
+    )
     parser.add_argument(
         "--model", type=file_name, default=MODEL, metavar="X.tflite", help="int8 network (the bundled one)"
     )
@@ -128,8 +135,8 @@ def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
 
 
 def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """As well, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and InputError
-    in one line."""
+    """Run the images from the C program, whose output goes to classes.txt in the folder. Raise BuildError, and
+    InputError with one line."""
     import numpy as np
 
     from eyrie.compiler.ir.image import Image

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assembles a program that schedules by hand, or layers a line each; prints programs as a source.
+"""Assemble a source of layers and commands, or print a compiled program as a source.
 
     eyrie asm FILE.s -o DIR
     eyrie asm DIR --disassemble
 
-FILE.s: declarations, layers and commands (docs/reference/assembly.md). DIR: as eyrie compile writes it, for eyrie run.
-What is wrong is said as FILE:line:column. --disassemble prints the program of such a folder as a source for the
-folder's DRAM, which may be changed and assembled.
+FILE.s has declarations, layers and commands (docs/reference/assembly.md). DIR is a folder for eyrie run, as eyrie
+compile writes it. Errors begin with FILE:line:column. With --disassemble the command prints the program of a folder as
+a source for the DRAM of that folder, which you may change and assemble.
 """
 
 import argparse
@@ -23,26 +23,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", type=file_name, help="source to assemble, or with --disassemble a folder"
     )
     parser.add_argument("-o", "--output", type=file_name, metavar="DIR", help="folder for the program and its DRAM")
-    parser.add_argument("--disassemble", action="store_true", help="prints the program of the folder FILE")
+    parser.add_argument("--disassemble", action="store_true", help="print the program of the folder FILE")
     parser.add_argument(
         "--objective",
         metavar="OBJECTIVE",
         choices=OBJECTIVES,
         default=OBJECTIVES[0],
-        help=f"what the plan of layers minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
+        help=f"objective of the schedule: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
     )
     parser.add_argument(
         "--search-iterations",
         type=whole_number(1),
         default=SEARCH_ITERATIONS,
         metavar="N",
-        help=f"arrangements of the GLB that are tried ({SEARCH_ITERATIONS})",
+        help=f"search iterations for the memory allocation of the GLB ({SEARCH_ITERATIONS})",
     )
 
 
 def run(options: argparse.Namespace) -> None:
     if options.disassemble == bool(options.output):
-        raise InputError("nothing to do: give FILE.s -o DIR, or DIR --disassemble")
+        raise InputError("no task: give FILE.s -o DIR, or DIR --disassemble")
     if options.output:
         check_folder(options.output)
     from eyrie.compiler.assemble import assemble_file, disassembled

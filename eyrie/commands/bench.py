@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what there is to say about speed, and writes build/bench (keys of summary.json: docs/reference/summary.md).
+"""Run the benchmark: measure cycles, stalls and bytes by layer, and compare them with the thresholds.
 
     eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES]
 
-Runs the bundled network on the demo photo on the RTL in its default configuration, then the parts; a part
-does not begin when the budget is used up, nor does a seed of the cost model. The exit code is 1 unless all results
-equal the golden model's and no bar of what ran is missed (eyrie/measure/thresholds.py).
+The bundled network runs on the demo photo on the RTL in its default configuration; then the parts follow. When the
+budget is used up, no further part and no further seed of the cost model begins. The folder build/bench gets the
+results (docs/reference/summary.md). The exit code is 0 if all results equal the golden model's and no threshold is
+missed (eyrie/measure/thresholds.py).
 """
 
 import argparse
@@ -54,8 +55,8 @@ class Run:
     out      the folder of all parts
     program  the folder of the compiled network
     outputs  int8 [N, H, W, C]
-    summary  the entries of a summary: runtime.figures, and the comparison with the golden model
-    seeds    that the cost model is asked for; none begins after `end` (time.monotonic), but for the first
+    summary  the entries of summary.json: runtime.metrics, and the comparison with the golden model
+    seeds    seeds of the cost model; after `end` (time.monotonic) only the first begins
     """
 
     out: Path
@@ -244,8 +245,12 @@ def run_parts(names: list[str], base: Run, end: float) -> dict[str, dict]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", default=",".join(PARTS), metavar="A,B", help=", ".join(PARTS))
-    parser.add_argument("--seeds", type=whole_number(1, 1000), default=1, metavar="N", help="of cost_model (1)")
-    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which no part begins (60)")
+    parser.add_argument(
+        "--seeds", type=whole_number(1, 1000), default=1, metavar="N", help="number of seeds for cost_model (1)"
+    )
+    parser.add_argument(
+        "--budget", type=minutes, default=60, metavar="MINUTES", help="minutes after which no part begins (60)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -269,7 +274,7 @@ def run(options: argparse.Namespace) -> int:
 def report_verdict(
     summary: dict, sections: dict[str, dict], results: list[tuple[thresholds.Bar, float | None]]
 ) -> bool:
-    """Prints the bars of what ran, and in the last lines what is wrong; returns whether nothing is."""
+    """Print the thresholds of the parts that ran, and the faults in the last lines; return whether all is right."""
     for bar, value in results:
         print(bar.line(value))
     wrong = [

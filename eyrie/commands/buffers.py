@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a model on an accelerator that is described by its buffers: tiles, bytes and cycles of each operator.
+"""Run a model on a memory hierarchy that a file describes: tiles, bytes and cycles of each operator.
 
     eyrie buffers MODEL [--hierarchy FILE] [--config FILE] [--double-buffering] [--run] [-o FILE]
 
-The accelerator is that of a description, as data/configurations/*.buffers are, or else the array. docs/howto/buffers.md
-says how one is written.
+The description is a file such as data/configurations/*.buffers; without one it is the hierarchy of Eyrie's own array.
+docs/howto/buffers.md documents the format.
 """
 
 from __future__ import annotations
@@ -30,17 +30,21 @@ SEED = 1  # of the inputs of --run
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
     parser.add_argument(
-        "--hierarchy", type=file_name, metavar="FILE", help="description of an accelerator (the array's)"
+        "--hierarchy", type=file_name, metavar="FILE", help="description of a memory hierarchy (the array's)"
     )
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with parameters of the array")
-    parser.add_argument("--double-buffering", action="store_true", help="loads a tile while the one before is computed")
+    parser.add_argument(
+        "--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters of the array"
+    )
+    parser.add_argument(
+        "--double-buffering", action="store_true", help="load a tile while the previous one is computed"
+    )
     parser.add_argument(
         "--run",
         action="store_true",
-        help="executes the tiles on random inputs, with all checks, and compares with the golden model",
+        help="execute the tiles on random inputs, with all checks, and compare with the golden model",
     )
     parser.add_argument(
-        "-o", "--output", type=file_name, metavar="FILE", help="where the accelerator's description goes"
+        "-o", "--output", type=file_name, metavar="FILE", help="file for the description of the hierarchy"
     )
 
 
@@ -70,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(found: Compiled, graph: Graph) -> int:
-    """On random inputs, beside the golden model: 1 where an output differs."""
+    """Run the tiles on random inputs; return 1 if an output differs from the golden model's."""
     import numpy as np
 
     from eyrie.model.operators.quantization import from_uint8

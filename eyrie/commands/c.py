@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes an int8 .tflite or .onnx model as C99, for any C compiler and without the accelerator.
+"""Write an int8 .tflite or .onnx model as C99, for any C compiler and without the accelerator.
 
     eyrie c MODEL -o DIR [--name NAME]
 
-DIR gets NAME.h, which says what the function NAME_run takes and gives, NAME.c, and NAME_constants.h, which belongs to
-that. docs/howto/c.md says what they need, and how they are built.
+DIR gets NAME.h with the declaration of the function NAME_run, NAME.c, and NAME_constants.h for NAME.c. docs/howto/c.md
+documents how to build and call them.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--name",
         type=c_name,
         metavar="NAME",
-        help="of the files, and what all in the header begins with (of the model's file)",
+        help="name of the files, and prefix of all names in the header (from the model's file)",
     )
 
 

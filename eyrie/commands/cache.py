@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the place and size of the caches, and clears them.
+"""Show the place and size of the caches, and clear them.
 
     eyrie cache [--clear]
 
-Simulation models, compiled networks and the results of the commands lie in one folder: build/ in a checkout,
+Simulation models, compiled networks and the results of the commands are in one folder: build/ in a checkout,
 $XDG_CACHE_HOME/eyrie (or ~/.cache/eyrie) for an installed package, or the folder that EYRIE_BUILD names.
 """
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of all files in a folder; files that vanish meanwhile count nothing."""
+    """Return the bytes of all files in a folder; a file that vanishes meanwhile counts 0."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:

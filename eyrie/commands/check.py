@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks in about a minute that everything works: a smoke test.
+"""Check in about a minute that everything works: a smoke test.
 
     eyrie check
 
@@ -17,7 +17,7 @@ TESTS = ("tests/test_smoke.py",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """Add no arguments."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Downloads CIFAR-10 (163 MB) from its official address, and checks what is there.
+"""Download CIFAR-10 (163 MB) from its official address and check it.
 
 eyrie cifar10 DIR
 """
@@ -24,10 +24,10 @@ CHUNK = 1 << 20
 
 
 def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
-    """Downloads the archive into `directory`, unless it, or what was unpacked from it, is there already.
+    """Download the archive into `directory`, unless the folder already has it or its contents.
 
-    The file gets its name only once the checksum is right, so a broken download leaves nothing.
-    Raises InputError for a wrong checksum, OSError if the address or the disk fails.
+    The file gets its name after its checksum was found right, so that a broken download leaves no file.
+    Raise InputError for a wrong checksum, OSError if the address or the disk fails.
     """
     target = directory / ARCHIVE
     if target.exists() or (directory / FOLDER).is_dir() or (directory / BATCHES["train"][0]).is_file():
@@ -46,7 +46,7 @@ def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Of a failed download, in words."""
+    """Return the reason of a failed download in words."""
     cause = getattr(error, "reason", error)
     return getattr(cause, "strerror", None) or str(cause) or "the connection broke"
 

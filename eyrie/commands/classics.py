@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes LeNet-5, AlexNet, VGG and other classic networks with random weights as .tflite files.
+"""Write LeNet-5, AlexNet, VGG and other classic networks with random weights as .tflite files.
 
     eyrie classics FOLDER [--networks A,B]
 

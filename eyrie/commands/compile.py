@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles an int8 .tflite or .onnx model.
+"""Compile an int8 .tflite or .onnx model.
 
     eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--search-iterations N] [--batch N]
 
-DIR gets image.bin, layout.json, program.txt, network.h (docs/howto/driver.md), layers.csv and summary.json; the table
-of the layers says what each will take. With --dump a stage is printed instead; -o may then be left out.
+DIR gets image.bin, layout.json, program.txt, network.h (docs/howto/driver.md), layers.csv and summary.json. The command
+prints a table of the layers with their predicted cost. With --dump it prints the result of a stage instead, and you may
+leave out -o.
 """
 
 import argparse

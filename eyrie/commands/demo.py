@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classifies a photo on the simulated chip.
+"""Classify a photo on the simulated chip.
 
     eyrie demo [--image photo.png] [--model any.tflite [--labels FILE]] [--config FILE]
 
-Runs the bundled MobileNetV1 on the RTL, of the default configuration or of one with the sizes of FILE, and prints the
-class, the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo:
-summary.json and report.html. The exit code is 1 unless RTL and golden model agree.
+The bundled MobileNetV1 runs on the RTL, in the default configuration or in the one of FILE. The command prints the
+answers of the chip, of the golden model and of the float model, a table of the layers, and the totals. It leaves
+summary.json and report.html in build/demo. The exit code is 1 if RTL and golden model differ.
 
-With --model any network that takes a picture, in parts for accelerator and host; the largest values of its outputs are
-printed with their places, or with the lines of --labels.
+With --model it runs any network that takes a picture, split between accelerator and CPU if necessary. It prints the
+largest values of the outputs with their numbers, or with the lines of --labels.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", type=file_name, metavar="FILE", help="a .tflite or .onnx model, the bundled one by default"
     )
     parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the documentation as a site in build/site; a warning is an error.
+"""Build the documentation as a site in build/site; a warning is an error.
 
     eyrie docs [-o DIR]
 

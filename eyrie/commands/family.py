@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the 26 MobileNets of eyrie/measure/networks, the yardstick of the accelerator's speed.
+"""Compile and run the 26 MobileNets of eyrie/measure/networks: a benchmark of the accelerator's speed.
 
     eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
 
-Each in a process of its own, for the default configuration, on the functional simulator and, unless told not to, on the
-RTL, with one random input; outputs are compared with tflite-micro's. None begins when the budget is used up; what was
-right before is not run again while nothing that it depends on has changed. Prints a table and leaves build/family: the
-networks, their logs and summary.json (docs/reference/summary.md). The exit code is 1 if one is wrong, rejected or
-failed, or a bar is missed (eyrie/measure/thresholds.py).
+Each network is compiled for the default configuration in a process of its own. It runs on the functional simulator and
+on the RTL (unless --rtl 0) with one random input, and the outputs are compared with those of tflite-micro. When the
+budget is used up, no further network begins. A network that was right is run again only if a file that it depends on
+has changed. The command prints a table and leaves the networks, their logs and summary.json in build/family
+(docs/reference/summary.md). The exit code is 1 if a network is wrong, rejected or failed, or if a threshold is missed
+(eyrie/measure/thresholds.py).
 """
 
 import argparse
@@ -38,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(text: str) -> list:
-    """Networks by their names, separated by commas; all where there is none. Raises InputError, in one line."""
+    """Return the networks that a list of names, separated by commas, selects; all for an empty list. Raise
+    InputError."""
     from eyrie.measure.networks.mobilenets import FAMILY
 
     by_name = {network.name: network for network in FAMILY}
@@ -85,8 +87,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def metrics(entries: list[dict], whole: int) -> dict:
-    """Of the right ones together; the mean only where there are as many as the family has, the rest where there are
-    any."""
+    """Return the metrics of all right networks together; the mean only if the family is complete, the others only if a
+    network is right."""
     right = [entry for entry in entries if entry["status"] == "ok"]
     ratios = [entry["cycles_over_roofline"] for entry in right]
     errors = [abs(entry["prediction_error"]) for entry in right if entry["prediction_error"] is not None]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the golden data of a test: what goes into the accelerator, and what has to come out.
+"""Write the golden data of a test: the inputs of the accelerator and the expected outputs.
 
-TEST is one of the pass or array tests (`make list`), none: pass0 to pass3 and array0 to array5. The
-layers are those that `make sim TEST=... SEED=N` draws from the same seed. DIR (build/golden/TEST)
-gets, for each pass of each layer, an .npz and the same as .hex, and a README.md that explains them.
+TEST is a pass or array test (`make list`). Without TEST the command writes pass0 to pass3 and array0 to array5. The
+layers are those that `make sim TEST=... SEED=N` generates from the same seed. For each pass of each layer DIR
+(build/golden/TEST) gets an .npz file and the same data as .hex files, and a README.md that explains them.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from eyrie.testing.array_layers import draw
 from eyrie.testing.catalogue import simulation_tests
 from eyrie.testing.layers import Layer
 
-TOPS = ("pass_tb", "pe_array_tb")  # of the tests that there are golden data of
+TOPS = ("pass_tb", "pe_array_tb")  # tops of the tests with golden data
 DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
 OURS = re.compile(r"layer\d+_(pass\d+_\w+\.hex|pass\d+\.npz|result\.npz)|README\.md")
 
@@ -43,15 +43,15 @@ Layers, each in one or several passes:
 
 | file | contents |
 |---|---|
-| `layerL_passN.npz` | all of a pass: the arrays below by their names |
+| `layerL_passN.npz` | the arrays of a pass by the names below |
 | `layerL_passN_glb.hex` | `glb`: GLB before the pass, a 64-bit word a line, from word 0 on |
 | `layerL_passN_descriptor.hex` | `descriptor`: the 152 configuration words, a 64-bit word a line |
-| `layerL_passN_sums.hex` | `sums`: what leaves the array, a beat a line, int32, column 0 first |
+| `layerL_passN_sums.hex` | `sums`: the psums that leave the array, a transfer a line, int32, column 0 first |
 | `layerL_passN_after.hex` | `after`: GLB after the pass (ofmap written), like `glb` |
-| `layerL_result.npz` | of the layer, what it has: `sums` int32 [M, E, F], `ofmap` int8 [E, F, C] |
+| `layerL_result.npz` | result of the layer: `sums` int32 [M, E, F] or `ofmap` int8 [E, F, C], or both |
 
-Only in the .npz: `places`, int [tiles, beats, columns, 3], is (m, y, x) of each sum in the pass, -1
-where a column's sum means nothing; `filters` and `rows` are the first and the last + 1 filter and
+Only in the .npz: `places`, int [tiles, transfers, columns, 3], is (m, y, x) of each psum in the pass, -1
+for a psum of an unused column; `filters` and `rows` are the first and the last + 1 filter and
 output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {cols} PEs.
 """
 
@@ -80,7 +80,7 @@ def generator(bench: SimulationTest, seed: int) -> np.random.Generator:
 
 
 def layers(bench: SimulationTest, seed: int) -> Iterator[tuple[str, Layer]]:
-    """What the bench draws from this seed."""
+    """Return the layers that the testbench generates from this seed."""
     rng, config = generator(bench, seed), config_of(bench)
     if bench.top == "pass_tb":
         kinds, count = bench.arguments["kinds"], bench.arguments["layers"]
@@ -167,8 +167,8 @@ def write_beside(bench: SimulationTest, seed: int, folder: Path) -> int:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
-    parser.add_argument("--seed", type=whole_number(0), default=1, help="what to draw the layers from (1)")
+    parser.add_argument("test", metavar="TEST", nargs="?", help="test name (all standard ones)")
+    parser.add_argument("--seed", type=whole_number(0), default=1, help="seed of the layers (1)")
     parser.add_argument("--out", metavar="DIR", type=file_name, help="build/golden/TEST by default")
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the graph of a model, as it is and as accelerator and host run it.
+"""Draw the graph of a model: as it is in the file, and as accelerator and CPU run it.
 
     eyrie graph MODEL [-o FILE.svg] [--config FILE]
 
-Without -o the picture is build/graph/MODEL.svg. docs/howto/graph.md says what it shows.
+Without -o the picture is build/graph/MODEL.svg. docs/howto/graph.md explains it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=file_name, metavar="FILE.svg", help="file to write (build/graph/MODEL.svg)"
     )
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
 
 
 def run(options: argparse.Namespace) -> None:

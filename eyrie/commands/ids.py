@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the scan-chain IDs of the multicast networks, and link_enable, for a mapping.
+"""Print the scan-chain IDs of the multicast networks, and link_enable, for a mapping.
 
 A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable
 layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
@@ -20,11 +20,11 @@ from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, AcceleratorConf
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.errors import InputError
 
-CONVOLUTION = dict(p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)  # sizes of a mapping beside e, where they are not given
+CONVOLUTION = dict(p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)  # default sizes of a mapping beside e
 
 
 def ids_of(options: argparse.Namespace) -> tuple[AcceleratorConfig, ScanIds]:
-    """Raises InputError where the mapping does not fit."""
+    """Raise InputError if the mapping does not fit."""
     config = AcceleratorConfig(rows=options.rows, cols=options.cols)
     stride = options.stride or 1
     if stride > 2:
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=whole_number(1), metavar="N", help=about)
     parser.add_argument("--pointwise", action="store_true", help="pixels come from the GLB")
     for name, size in (("rows", DEFAULT.rows), ("cols", DEFAULT.cols)):
-        parser.add_argument(f"--{name}", type=whole_number(1), default=size, metavar="N", help="of the array")
+        parser.add_argument(f"--{name}", type=whole_number(1), default=size, metavar="N", help=f"{name} of the array")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what the compiler knows of a network at a stage as text, to be read, changed and compiled from there.
+"""Write the compiler's data of a network at a stage as text. You can read it, change it and compile it.
 
     eyrie ir MODEL STAGE -o FILE [--config FILE] [--objective OBJECTIVE] [--search-iterations N] [--batch N] [--greedy]
 
-`eyrie compile FILE -o DIR` goes on from it. docs/reference/ir.md says what the stages are and how the text is written.
+`eyrie compile FILE -o DIR` continues from the text. docs/reference/ir.md documents the stages and the format.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--greedy",
         action="store_true",
-        help="segments by the greedy choice: each group by itself, in tiles as large as fit",
+        help="segments by the greedy choice: each fused operator by itself, in tiles as large as fit",
     )
     add_choices(parser)
 

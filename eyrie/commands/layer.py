@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a layer with anyone's tensors on the simulated RTL: GLB, pass controller, PE array.
+"""Run one layer with your own tensors on the simulated RTL: GLB, pass controller, PE array.
 
 LAYER (.npz) is a convolution:
   ifmap       int8 [C, H, W]
   filter      int8 [M, C, R, S], R and S up to 3
   stride      1 or 2
   pad         one number, or top, bottom, left, right
-  ipsum       int32 [M, E, F], where the sums start (optional, 0)
+  ipsum       int32 [M, E, F], start values of the sums (optional, 0)
   zero_point  value of the padding, int8 (optional, 0)
   e, p, q, r, t  mapping (optional, all or none; chosen otherwise)
-or a fused depthwise-separable layer; then `filter` is the depthwise one, int8 [C, 1, R, S], and
+or a fused depthwise-separable layer; then `filter` has the depthwise filters, int8 [C, 1, R, S], and
   pw_filter   int8 [M2, C]
   dw_bias, dw_multiplier, dw_shift  [C]: requantisation of the depthwise sums as in TFLite: Q31
               multiplier (0 to 2^31 - 1), shift -31 (right) to 30 (left)
@@ -20,13 +20,13 @@ OUT (.npz):
   opsum   int32 [M, E, F], the sums as they leave the array, modulo 2^32:
           opsum[m,y,x] = ipsum[m,y,x] + sum over c, r, s of
                          filter[m,c,r,s] * padded[c, y * stride + r, x * stride + s];
-          fused: opsum[m,y,x] = ipsum[m,y,x] + sum over c of pw_filter[m,c] * d[c,y,x], where d is
+          fused: opsum[m,y,x] = ipsum[m,y,x] + sum over c of pw_filter[m,c] * d[c,y,x]; d is
           the depthwise result, requantised: clamp(dw_zero_point + scale(sum + dw_bias)).
-          All int8 values count as signed numbers; no zero point is subtracted anywhere.
-  cycles  clock cycles, all passes together; a layer larger than the GLB is cut into several.
+          All int8 values are signed numbers; no zero point is subtracted.
+  cycles  clock cycles, all passes together; a layer larger than the GLB is split into several passes.
 
-The sums are also compared with the model's; where they differ no OUT is written. Log and
-summary.json are in build/layer.
+The sums are compared with the model's; if they differ, no OUT is written. Log and summary.json
+are in build/layer.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class CaseFailed(InputError):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("layer", type=file_name, metavar="LAYER.npz", help="tensors and parameters of the layer")
     parser.add_argument("out", type=file_name, metavar="OUT.npz", help="file to write: sums, ofmap and cycles")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -40,7 +40,7 @@ VARIANTS = (
 )
 
 # Two of slang's extra warnings contradict the house style: lowRISC asks for a default in every
-# case, `unique` or not; and a cast to a parameter's width does nothing for one of its values only.
+# case, `unique` or not; and a cast to a parameter's width has no effect for one of its values only.
 SLANG_FLAGS = "-Wextra -Werror -Wno-case-redundant-default -Wno-useless-cast"
 
 PYTHON_TOOLS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",), ("lint-imports",))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the simulation tests."""
+"""List the simulation tests."""
 
 import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """Add no arguments."""
 
 
 def run(options: argparse.Namespace) -> None:

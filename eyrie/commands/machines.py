@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws configurations over the table of legal sizes and beyond its edges; the legal ones have to work, the others not
-to be.
+"""Generate random configurations: legal ones must pass the tests, illegal ones must be rejected.
 
     eyrie machines [--seed N] [--count N] [--budget MINUTES] [--jobs N] [--pes N]
 
-Both sides say of each configuration whether it is legal: AcceleratorConfig, and Verilator's elaboration of the whole
-accelerator. On a legal one a bench of all kinds of passes runs (pass6), with layers that suit it, compared with the
-model. An accelerator does not begin when the budget is used up. Leaves build/machines: summary.json
-(docs/reference/summary.md), and the log of each legal configuration in a folder with its number.
+The configurations cover the table of legal sizes and go beyond its edges. AcceleratorConfig and Verilator's elaboration
+of the whole accelerator must agree whether a configuration is legal. On a legal one the testbench pass6 runs all kinds
+of passes and compares them with the model. When the budget is used up, no further configuration begins. The folder
+build/machines gets summary.json (docs/reference/summary.md) and the log of each legal configuration.
 """
 
 import argparse
@@ -24,11 +23,19 @@ MOST_PES = 240
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="what to draw them from (1)")
-    parser.add_argument("--count", type=whole_number(1), default=40, metavar="N", help="machines (40)")
-    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which none begins (60)")
-    parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="machines at a time (2)")
-    parser.add_argument("--pes", type=whole_number(6), default=MOST_PES, metavar="N", help="PEs of a legal one (240)")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the configurations (1)")
+    parser.add_argument("--count", type=whole_number(1), default=40, metavar="N", help="number of configurations (40)")
+    parser.add_argument(
+        "--budget", type=minutes, default=60, metavar="MINUTES", help="minutes after which no configuration begins (60)"
+    )
+    parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="configurations at a time (2)")
+    parser.add_argument(
+        "--pes",
+        type=whole_number(6),
+        default=MOST_PES,
+        metavar="N",
+        help="largest number of PEs of a legal configuration (240)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def trial(folder: Path, seed: int, end: float, number: int, sizes: dict[str, int]) -> dict:
-    """What both sides say of an accelerator, and how the bench ends on a legal one; prints a line."""
+    """Return the verdict of both sides on a configuration, and of the testbench on a legal one; print a line."""
     found: dict = {"number": number, "config": sizes}
     if time.monotonic() > end:
         found["verdict"] = "skipped"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes 26 MobileNets with random weights as .tflite files.
+"""Write 26 MobileNets with random weights as .tflite files.
 
     eyrie mobilenets FOLDER
 

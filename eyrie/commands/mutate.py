@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants one-line errors in the RTL and runs the benches that should find them.
+"""Apply one-line mutations to the RTL and run the testbenches that should find them.
 
     eyrie mutate [--seed N] [--count N] [--budget MINUTES]
 
-All one-line changes of a few kinds (operators, conditions, constants, ternary arms, dropped
-assignments) are listed; the seed draws from them, one block after the other. Each is applied in a
-copy of the tree, build/mutate/tree, and the benches of its file run, closest and cheapest first,
-until one fails. A change that does not build is no mutant and is replaced by another draw, and so is
-one of EQUIVALENT. A mutant that no bench fails on survives. Results: build/mutate/summary.json.
+The mutations change operators, conditions, constants and ternary arms, or drop assignments. The seed draws from all of
+them, one block after the other. Each mutation is applied to a copy of the tree (build/mutate/tree). The testbenches of
+its file run, closest and cheapest first, until one fails; a mutant that all of them pass has survived. A change that
+does not build, or that EQUIVALENT lists, is replaced by another one. Results: build/mutate/summary.json.
 """
 
 import argparse
@@ -89,7 +88,7 @@ EQUIVALENT = {
         "rtl/bus/burst_splitter.sv",
         "if (left_q < {6'd0, beats})      beats = left_q[9:0];",
         "if (left_q <= {6'd0, beats})      beats = left_q[9:0];",
-    ): "where both are equal, the assignment changes nothing",
+    ): "if both are equal, the assignment has no effect",
     (
         "rtl/eyrie.sv",
         "increment = '0;",
@@ -120,7 +119,7 @@ print(json.dumps({key: result.get(key) for key in ("status", "reason")}))
 
 
 class BaselineError(InputError):
-    """A bench fails without any change, so it says nothing about mutants."""
+    """A testbench fails without any mutation, so that it cannot judge mutants."""
 
 
 # ---- The draw ----
@@ -146,10 +145,10 @@ def by_block(root: Path) -> dict[str, list[Candidate]]:
 
 
 def draw(blocks: dict[str, list[Candidate]], seed: int) -> Iterator[list[Candidate]]:
-    """Turns: each yields what is left of one block in random order, to be popped until one serves.
+    """Yield the candidates of one block after the other, in random order; the caller pops them until one serves.
 
-    Blocks take turns, in a new order in each round. Where a candidate stands depends on the seed and
-    on its text, so a change elsewhere in the RTL hardly changes what is drawn.
+    Each round takes the blocks in a new order. The position of a candidate depends on the seed and on its text only, so
+    that a change elsewhere in the RTL hardly changes the draw.
     """
 
     def key(candidate: Candidate) -> str:
@@ -168,7 +167,7 @@ def draw(blocks: dict[str, list[Candidate]], seed: int) -> Iterator[list[Candida
 
 
 def copy_tree(root: Path, tree: Path) -> None:
-    """Makes `tree` hold what the benches need of the working tree; its build/ stays."""
+    """Copy the files that the testbenches need to `tree`, whose build/ stays."""
     for name in COPIED:
         shutil.rmtree(tree / name, ignore_errors=True)
         shutil.copytree(root / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -266,9 +265,9 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N", help="of the draw (1)")
-    parser.add_argument("--count", type=whole_number(1), default=20, metavar="N", help="mutants (20)")
-    parser.add_argument("--budget", type=minutes, metavar="MINUTES", help="begin no mutant after this")
+    parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N", help="seed of the mutations (1)")
+    parser.add_argument("--count", type=whole_number(1), default=20, metavar="N", help="number of mutants (20)")
+    parser.add_argument("--budget", type=minutes, metavar="MINUTES", help="minutes after which no mutant begins")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs published layers through the operator library on the RTL and says what of their throughput is left.
+"""Run published layers through the operator library on the RTL and print the share of their roofline.
 
     eyrie operators [--layers A,B] [--most-cycles N]
     eyrie operators --compile REQUEST [REQUEST ...] [--c FILE.c]
 
-The layers are those of tables 3.5 and 4.6 of DLPlib that docs/howto/operators.md names, on random values. Prints for
-each its roofline, the cycles that were predicted when it was compiled, those that the accelerator counted, and the
-clock cycles from the first register write of the call to the end of its stream; what is predicted to take more than
---most-cycles is not run. Leaves build/operators/summary.json (docs/reference/summary.md). The exit code is 1 if an
-output is not the golden model's or a share is below its bar.
+The layers come from tables 3.5 and 4.6 of DLPlib (docs/howto/operators.md) and run on random values. For each layer the
+command prints the roofline, the predicted cycles, the cycles that the accelerator counted, and the clock cycles from
+the first register write of the call to the end of its stream. A layer that is predicted to take more than --most-cycles
+does not run. The folder build/operators gets summary.json (docs/reference/summary.md). The exit code is 1 if an output
+differs from the golden model's or a share is below its threshold.
 
-With --compile it compiles operators that C programs have asked for (docs/howto/operators.md), and prints what such a
-program has to know of each, or writes all of them as a C source.
+With --compile the command compiles operators that C programs have requested (docs/howto/operators.md). It prints the
+data that such a program needs for each operator, or writes all of them as a C source.
 """
 
 import argparse
@@ -29,13 +29,13 @@ SHARES = {"compiled_share": 0.95, "roofline_share": 0.79}  # at least
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--layers", metavar="A,B", help="all by default")
+    parser.add_argument("--layers", metavar="A,B", help="names of layers (all)")
     parser.add_argument(
         "--most-cycles",
         type=whole_number(0),
         default=MOST_CYCLES,
         metavar="N",
-        help=f"predicted, up to which a layer runs on the RTL ({MOST_CYCLES:,})",
+        help=f"predicted cycles up to which a layer runs on the RTL ({MOST_CYCLES:,})",
     )
     parser.add_argument(
         "--compile",
@@ -44,12 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REQUEST",
         help="files that programs of the operator library left in SOC_REQUESTS",
     )
-    parser.add_argument("--c", type=file_name, metavar="FILE.c", help="the source for their programs")
+    parser.add_argument("--c", type=file_name, metavar="FILE.c", help="C source to write")
 
 
 def run(options: argparse.Namespace) -> int:
     if options.c and not options.compile:
-        raise InputError("--c needs --compile: say what the programs are for")
+        raise InputError("--c needs --compile: name the requests")
     return compile_requests(options) if options.compile else measure(options)
 
 
@@ -109,7 +109,7 @@ def chosen(text: str | None, layers: tuple["Layer", ...]) -> list["Layer"]:
 
 
 def line(measured: "Measured") -> str:
-    """Of the table."""
+    """The columns of the table."""
     row = measured.summary
     cells = ["" if row[key] is None else f"{row[key]:,}" for key in ("predicted_cycles", "cycles", "clocked_cycles")]
     shares = ["" if row[key] is None else f"{100 * row[key]:.1f} %" for key in SHARES]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a network on the simulated RTL and says where its cycles go.
+"""Run a network on the simulated RTL and print its cycles by layer and unit.
 
     eyrie profile NET [--input X.npy] [--seed N]
 
-NET: a model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
-cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json and report.html;
-of a network in parts for accelerator and host, all of this of each configuration part. Of a model, and of a network in
-parts, the outputs are compared with the golden model's; the exit code is 1 unless they agree.
+NET is a model, or a folder that `eyrie compile` wrote. X is an input as for `eyrie run`; the default is random. The
+command prints cycles, bytes and the states of each unit by layer, and leaves summary.json and report.html in
+build/profile. If the network is split between accelerator and CPU, each accelerator part has a table and a report of
+its own. For a model, and for a split network, the outputs are compared with the golden model's, and the exit code is 1
+if they differ.
 """
 
 import argparse
@@ -29,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", metavar="NET", type=file_name, help="model, or folder of a compiled network")
     parser.add_argument("--input", type=file_name, metavar="X.npy", help="inputs, as eyrie run takes them (random)")
     parser.add_argument(
-        "--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values and of a random input (1)"
+        "--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the start values and of a random input (1)"
     )
     parser.add_argument(
-        "--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters, for a model"
+        "--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters, for a model"
     )
     parser.add_argument(
         "--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N", help="images of a run, for a model"
@@ -103,8 +104,8 @@ def _about(options: argparse.Namespace) -> "About":
 def _profile_parts(
     options: argparse.Namespace, config: "AcceleratorConfig | None" = None, failure: "CompileError | None" = None
 ) -> int:
-    """Of a network in parts; accelerator: that a model is compiled for, None for a folder; failure: why not as a
-    whole."""
+    """Profile a split network. config: configuration to compile a model for, None for a folder; failure: the reason why
+    the model is split."""
     from eyrie.compiler.parts import compile_parts
     from eyrie.runtime import progress
     from eyrie.runtime.folders import BUILD, replacing
@@ -143,7 +144,7 @@ def _print(summary: dict) -> None:
 
 
 def _verdict(summary: dict) -> int:
-    """The exit code; says what the comparison found."""
+    """Print the result of the comparison and return the exit code."""
     if "match" in summary:
         print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["status"] == "pass" else 1

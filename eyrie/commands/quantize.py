@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantises float weights to an int8 .tflite file (eyrie/training/quantization.py says how).
+"""Quantise float weights to an int8 .tflite file, as eyrie/training/quantization.py documents.
 
 eyrie quantize FLOAT.npz OUT.tflite --cifar10 DIR [--images 1024]
 """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all tests with fresh seeds, those that `make test` leaves out too, within a budget of minutes.
+"""Run all tests with fresh seeds, also the tests that `make test` leaves out, within a budget of minutes.
 
     eyrie regress [--seeds N] [--budget MINUTES] [--jobs N] [--scale F]
 
-Each seed is one run of the whole suite in an order of its own; when the budget is used up, no further test begins.
-Leaves build/regress: summary.json, and the log of each seed.
+Each seed is one run of the whole suite in an order of its own. When the budget is used up, no further test begins. The
+folder build/regress gets summary.json and the log of each seed.
 """
 
 import argparse
@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", type=whole_number(1), default=1, metavar="N", help="runs, each with a fresh seed (1)"
     )
-    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which none begins (60)")
+    parser.add_argument(
+        "--budget", type=minutes, default=60, metavar="MINUTES", help="minutes after which no test begins (60)"
+    )
     parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="tests at a time (2)")
     parser.add_argument(
         "--scale", type=whole_number(1), default=1, metavar="F", help="random cases, as a multiple of the usual (1)"

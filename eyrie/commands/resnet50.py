@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ResNet-50 with random weights as a .tflite file.
+"""Write ResNet-50 with random weights as a .tflite file.
 
     eyrie resnet50 FILE [--size N]
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a compiled network on the simulated RTL, or on the functional simulator.
+"""Run a compiled network on the simulated RTL, or on the functional simulator.
 
     eyrie run DIR --input X.npy --output Y.npy [--functional] [--seed N]
 
-DIR: what `eyrie compile MODEL -o DIR` wrote. X: int8 [N, H, W, C] or one image [H, W, C]; Y: the raw int8 output of
-each image. Of a network in parts for accelerator and host both have type and shape of the model's ends. Several inputs
-or outputs are an .npz file with arr_0, arr_1, ... in the model's order. A run on the RTL also leaves build/run:
-summary.json and report.html; of a network in parts a page of each of its accelerator parts.
+DIR is a folder that `eyrie compile MODEL -o DIR` wrote. X is int8 [N, H, W, C], or one image [H, W, C]; Y gets the raw
+int8 output of each image. If the network is split between accelerator and CPU, X and Y have the types and shapes of the
+model's inputs and outputs. Several inputs or outputs are an .npz file with arr_0, arr_1, ... in the model's order. A
+run on the RTL also leaves summary.json and report.html in build/run; a split network has a report for each accelerator
+part.
 """
 
 import argparse
@@ -31,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_name,
         help="file to write: .npy, or .npz for several outputs",
     )
-    parser.add_argument("--functional", action="store_true", help="on the functional simulator instead")
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values (1)")
+    parser.add_argument("--functional", action="store_true", help="run on the functional simulator instead")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the start values (1)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def run_parts(options: argparse.Namespace) -> None:
-    """A network in parts for accelerator and host."""
+    """Run a network that is split between accelerator and CPU."""
     from eyrie.model.messages import array
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.networks import write_arrays

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs simulation tests by name, with their logs.
+"""Run simulation tests by name.
 
     eyrie sim TEST ... [--seed N] [--config FILE] [--waves]
 
-A run leaves build/TEST: log.txt, summary.json and, with waves, dump.vcd.
+A run leaves log.txt, summary.json and, with --waves, dump.vcd in build/TEST.
 """
 
 import argparse
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tests", nargs="+", metavar="TEST", help="eyrie list names them")
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), help="random and printed by default")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
+    parser.add_argument("tests", nargs="+", metavar="TEST", help="test name (eyrie list)")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), help="seed (random, and printed)")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
     parser.add_argument("--waves", action="store_true", help="write build/TEST/dump.vcd")
 
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the bundled network on configurations of many sizes: more memory or wider ports must cost no
-cycles.
+"""Compile and run the bundled network on configurations of many sizes: more memory or wider ports must cost no cycles.
 
     eyrie sizes [--configs A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
 
-First all are compiled, predicted and run on the functional simulator, then, unless told not to, on the RTL, with the
-demo photo; logits are compared with tflite-micro's. None begins when the budget is used up; what was right before is
-not run again while nothing that it depends on has changed. Prints a table and leaves build/sizes: summary.json
-(docs/reference/summary.md), and the logs. The exit code is 1 if one is wrong, rejected or failed, or costs more cycles
-than a smaller one.
+Each configuration is first compiled, predicted and run on the functional simulator, then (unless --rtl 0) run on the
+RTL, with the demo photo. The logits are compared with those of tflite-micro. When the budget is used up, no further run
+begins. A configuration that was right is run again only if a file that it depends on has changed. The command prints a
+table and leaves summary.json (docs/reference/summary.md) and the logs in build/sizes. The exit code is 1 if a
+configuration is wrong, rejected or failed, or costs more cycles than a smaller one.
 """
 
 import argparse
@@ -31,7 +30,7 @@ CONFIGS: dict[str, dict[str, int]] = {
     **{f"bus{bus}_lanes{lanes}": {"bus_words": bus, "filter_lanes": lanes} for bus, lanes in ((1, 2), (2, 1), (2, 2))},
 }
 GLBS = ["6x8" if kib == 64 else f"glb{kib}" for kib in GLB_KIB]
-# Of each pair the second has more of one thing, and nothing less.
+# Pairs of configurations: the second has more of one resource, and no less of the others.
 PAIRS = (
     *itertools.pairwise(GLBS),
     ("6x8", "bus1_lanes2"),
@@ -59,7 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(text: str) -> list[str]:
-    """Machines by their names, separated by commas; all where there is none. Raises InputError, in one line."""
+    """Return the configurations that a list of names, separated by commas, selects; all for an empty list. Raise
+    InputError."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in CONFIGS:
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def trial(folder: Path, name: str, rtl_macs: int) -> Trial:
-    """Of an accelerator; its parameters and the photo are written into the folder."""
+    """Return the trial of a configuration; write its parameters and the photo into the folder."""
     import numpy as np
 
     from eyrie.runtime.bundled import MODEL
@@ -112,8 +112,8 @@ def trial(folder: Path, name: str, rtl_macs: int) -> Trial:
 
 
 def compared(entries: dict[str, dict]) -> list[dict]:
-    """Of each pair whose configurations were tried: names, and what the larger one's cycles come to, less those of the
-    smaller one and divided by them, predicted and measured (None unless both were)."""
+    """Return for each pair of tried configurations their names, and the relative change of the cycles from the smaller
+    to the larger one, predicted and measured (None unless both were run)."""
     found = []
     for smaller, larger in PAIRS:
         one, other = entries.get(smaller), entries.get(larger)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the literature prints, number by number, beside what this project finds.
+"""Compare the numbers that the literature prints with the numbers of this project.
 
     eyrie study [--texts A,B] [--page FILE]
 
-Prints what differs, and leaves build/study/summary.json (docs/reference/summary.md) and the page,
-docs/research/study.md unless told otherwise; of some texts only the summary.
+The command prints the differences, and leaves build/study/summary.json (docs/reference/summary.md) and the page
+(docs/research/study.md by default). With --texts it writes only the summary.
 """
 
 import argparse
@@ -21,18 +21,18 @@ TEXTS = ("fusion", "tiling", "movement", "library", "baseline", "buffers")  # mo
 PAGE = ROOT / "docs" / "research" / "study.md"
 HEAD = """# The literature's numbers
 
-`make study` made this page: number by number what the texts print that this project implements, and what it finds.
-"-" stands where a text has no number, or none can be had here; then the last column says why.
+`make study` wrote this page. It compares the numbers that the literature prints with the numbers of this project. "-"
+means that a text has no number, or that this project has none; then the last column has the reason.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", default="", metavar="A,B", help=f"of {', '.join(TEXTS)} (all)")
-    parser.add_argument("--page", type=file_name, metavar="FILE", help="where the page goes (docs/research/study.md)")
+    parser.add_argument("--page", type=file_name, metavar="FILE", help="file for the page (docs/research/study.md)")
 
 
 def chosen(text: str) -> list[str]:
-    """Names of texts, separated by commas; all where there is none. Raises InputError, in one line."""
+    """Return the texts that a list of names, separated by commas, selects; all for an empty list. Raise InputError."""
     names = [name.strip() for name in text.split(",") if name.strip()] or list(TEXTS)
     for name in names:
         if name not in TEXTS:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints synthesis figures of the RTL by block, and writes build/synth (docs/research/synthesis.md; keys:
-docs/reference/summary.md).
+"""Print gates, registers and longest paths of the RTL by block, from synthesis with yosys and nextpnr.
 
     eyrie synth [--blocks A,B] [--liberty FILE] [--memory A,B] [--unplaced]
 
-Memories of rtl/tech are black boxes whose bits are counted; --memory names further modules to be taken so. Without a
-cell library (Liberty format) areas are estimated from yosys's own gates. Blocks that fit are placed and routed in an
-ECP5 for a clock rate; --unplaced leaves that out, which is most of the time.
+The memories of rtl/tech are black boxes whose bits are counted; --memory names further such modules. Without a cell
+library (Liberty format) the areas are estimates from yosys's own gates. Blocks that fit are placed and routed in an
+ECP5 for a clock rate; --unplaced skips this step, which takes most of the time. Results: build/synth
+(docs/research/synthesis.md; keys: docs/reference/summary.md).
 """
 
 import argparse

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the float network from scratch on CIFAR-10's training images (eyrie/training/training.py says how).
+"""Train the float network from scratch on CIFAR-10's training images (eyrie/training/training.py).
 
     eyrie train --cifar10 DIR -o float.npz [--epochs 45] [--seed 1]
 
-45 epochs take about 80 minutes on two cores with nothing beside it.
+45 epochs take about 80 minutes on two idle cores.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import argparse
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
 
-FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps for its rate to rise and fall
+FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps, in which the rate rises and falls
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

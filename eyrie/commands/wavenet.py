@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a WaveNet with random weights as a .tflite file.
+"""Write a WaveNet with random weights as a .tflite file.
 
     eyrie wavenet FILE [--stacks N] [--layers N] [--channels N] [--samples N]
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs every model of a folder, and compares each with the reference.
+"""Compile and run every model of a folder, and compare each with the reference.
 
     eyrie zoo MODELS [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--minutes N] [--seed N]
 
-Every .tflite and .onnx file in the folder MODELS and below it, each in a process of its own, on the functional
-simulator and, up to so many MACs, on the RTL, with random inputs; with --c as portable C, too, which is
-built with warnings as errors and with sanitizers by the C compiler of this configuration. Goes on whatever happens to
-one. Prints a table and leaves build/zoo: summary.json (docs/reference/summary.md), and the log of each model. The exit
-code is 1 if one is wrong, failed or unchecked.
+Each .tflite and .onnx file in MODELS and its subfolders runs in a process of its own with random inputs: on the
+functional simulator, on the RTL if it has at most --rtl-macs MACs, and with --c as portable C, built with warnings as
+errors and with sanitizers. A failure of one model does not stop the others. The command prints a table and leaves
+summary.json (docs/reference/summary.md) and the log of each model in build/zoo. The exit code is 1 if a model is wrong,
+failed or unchecked.
 """
 
 import argparse
@@ -41,19 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"MACs up to which a model runs on the RTL too ({RTL_MACS:,})",
     )
-    parser.add_argument("--c", action="store_true", help="each also as portable C, as eyrie c writes it")
-    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with accelerator parameters")
+    parser.add_argument("--c", action="store_true", help="run each also as portable C, as eyrie c writes it")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
     parser.add_argument(
-        "--inputs", type=whole_number(1), default=INPUTS, metavar="N", help=f"inputs drawn for each model ({INPUTS})"
+        "--inputs", type=whole_number(1), default=INPUTS, metavar="N", help=f"random inputs for each model ({INPUTS})"
     )
     parser.add_argument(
         "--minutes",
         type=minutes,
         default=MINUTES,
         metavar="N",
-        help=f"after which a model's process is ended ({MINUTES})",
+        help=f"minutes after which the process of a model is ended ({MINUTES})",
     )
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the inputs (1)")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the inputs (1)")
 
 
 def run(options: argparse.Namespace) -> int:
