@@ -174,6 +174,27 @@ def _shown(row: dict, mac_cycles: int, dram_bytes: int | None) -> tuple[str, ...
     )
 
 
+BAR_WIDTH = 60  # characters of all layers together
+BAR_STATES = {"busy": "█", "idle": "░"}  # of the PEs; other states are waits
+WAITS = "▒"
+
+
+def bars(metrics: dict) -> str:
+    """Return a bar for each layer: its length is the layer's share of the cycles, its shades the states of the PEs."""
+    rows, total = metrics["layers"], max(metrics["cycles"], 1)
+    width = max(len(row["name"]) for row in rows)
+    longest = max(row["counters"]["cycles"] for row in rows)
+    lines = [f"cycles by layer: {BAR_STATES['busy']} multiplying, {WAITS} waiting, {BAR_STATES['idle']} idle"]
+    for row in rows:
+        cycles, states = row["counters"]["cycles"], row["units"]["pe"]
+        length = round(BAR_WIDTH * cycles / max(longest, 1))
+        cells = {state: round(length * states[state] / max(cycles, 1)) for state in BAR_STATES}
+        waits = max(length - sum(cells.values()), 0)
+        bar = BAR_STATES["busy"] * cells["busy"] + WAITS * waits + BAR_STATES["idle"] * cells["idle"]
+        lines.append(f"{row['name']:{width}}  {100 * cycles / total:5.1f} %  {bar[:length]}".rstrip())
+    return "\n".join(lines)
+
+
 def unit_table(metrics: dict) -> str:
     """Return the table of the units: their cycles in the interval of each layer, and in the whole run."""
     names = [(unit, what) for unit, states in metrics["units"].items() for what in states]

@@ -5,16 +5,18 @@ A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthw
 layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
 --pointwise no depthwise half.
 
-    eyrie ids --e 8 --p 4 --q 4 --r 1 --t 2
+    eyrie ids --e 8 --p 4 --q 4 --r 1 --t 2 -o ids.svg
     eyrie ids --block-rows 4 --block-cols 2 --stride 2
 
 A PE receives a transfer if the row ID of its row and its own column ID equal the tags of the transfer; "-": a PE that
-is not in use. IDs are shifted in from the last PE to the first.
+is not in use. IDs are shifted in from the last PE to the first. With -o the command also draws the array:
+PEs of one colour receive the same transfers.
 """
 
 import argparse
 
-from eyrie.compiler.command_line import whole_number
+from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.files import check_file, whole_file
 from eyrie.compiler.target.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
 from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
@@ -98,6 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("images", "images side by side"),
     ):
         parser.add_argument(f"--{name}", type=whole_number(1), metavar="N", help=about)
+    parser.add_argument("-o", "--output", type=file_name, metavar="FILE.svg", help="picture of the array to write")
     parser.add_argument("--pointwise", action="store_true", help="pixels come from the GLB")
     for name, size in (("rows", DEFAULT.rows), ("cols", DEFAULT.cols)):
         parser.add_argument(f"--{name}", type=whole_number(1), default=size, metavar="N", help=f"{name} of the array")
@@ -105,5 +108,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     config, ids = ids_of(options)
+    if options.output:
+        from eyrie.runtime.diagrams.array import array_svg
+
+        check_file(options.output)
+        with whole_file(options.output) as file:
+            file.write(array_svg(config, ids).encode())
     tables = [table(config, ids, network) for network in ("ifmap", "filter")]
     print("\n\n".join([*tables, ln_text(config, ids)]))

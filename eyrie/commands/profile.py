@@ -140,7 +140,8 @@ def _profile_parts(
 def _print(summary: dict) -> None:
     from eyrie.runtime import metrics
 
-    print(f"{metrics.layer_table(summary)}\n\n{metrics.unit_table(summary)}\n\n{metrics.ratios(summary)}")
+    tables = (metrics.layer_table(summary), metrics.bars(summary), metrics.unit_table(summary), metrics.ratios(summary))
+    print("\n\n".join(tables))
 
 
 def _verdict(summary: dict) -> int:

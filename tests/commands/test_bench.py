@@ -13,7 +13,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
-from eyrie.runtime.metrics import LAYER_HEADS, layer_table, ratios, unit_table
+from eyrie.runtime.metrics import LAYER_HEADS, bars, layer_table, ratios, unit_table
 from eyrie.runtime.metrics import metrics as network_metrics
 from tests.commands.commands import assert_rejected, eyrie
 
@@ -116,6 +116,14 @@ def test_units(metrics: dict) -> None:
     assert second["pe"] == {"busy": 10, "wait_filter": 0, "idle": 2000, **none}
     assert (first["dma"]["busy"], second["dma"]["busy"]) == (30, 1000)
     assert metrics["units"]["pe"]["idle"] == 2100 and metrics["units"]["glb"] == {"lost": 12}
+
+
+def test_bars(metrics: dict) -> None:
+    """The longest interval has the longest bar; its shades are the states of the PEs."""
+    title, *rows = bars(metrics).splitlines()
+    assert "multiplying" in title and "waiting" in title and "idle" in title
+    assert rows[0].split() == ["a", "37.5", "%", "█" * 25 + "▒" * 13]
+    assert rows[1].split() == ["b", "60.0", "%", "▒" * 10 + "░" * 50]
 
 
 def test_tables(metrics: dict) -> None:

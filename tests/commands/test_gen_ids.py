@@ -3,6 +3,8 @@
 
 import subprocess
 import sys
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -34,6 +36,20 @@ link_enable = 0b11011 (bit i joins row i to row i + 1): rows 0-2, 3-5
 def gen_ids(arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "eyrie", "ids", *arguments.split()]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_picture(tmp_path: Path) -> None:
+    """PEs of one tag have one colour, PEs of different tags different ones, and unused PEs have none."""
+    svg = tmp_path / "ids.svg"
+    run = gen_ids(f"--e 4 --p 4 --q 4 --r 1 --t 4 --kernel 2 -o {svg}")
+    assert run.returncode == 0 and run.stdout == IDS_E4_T4
+    root = ElementTree.parse(svg).getroot()
+    rects = [element for element in root if element.tag.endswith("}rect")][1:]
+    assert len(rects) == 2 * 48 and sum(rect.get("class") == "idle" for rect in rects) == 2 * 16
+    ifmap, filters = ([rect.get("style") for rect in rects[n : n + 48]] for n in (0, 48))
+    assert len(set(ifmap) - {None}) == 5 and len(set(filters) - {None}) == 4
+    assert ifmap[0] == ifmap[4] == ifmap[24] != ifmap[1] == ifmap[8]
+    assert filters[0] == filters[1] != filters[4] == filters[7]
 
 
 def test_convolution() -> None:
