@@ -364,8 +364,8 @@ def test_what_tflite_has_not_is_rejected(seed: int, tmp_path: Path) -> None:
         to_tflite(WithTransform().eval(), images, tmp_path / "net.tflite")
 
 
-def test_the_example_of_the_readme(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    [block] = [text for text in PYTHON.findall((ROOT / "README.md").read_text()) if "eyrie.pytorch" in text]
+def test_the_example_of_the_page(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    block = PYTHON.findall((ROOT / "docs" / "howto" / "pytorch.md").read_text())[0]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "build").mkdir()
     torch.manual_seed(seed)
