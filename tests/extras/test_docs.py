@@ -25,6 +25,7 @@ def test_the_site_has_every_page_and_loads_nothing_from_other_servers(tmp_path: 
             r'<(?:script|img|iframe|link rel="stylesheet")[^>]*(?:src|href)="(https?:[^"]*)', built.read_text()
         )
         assert not loaded, f"{built}: {loaded}"
+        assert "```" not in built.read_text(), f"{built}: a code block that is none"
 
 
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
