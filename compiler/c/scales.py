@@ -3,8 +3,8 @@
 
 Written from the reference's sources, beside the golden model and not with it: what is written as C is a check of both.
 Sources: tensorflow/lite/kernels/internal/quantization_util.cc and kernel_util.cc, reference/reduce.h (MEAN),
-reference/integer_ops/logistic.h, reference/hard_swish.h, reference/softmax.h; `docs/concepts/compiler.md` says which of
-the two sets of kernels is followed where.
+reference/integer_ops/logistic.h, reference/hard_swish.h, reference/softmax.h; `docs/concepts/quantisation.md` says
+which of the two sets of kernels is followed where.
 """
 
 from fractions import Fraction

@@ -3,7 +3,7 @@
 
 The accelerator keeps the order of a command list only where its tokens and queues say so. What is sure to be
 over before an event is its clock: of every kind of access, how many. All accesses of a kind end in one order,
-so that an event's clock is the largest of those of the events that it waits for (docs/concepts/compiler.md, "Races").
+so that an event's clock is the largest of those of the events that it waits for (docs/concepts/synchronisation.md).
 
 DRAM needs no tokens: only transfers touch it, and a transfer in the other direction waits for all before it.
 """

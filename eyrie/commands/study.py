@@ -19,10 +19,10 @@ from eyrie.runtime.folders import BUILD, ROOT
 
 TEXTS = ("fusion", "tiling", "movement", "library", "baseline", "buffers")  # modules of eyrie/measure/studies
 PAGE = ROOT / "docs" / "research" / "study.md"
-HEAD = """# The literature's numbers
+HEAD = """# Numbers of the literature
 
-`make study` wrote this page. It compares the numbers that the literature prints with the numbers of this project. "-"
-means that a text has no number, or that this project has none; then the last column has the reason.
+This page compares published numbers with the results of this project. `make study` generates it. "-" means that a
+publication has no number, or that this project has no comparable one; the last column has the reason.
 """
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two sets of reference kernels, where they do not compute the same; docs/concepts/compiler.md says which is
+"""The two sets of reference kernels, where they do not compute the same; docs/concepts/quantisation.md says which is
 followed."""
 
 from enum import StrEnum

@@ -250,7 +250,7 @@ def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
 
 
 def first_from_dram(flow: Flow, n: int) -> bool:
-    """Whether the source of a group, which is not passed on, lies in DRAM, from what docs/concepts/compiler.md says."""
+    """Return whether a long-lived source of a group is in DRAM, by the rules of docs/concepts/fusion-and-tiling.md."""
     makers = [m for m in range(n) if flow.groups[m].output.name == flow.groups[n].source.name]
     return not makers or flow.groups[n].source.name in flow.in_dram
 

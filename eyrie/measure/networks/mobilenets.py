@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MobileNetV1 (Howard et al., 2017) and MobileNetV2 (Sandler et al., 2018) of any width and size, with drawn weights.
 
-`FAMILY` has 26 of them, the yardstick of the accelerator's speed (docs/developer/benches.md). Their values mean
+`FAMILY` has 26 of them, the yardstick of the accelerator's speed (docs/developer/testbenches.md). Their values mean
 nothing, but every layer uses its whole range, so that no error is clipped away.
 """
 

@@ -26,9 +26,9 @@ from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
 from eyrie.runtime.bundled import MODEL
 
 SOURCE = """Layer fusion with model partitioning for ReRAM accelerators, Electronics 14 (2025) 2352, section 4. Its
-figures and tables are pictures of which the text repeats no number but those of LeNet's rows; so the plans below are
-ours, by its algorithms (docs/research/fusion.md): every tensor between groups goes through DRAM, halos are computed
-anew, a part has all weights of its group."""
+figures and tables are pictures. The text repeats only the numbers of LeNet's rows. The plans below are ours, by its
+algorithms (docs/research/fusion.md). Every tensor between groups goes through DRAM, halos are recomputed, and a part
+has all weights of its group."""
 KIB = 1024
 PARTS = 8  # of a group at most
 BIAS_BYTES = 4
@@ -105,7 +105,7 @@ def _plans(name: str, chain: Chain, capacity: int) -> Table:
             if parts is None and objective == "storage":
                 continue
             rows.append(_row(what, objective, chain, capacity, parts))
-    text = "Bytes; the storage is that of the group that needs most, the transfer that of all."
+    text = "In bytes. Storage is the maximum over the groups, transfer the sum."
     return Table(name, text, tuple(rows))
 
 

@@ -57,7 +57,7 @@ def _optimal_tiles() -> Table:
                 f"{name}: legal tiles",
                 LEGAL[shape],
                 legal,
-                "by equation 7 there are more than the text lists; the optimal one is the same",
+                "equation 7 gives more tiles than the text lists; the optimal one is the same",
             )
         )
     return Table(
@@ -97,11 +97,11 @@ def _mobilenet() -> Table:
             "all layers with tiles: less",
             "40 % to 87 %",
             f"{_digits(min(found), '')} % to {_digits(max(found), '')} %",
-            "the table's own least is layer 26, with 37 %",
+            "the minimum in the table is layer 26, with 37 %",
         )
     )
-    text = """MobileNet at 224 x 224, a row for each shape: layers 16 to 22 are as 14. The others are 1x1: no window
-overlaps another there, so tiles save nothing, as the text has it."""
+    text = """MobileNet at 224 x 224, a row for each shape. Layers 16 to 22 equal layer 14. The other layers are 1x1.
+Their windows do not overlap, so tiles save no accesses, as the text says."""
     return Table("Table 2: MobileNet", text, tuple(rows))
 
 
@@ -114,7 +114,7 @@ def _metrics() -> Table:
     unknown = "the picture says which input, kernel and stride; the text does not"
     return Table(
         "Figures 9, 10 and 12",
-        "The figures are pictures; the text says what they show.",
+        "The figures are pictures; the text describes them.",
         (
             Row(
                 "figure 9 (a), input 60, kernel 5, stride 1: accesses as tiles grow",
@@ -144,7 +144,7 @@ def _metrics() -> Table:
                 f"conclusion: optimal tiles below {TIMES} kernels",
                 "more than 70 % of cases",
                 f"{100 * share:.0f} %",
-                "of figure 12 (a)'s inputs, and under the same doubts",
+                "for the inputs of figure 12 (a), with the same uncertainty",
             ),
             Row(f"figure 12 (b), (c): optimal tiles below {TIMES} kernels", "78 %, 73 %", NOT_HAD, unknown),
         ),
