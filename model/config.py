@@ -62,7 +62,7 @@ class AcceleratorConfig:
         6,
         range(SET_ROWS, 16, SET_ROWS),
         "PE rows, in sets of three",
-        "a set has a row for each row of a kernel; IDs and joints of the column adder chain end at 15 rows",
+        "a set has a row for each row of a kernel; the IDs and the link enables of the column adder chains cover 15 rows",
     )
     cols: int = _size(
         8, _to(2, 16), "PE columns", "an ipsum word is two columns; tags and the drain's column count end at 16"
@@ -74,7 +74,7 @@ class AcceleratorConfig:
         8,
         (4, 8, 16),
         "single-port banks of the GLB",
-        "the bank is digits of the address; with fewer a port of two words leaves nobody a place, more are more than "
+        "the bank is digits of the address; with fewer banks one two-word access occupies all of them, more banks than "
         "the ports ask for",
     )
     glb_bank_words: int = _size(

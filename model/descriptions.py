@@ -33,7 +33,9 @@ REGISTERS: dict[Register, RegisterText] = {
         "RO", "0x45595249", 'The bytes "EYRI". Read it to check that an accelerator answers.'
     ),
     Register.CONTROL: RegisterText("WO", "0", "Starts a run, resets the units, clears the interrupt. Reads 0."),
-    Register.STATUS: RegisterText("RO", "0", "State of the run. 0 means idle."),
+    Register.STATUS: RegisterText(
+        "RO", "0", "State of the run. 0 means idle after a reset; after a run without error only DONE is set."
+    ),
     Register.ERROR_CODE: RegisterText("RO", "0", "Code of the first error of the run, until the soft reset ends."),
     Register.ERROR_ADDRESS: RegisterText("RO", "0", "DRAM byte address of the first word of the command that failed."),
     Register.PROGRAM_BASE: RegisterText("RW", "0", "DRAM byte address of the command list. Locked while BUSY."),

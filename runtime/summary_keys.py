@@ -258,7 +258,7 @@ SECTIONS = (
     Section("Units of a network run", "Each entry of `units` has cycles by state.", UNITS),
     Section("Benchmark", "`bench` has the keys of a network run of batch 1, and these.", BENCH),
     Section("Operator library", "`operators` adds these keys.", OPERATORS),
-    Section("Runs of single passes", "`case` and the tests `pass`, `array` and `streams` add these keys.", PASSES),
+    Section("Runs of single passes", "`layer` and the tests `pass`, `array` and `streams` add these keys.", PASSES),
     Section("Mutations", "`mutate` writes these keys.", MUTATE),
     Section("Random configurations", "`machines` writes these keys.", MACHINES),
     Section("Models", "`zoo`, `family` and `sizes`: each entry of `models` has these keys. null: not known.", MODEL),

@@ -76,7 +76,7 @@ def registers() -> str:
         "Registers",
         "The registers have 32 bits. Offsets are bytes from the base of the AXI4-Lite port. An access to any other "
         "offset, a write to a read-only register and a write to a locked register have no effect and are answered with "
-        "SLVERR. The registers keep their values over a start and over a soft reset. "
+        "SLVERR. Registers that software writes keep their values over a start and over a soft reset. "
         "[The tiling controller](../hardware/tiling.md) explains how to program them.",
         "`model/encoding.py`, `model/status.py` and `model/descriptions.py`",
         table(("offset", "name", "access", "reset", "meaning"), rows),
@@ -111,7 +111,7 @@ def errors() -> str:
         f"If a run stops with an error, the bit ERROR of STATUS is set. ERROR_CODE (0x{int(Register.ERROR_CODE):03X}) "
         f"has the code, and ERROR_ADDRESS (0x{int(Register.ERROR_ADDRESS):03X}) has the DRAM address of the command. "
         "The accelerator reads commands ahead, so an illegal command can stop it before earlier transfers have run. "
-        "Write SOFT_RESET to CONTROL and wait for STATUS 0 before the next run.",
+        "Write SOFT_RESET to CONTROL and wait for STATUS 0 before the next run. If the memory never answers, the bit BUS_WAITS stays set and the soft reset cannot end: reset accelerator and memory with rst_ni. The watchdog is off until WATCHDOG_LIMIT is written.",
         "`model/encoding.py` and `model/descriptions.py`",
         table(("code", "name", "cause", "what to do"), rows),
     )
@@ -151,7 +151,7 @@ def commands() -> str:
     return page(
         "Commands",
         "A command list is a sequence of 64-bit words in DRAM. PROGRAM_BASE points to its first word. Bits without a "
-        "field must be 0. A wait count is a semaphore: the command waits until the number of events since the start of "
+        "field must be 0. A wait count belongs to a semaphore: the command waits until the number of events since the start of "
         "the run reaches it. [Assembly](assembly.md) is the text form.",
         "`model/encoding.py` and `model/descriptions.py`",
         table(("opcode", "command", "words", "meaning"), rows),
