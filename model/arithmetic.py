@@ -40,7 +40,7 @@ def rounding_divide_by_pot(x: ArrayLike, exponent: ArrayLike) -> np.ndarray:
     x = np.asarray(x, np.int64)
     exponent = np.asarray(exponent, np.int64)
     half = (1 << exponent) >> 1
-    # A tie of a negative number rounds down, hence the one less; with exponent 0 there is no tie.
+    # A tie of a negative number rounds down, hence the one less. With exponent 0 no result is a tie.
     tie = (x >> 63) & -(exponent > 0).astype(np.int64)
     return (x + half + tie) >> exponent
 
@@ -61,16 +61,17 @@ def multiply_by_quantized_multiplier(x: ArrayLike, multiplier: ArrayLike, shift:
 
 
 def table_entries(multiplier: ArrayLike, shift: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return `(multiplier, shift)` as the accelerator takes them, int64, from any int32 and int8 of a table.
+    """Return `(multiplier, shift)` as the accelerator reads them from any int32 multiplier and int8 shift: int64.
 
-    A multiplier has no sign bit, a shift to either side five bits: 0 to 31. What the compiler writes stays as it is.
+    The accelerator reads a multiplier without its sign bit, and a shift in either direction with five bits: 0 to 31.
+    Entries that the compiler writes do not change.
     """
     multiplier, shift = np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
     return multiplier & INT32_MAX, np.sign(shift) * (np.abs(shift) & 31)
 
 
 def wrap_int32(x: ArrayLike) -> np.ndarray:
-    """Return `x` modulo 2^32 as a signed number, which is what a 32-bit register keeps of it."""
+    """Wrap `x` to int32: the signed value of its low 32 bits."""
     return ((np.asarray(x, np.int64) + 2**31) & 0xFFFFFFFF) - 2**31
 
 
@@ -78,7 +79,7 @@ def quantize_multiplier(real: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Split non-negative real factors into `(multiplier, shift)`, both int32 arrays like `real`.
 
     real is about multiplier * 2^(shift - 31) with a multiplier in [2^30, 2^31). Factors below
-    2^-32 become (0, 0). Raises InputError for a factor that is negative, not finite, or so large
+    2^-32 become (0, 0). Raise InputError for a factor that is negative, not finite, or so large
     that the reference's left shift does not exist. Source: `QuantizeMultiplier` in
     tensorflow/lite/kernels/internal/quantization_util.cc.
     """
@@ -92,7 +93,7 @@ def quantize_multiplier(real: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     vanished = shift < -31
     multiplier, shift = np.where(vanished, 0, multiplier), np.where(vanished, 0, shift)
     if np.any(shift > MAX_LEFT_SHIFT):
-        raise InputError(f"scale factor {real.max()} is over what the left shift of {MAX_LEFT_SHIFT} can do")
+        raise InputError(f"scale factor {real.max()} needs a left shift of more than {MAX_LEFT_SHIFT}")
     return multiplier.astype(np.int32), shift.astype(np.int32)
 
 
@@ -115,12 +116,15 @@ MAX_MULTIPLIED_COUNT = 2896  # the largest n with 128 * n * n below 2^30
 
 
 def average_multiplier(count: int) -> tuple[int, int]:
-    """Return `(multiplier, shift)` with which sums of `count` int8 values are rescaled to rounding_average(sum, count).
+    """Return the `(multiplier, shift)` that rescale a sum of `count` int8 values to rounding_average(sum, count).
 
-    A multiplier a little over 2^31 / count takes each tie away from zero, and moves no other quotient, which are at
-    least 1 / (2 * count) away from a tie, past one. uint8 kernels round ties up: there the sum of `count` uint8 values,
-    none of which is negative, is rescaled so (128 * count in the bias makes it of int8 values), up to 2048 of them.
-    Raises InputError for counts other than 1 to 2896.
+    The multiplier is a little over 2^31 / count, so that every tie rounds away from zero. Every other quotient is at
+    least 1 / (2 * count) away from a tie, which the excess never reaches.
+
+    uint8 kernels round ties up. A sum of `count` uint8 values is never negative, so that the same factor works for up
+    to 2048 of them (a bias of 128 * count turns a sum of int8 values into one of uint8 values).
+
+    Raise InputError for counts other than 1 to 2896.
     """
     if not 1 <= count <= MAX_MULTIPLIED_COUNT:
         raise InputError(f"an average by multiplication is over 1 to {MAX_MULTIPLIED_COUNT} pixels, got {count}")
@@ -136,7 +140,7 @@ def average_reciprocal(count: int) -> tuple[int, int]:
 
     (x * reciprocal) >> (17 + shift) equals x // count for every x from 0 to 128 * count + count // 2,
     the largest magnitude (rounding included) of a sum of `count` int8 values; the tests try them
-    all. reciprocal is in [2^17, 2^18) and shift is 0 to 10. Raises InputError for other counts.
+    all. reciprocal is in [2^17, 2^18) and shift is 0 to 10. Raise InputError for other counts.
     """
     if not 1 <= count <= MAX_AVERAGE_COUNT:
         raise InputError(f"an average is over 1 to {MAX_AVERAGE_COUNT} pixels, got {count}")

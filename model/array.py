@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The array at pass level: from the words each PE receives to the sums that leave, bit for bit."""
+"""The model of the PE array at pass level, bit-exact: from the words that each PE receives to the sums that leave."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from eyrie.model.streams import Beats
 
 @dataclass(frozen=True)
 class DrainTransfers:
-    """The sums of one tile that leave a column, in order; of a beat of two pixels the first one's comes first.
+    """The sums of one tile that leave a column, in order. In a transfer of two pixels, the first pixel comes first.
 
-    For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]; of a tile that is dealt from
-    row 0 on), the psum index, whether it is the second of its beat, and its place in `loops`, (chains, blocks, pixels,
-    filters of a block), where a shorter last block leaves places empty.
+    For each sum: the set at which its chain starts; the set rows that add to it (bool [sums, SET_ROWS], if the round
+    robin starts at row 0); the psum index; whether it is the second of its transfer; and its index in `loops`, (chains,
+    blocks, pixels, filters of a block). A shorter last block leaves indices unused.
     """
 
     set: np.ndarray
@@ -33,8 +33,11 @@ class DrainTransfers:
 
 
 def in_pixel_pairs(blocks: int, pixels: int, each: int) -> np.ndarray:
-    """Places in [blocks, pixels, each], in the order in which they leave where pixels do two at a time: of each block
-    and pair of pixels, the first of both, the second of both, and so on; the last of an odd number by itself."""
+    """Return the indices of [blocks, pixels, each] in drain order if two pixels leave at a time.
+
+    For each block and pair of pixels: entry 0 of both pixels, entry 1 of both, and so on. The last one of an odd number
+    of pixels follows by itself.
+    """
     places = np.arange(blocks * pixels * each).reshape(blocks, pixels, each)
     paired = pixels // 2 * 2
     pairs = places[:, :paired].reshape(blocks, pixels // 2, 2, each).swapaxes(2, 3).reshape(blocks, -1)
@@ -42,7 +45,7 @@ def in_pixel_pairs(blocks: int, pixels: int, each: int) -> np.ndarray:
 
 
 def drain_transfers(descriptor: Descriptor) -> DrainTransfers:
-    """The beats of a tile; see docs/hardware/overview.md, "Drain order"."""
+    """Return the sums of a tile in drain order (docs/hardware/overview.md, "Drain order")."""
     drain, pixels = descriptor.drain, descriptor.shape["pixels"]
     loops = (drain["chains"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
     place, step = np.arange(np.prod(loops)), 1
@@ -67,7 +70,7 @@ def drain_transfers(descriptor: Descriptor) -> DrainTransfers:
 
 
 def _activations(words: np.ndarray, offset: int) -> np.ndarray:
-    """int32 [..., 4] of 32-bit words; offset: read as q ^ 0x80, unsigned."""
+    """Unpack 32-bit words into int32 [..., 4]. With `offset`, bytes are read as q ^ 0x80, unsigned."""
     values = np.ascontiguousarray(words, np.uint32).view(np.uint8).reshape(*words.shape, WORD_CHANNELS)
     if offset:
         return (values ^ 0x80).astype(np.int32)
@@ -75,12 +78,14 @@ def _activations(words: np.ndarray, offset: int) -> np.ndarray:
 
 
 def _weights(words: np.ndarray, zero_point: int) -> np.ndarray:
-    """int32 [..., 4] of 32-bit words of filters, less their zero point."""
+    """Unpack 32-bit words of filters into int32 [..., 4] and subtract their zero point."""
     return _activations(words, 0) - zero_point
 
 
 class ArrayModel:
-    """One pass of the array, from its descriptor and the beats of its streams."""
+    """The array in one pass, made from its descriptor. The methods compute words and sums from the beats of the
+    streams.
+    """
 
     def __init__(self, config: AcceleratorConfig, descriptor: Descriptor) -> None:
         self.config, self.descriptor = config, descriptor
@@ -103,18 +108,18 @@ class ArrayModel:
         return beats.words(*ids, odd_set=row // SET_ROWS % 2 == 1, column_bits=2)
 
     def _windows(self, words: np.ndarray) -> np.ndarray:
-        """[..., words of a row] -> [..., pixels, taps]."""
+        """Return the windows [..., pixels, taps] of rows [..., words of a row]."""
         stride, taps = self.shape["stride_2"] + 1, self.shape["taps"]
         at = np.arange(self.pixels)[:, None] * stride + np.arange(taps)
         return words[..., at]
 
     @property
     def row_words(self) -> int:
-        """ifmap words a PE needs for its pixels."""
+        """Return how many ifmap words a PE needs for its pixels."""
         return (self.pixels - 1) * (self.shape["stride_2"] + 1) + self.shape["taps"]
 
     def depthwise_words(self, ifmap: Beats, depthwise: Beats) -> np.ndarray:
-        """Finished depthwise words: int8 [sets, cols, outer, inner, groups, pixels, 4]."""
+        """Compute the depthwise words: int8 [sets, cols, outer, inner, groups, pixels, 4]."""
         loops = (self.outer, self.inner, self.groups)
         shape = (self.config.sets, self.config.cols, *loops, self.pixels, WORD_CHANNELS)
         result = np.zeros(shape, np.int8)
@@ -147,7 +152,7 @@ class ArrayModel:
         return _weights(words, self.shape["depthwise_zero_point"])
 
     def _tables(self, beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
-        """int64 [groups of tables, 3, 4]: bias, multiplier, shift of the set's channels."""
+        """Return bias, multiplier and shift of the channels of a set: int64 [groups, 3, 4]."""
         raw = np.ascontiguousarray(beats.data[mine, 0]).reshape(-1, enc.PARAMETER_WORDS)
         half = self._half(beats, mine, set_).reshape(-1, enc.PARAMETER_WORDS)[:, 0].astype(int)
         values = unpack_tables(raw)
@@ -161,7 +166,7 @@ class ArrayModel:
         return np.clip(scaled + output["zero_point"], output["act_min"], output["act_max"]).astype(np.int8)
 
     def psums(self, ifmap: Beats, filters: Beats, words: np.ndarray | None) -> np.ndarray:
-        """Finished partial sums: int32 [rows, cols, tiles of the pass, psum index]."""
+        """Compute the partial sums: int32 [rows, cols, tiles of the pass, psum index]."""
         loops = (self.outer, self.tiles, self.inner, self.groups)
         result = np.zeros(
             (self.config.rows, self.config.cols, self.outer * self.tiles * self.inner, self.config.psum_words), np.int32
@@ -194,16 +199,21 @@ class ArrayModel:
         return result
 
     def rows_dealt_from(self) -> np.ndarray:
-        """For each tile, the row of a set from which its filters are dealt (docs/hardware/overview.md)."""
+        """Return, for each tile, the set row at which the round robin of its filters starts
+        (docs/hardware/overview.md).
+        """
         return np.arange(self.tiles) * self.shape["rotation"] % SET_ROWS
 
     def filters_of(self, set_row: int) -> list[int]:
-        """For each tile, how many a row of a set has."""
+        """Return, for each tile, how many filters this row of a set has."""
         return [self.shape[f"filters_{(set_row - first) % SET_ROWS}"] for first in self.rows_dealt_from().tolist()]
 
     def _dealt(self, taken: np.ndarray, counts: list[int]) -> Iterator[tuple[list[int], np.ndarray]]:
-        """Tiles of which a row has as many filters, and these: int32 [outer, tiles, inner, groups, filters, 4]. counts:
-        of each tile; taken: the words of the row."""
+        """Yield the tiles in which a row has the same number of filters, and the filters.
+
+        The filters are int32 [outer, tiles, inner, groups, filters, 4]. `counts` has the number of filters of each
+        tile, `taken` the words of the row.
+        """
         each = self.inner * self.groups
         parts = np.split(taken.reshape(self.outer, -1, WORD_CHANNELS), np.cumsum(counts)[:-1] * each, axis=1)
         for count in set(counts):
@@ -212,9 +222,9 @@ class ArrayModel:
             yield tiles, np.stack([parts[tile].reshape(shape) for tile in tiles], axis=1)
 
     def drain(self, psums: np.ndarray, ipsum: np.ndarray | None = None) -> np.ndarray:
-        """Sums in the order in which they leave: int32 [tiles of the pass, sums of a column, cols].
+        """Return the sums in drain order: int32 [tiles of the pass, sums of a column, cols].
 
-        ipsum: int32 of the same shape, where the chains start with one.
+        `ipsum` has the start values of the chains, if any: int32 of the same shape.
         """
         beats = drain_transfers(self.descriptor)
         chain_of = self._chain_ends()
@@ -228,7 +238,7 @@ class ArrayModel:
         return result if ipsum is None else result + ipsum
 
     def _chain_ends(self) -> list[int]:
-        """For each set, the set at which its chain starts."""
+        """Return, for each set, the set at which its chain starts."""
         start = [0]
         for set_ in range(1, self.config.sets):
             joined = self.descriptor.drain["link_enable"] >> (set_ * SET_ROWS - 1) & 1
@@ -236,7 +246,7 @@ class ArrayModel:
         return start
 
     def drain_words(self, words: np.ndarray) -> np.ndarray:
-        """Depthwise words in the order in which they leave: int32 [outer * inner, words of a column, cols]."""
+        """Return the depthwise words in drain order: int32 [outer * inner, words of a column, cols]."""
         sets = self.descriptor.drain["block"]
         raw = np.ascontiguousarray(words[:sets]).view(np.int32)[..., 0]  # [set, col, o, i, g, f]
         ordered = raw.transpose(2, 3, 4, 5, 0, 1)  # [o, i, g, f, set, col]
@@ -244,7 +254,7 @@ class ArrayModel:
 
 
 def unpack_tables(words: np.ndarray) -> np.ndarray:
-    """Table words uint64 [n, 9] -> int64 [n, 3, 8]: bias, multiplier, shift of 8 channels."""
+    """Unpack quantisation parameters, uint64 [n, 9], into int64 [n, 3, 8]: bias, multiplier, shift of 8 channels."""
     words = np.ascontiguousarray(words, np.uint64)
     bias = words[:, 0:4].copy().view(np.int32)
     multiplier = words[:, 4:8].copy().view(np.int32)

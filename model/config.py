@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine parameters: the sizes that can differ from one Eyrie to another, and which of them are legal.
+"""The configuration of an accelerator: the sizes that a user can choose, and which of them are legal.
 
-AcceleratorConfig is the only place where they stand. `scripts/gen_pkg.py` writes the same bounds as
-`rtl/configuration_check.sv`, which rejects at elaboration what AcceleratorConfig rejects; docs/hardware/overview.md
-shows them as a table; tests hold the three equal. The widths of command and configuration fields do not depend on them
-and live in `model/encoding.py`.
+AcceleratorConfig is their only definition. `scripts/gen_pkg.py` writes the same bounds as `rtl/configuration_check.sv`,
+which rejects the same sizes at elaboration. docs/hardware/overview.md shows them as a table. Tests check that the three
+agree. The widths of command and configuration fields do not depend on the sizes; `model/encoding.py` has them.
 """
 
 import json
@@ -26,7 +25,7 @@ DEPTHWISE_TAPS = 3  # columns of a depthwise kernel in the array; a smaller one 
 
 @dataclass(frozen=True)
 class Size:
-    """What there is to know of a parameter: which values are legal, what it is, why the values end there."""
+    """One parameter: its legal values, its meaning, and the reason for the bounds."""
 
     values: range | tuple[int, ...]
     meaning: str
@@ -34,7 +33,7 @@ class Size:
 
     @property
     def rule(self) -> str:
-        """Of the values, in words."""
+        """Return the legal values in words."""
         if isinstance(self.values, range) and self.values.step == 1:
             return f"{self.values[0]} to {self.values[-1]}"
         *others, last = self.values
@@ -42,7 +41,7 @@ class Size:
 
 
 def _size(default: int, values: range | tuple[int, ...], meaning: str, reason: str) -> int:
-    """A field of AcceleratorConfig that is a parameter of the RTL, too."""
+    """Return a field of AcceleratorConfig that is also a parameter of the RTL."""
     return field(default=default, metadata={"size": Size(values, meaning, reason)})
 
 
@@ -52,17 +51,17 @@ def _to(low: int, high: int) -> range:
 
 @dataclass(frozen=True)
 class AcceleratorConfig:
-    """Sizes of one accelerator; docs/hardware/overview.md has them as a table.
+    """Sizes of one accelerator. docs/hardware/overview.md lists them in a table.
 
-    Raises InputError, in one line, for a size that is not legal. clock_hz is nominal, for time and energy: no parameter
-    of the RTL.
+    Raise InputError, with one line, if a size is not legal. clock_hz is a nominal value for time and energy, and no
+    parameter of the RTL.
     """
 
     rows: int = _size(
         6,
         range(SET_ROWS, 16, SET_ROWS),
         "PE rows, in sets of three",
-        "a set has a row for each row of a kernel; the IDs and the link enables of the column adder chains cover 15 rows",
+        "a set has a row for each row of a kernel; IDs and link enables of the column adder chain end at 15 rows",
     )
     cols: int = _size(
         8, _to(2, 16), "PE columns", "an ipsum word is two columns; tags and the drain's column count end at 16"
@@ -74,8 +73,8 @@ class AcceleratorConfig:
         8,
         (4, 8, 16),
         "single-port banks of the GLB",
-        "the bank is digits of the address; with fewer banks one two-word access occupies all of them, more banks than "
-        "the ports ask for",
+        "the bank is digits of the address; with fewer than 4 a two-word access occupies all of them, and "
+        "the ports cannot use more than 16",
     )
     glb_bank_words: int = _size(
         1024, _to(128, 1 << 14), "64-bit words of a bank", "any number that makes a GLB of 16 to 512 KiB"
@@ -126,7 +125,7 @@ class AcceleratorConfig:
 
     @property
     def sets(self) -> int:
-        """PE sets stacked vertically."""
+        """Return the number of PE sets, which are stacked vertically."""
         return self.rows // SET_ROWS
 
     @property
@@ -143,10 +142,9 @@ class AcceleratorConfig:
 
     @classmethod
     def load(cls, path: str | Path) -> "AcceleratorConfig":
-        """Reads a JSON object of parameters; those not given keep their default.
+        """Read a JSON object of parameters; a missing parameter keeps its default.
 
-        Raises InputError, in one line, for an unknown name, a value that is not an integer or one
-        that is out of range.
+        Raise InputError, with one line, if a name is unknown, or a value is not an integer or out of range.
         """
         values = read_json(path, "give a JSON file with accelerator parameters")
         if not isinstance(values, dict):
@@ -156,7 +154,7 @@ class AcceleratorConfig:
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> "AcceleratorConfig":
-        """From what JSON holds, parameter by parameter. Raises InputError as `load` does."""
+        """Create a configuration from JSON values by parameter. Raise InputError as `load` does."""
         known, numbers = sorted(field.name for field in fields(cls)), dict[str, int]()
         for name, value in values.items():
             if name not in known:
@@ -171,12 +169,12 @@ class AcceleratorConfig:
 
     @property
     def parameters(self) -> dict[str, int]:
-        """Of the RTL, by the names they have there."""
+        """Return the values of the RTL parameters by their names in the RTL."""
         return {name.upper(): getattr(self, name) for name in sizes()}
 
 
 def sizes() -> dict[str, Size]:
-    """The parameters of the RTL by the names of their fields, in order."""
+    """Return the RTL parameters by the names of their fields, in order."""
     return {item.name: item.metadata["size"] for item in fields(AcceleratorConfig) if item.metadata}
 
 

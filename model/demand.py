@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the streams of a pass bring what its units take.
+"""The check of a pass that each stream brings exactly the words that its units consume.
 
-A unit takes the words that were brought for its pass, and no others. Where one is left over when a unit is done, the
-accelerator stops with ErrorCode.DESCRIPTOR; where one is missing the pass does not end.
+A unit consumes the words of its own pass only. If words are left over when a unit is done, the accelerator stops with
+ErrorCode.DESCRIPTOR. If words are missing, the pass does not end.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _COLUMN_BITS = {Stream.IFMAP: 6, Stream.FILTER: 2}
 
 
 class OverrunWords(ValueError):
-    """A stream brings more words than its pass takes, or the ofmap has not as many as the pass makes."""
+    """A stream brings more words than its pass consumes, or the ofmap stream and the pass differ in words."""
 
 
 class MissingWords(ValueError):
@@ -31,7 +31,7 @@ class MissingWords(ValueError):
 
 @dataclass(frozen=True)
 class Demand:
-    """Words of a stream that come to a unit, and those that it takes."""
+    """The words that a stream brings to a unit, and the words that the unit consumes."""
 
     what: str
     brought: int
@@ -39,14 +39,17 @@ class Demand:
 
 
 def check(array: ArrayModel, beats: dict[Stream, Beats]) -> None:
-    """Raises MissingWords, or else OverrunWords; beats: of the read streams that the pass uses."""
+    """Check a pass of the array; `beats` has each read stream that the pass uses.
+
+    Raise MissingWords if a unit gets too few words, else OverrunWords if one gets too many.
+    """
     _judge([*_array(array, beats), *_sums(array, beats)])
     if array.descriptor.drain["to_ppu"]:
         _check_places(array.descriptor, _ppu_words(array))
 
 
 def check_words(descriptor: Descriptor, beats: dict[Stream, Beats]) -> None:
-    """As well, of a vector pass: its ifmap words are all that come."""
+    """Check a vector pass as `check` does. The pass consumes exactly the ifmap words that arrive."""
     words = len(beats[Stream.IFMAP].data)
     made = ppu.words_made(descriptor, words)
     taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.PARAMETERS: made}
@@ -76,7 +79,7 @@ def _check_places(descriptor: Descriptor, words: int) -> None:
 
 
 def _counts(beats: Beats | None, column_bits: int) -> np.ndarray:
-    """Words by the row and the column of their tags: int [16, 2**column_bits]."""
+    """Count words by the row and the column of their tags: int [16, 2**column_bits]."""
     if beats is None:
         return np.zeros((16, 1 << column_bits), np.int64)
     place = (beats.tag >> 6 & 0xF) << column_bits | beats.tag & (1 << column_bits) - 1
@@ -84,7 +87,7 @@ def _counts(beats: Beats | None, column_bits: int) -> np.ndarray:
 
 
 def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
-    """Of each PE and SUPER."""
+    """Yield the demand of each PE and SUPER PE."""
     shape, mode, depthwise = array.shape, array.mode, beats.get(Stream.DEPTHWISE)
     words_made = mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE)
     dw_groups = array.outer * array.inner * array.groups
@@ -112,7 +115,7 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
 
 
 def _tiles(array: ArrayModel) -> tuple[int, DrainTransfers]:
-    """Tiles of sums of the pass, and the sums of one."""
+    """Return the number of tiles of sums of the pass, and the sums of one tile."""
     tiles = 1 if array.mode == ArrayMode.DEPTHWISE else array.tiles
     return array.outer * tiles * array.inner, drain_transfers(array.descriptor)
 
@@ -123,7 +126,7 @@ def _ppu_words(array: ArrayModel) -> int:
 
 
 def _sums(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
-    """Of the drain and of the PPU."""
+    """Yield the demand of psum readout and PPU."""
     tiles, sums = _tiles(array)
     taken = {
         Stream.IPSUM: tiles * len(sums.place) * -(-array.descriptor.drain["columns"] // 2),

@@ -22,7 +22,10 @@ class RegisterText:
 
 @dataclass(frozen=True)
 class ErrorText:
-    """cause: when the accelerator stops with the code; remedy: what you do about it."""
+    """The cause and the remedy of an error code.
+
+    `cause` says when the accelerator stops with the code, `remedy` how you fix it.
+    """
 
     cause: str
     remedy: str

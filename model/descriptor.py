@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pass descriptor: the configuration words that a PASS command runs with."""
+"""The pass descriptor: the configuration words of a PASS command."""
 
 from dataclasses import dataclass, field
 
@@ -27,8 +27,10 @@ class Level:
 
 @dataclass(frozen=True)
 class StreamDescriptor:
-    """An address generator's program: where it starts, its range and options, its loops (innermost
-    first). Unused outer levels run once."""
+    """The program of an address generator: start address, range, options, and loops (innermost first).
+
+    Outer levels that are not used run once.
+    """
 
     address: dict[str, int] = field(default_factory=dict)
     range: dict[str, int] = field(default_factory=dict)
@@ -37,14 +39,14 @@ class StreamDescriptor:
 
     @property
     def length(self) -> int:
-        """Number of positions."""
+        """Return the number of positions."""
         return int(np.prod([level.count for level in self.levels], dtype=np.int64))
 
 
 def wrapped_stride(stride: int) -> int:
-    """A stride as its field holds it: addresses count modulo 2**16.
+    """Return a stride as its field holds it: addresses count modulo 2**16.
 
-    Raises InputError for one that goes beyond all addresses.
+    Raise InputError if the stride exceeds the address range.
     """
     size = 1 << enc.GLB_ADDRESS_BITS
     if not -size < stride < size:
@@ -53,7 +55,7 @@ def wrapped_stride(stride: int) -> int:
 
 
 def _level(fields: dict[str, int], ring_size: int) -> Level:
-    """A loop from the fields of its word."""
+    """Return the loop that the fields of its word describe."""
     axis, stride = Axis(fields["axis"]), fields["stride"]
     if ring_size and axis == Axis.ROW:  # goes forward
         stride %= 1 << enc.GLB_ADDRESS_BITS
@@ -61,7 +63,7 @@ def _level(fields: dict[str, int], ring_size: int) -> Level:
 
 
 def _check_walk(name: str, program: StreamDescriptor) -> None:
-    """Raises InputError where a generator would lose its way: coordinates that come round, rings left behind."""
+    """Raise InputError if a generator would lose its position: coordinates that wrap, addresses outside a ring."""
     for axis, start in ((Axis.ROW, "y"), (Axis.COLUMN, "x")):
         first = program.range.get(start, 0)
         reaches = [(v.count - 1) * v.step for v in program.levels if v.axis == axis]
@@ -77,7 +79,7 @@ def _check_walk(name: str, program: StreamDescriptor) -> None:
 
 
 class Descriptor:
-    """`encoding.CONFIG_WORDS` words; reads and writes them by meaning."""
+    """A descriptor of `encoding.CONFIG_WORDS` words, with methods that read and write fields by their meaning."""
 
     def __init__(self, words: list[int] | None = None) -> None:
         self.words = list(words) if words else [0] * enc.CONFIG_WORDS
@@ -118,13 +120,13 @@ class Descriptor:
         return enc.PPU_RESULT.unpack(self.words[enc.PPU_RESULT_INDEX])
 
     def set_ids(self, rows: list[dict[str, int]], columns: list[list[dict[str, int]]]) -> None:
-        """Row IDs, and column IDs by row."""
+        """Write row IDs, and column IDs by row."""
         self._set_bytes(enc.ROW_IDS_INDEX, [enc.ROW_ID.pack(**row) for row in rows])
         flat = [enc.COLUMN_ID.pack(**pe) for row in columns for pe in row]
         self._set_bytes(enc.COLUMN_IDS_INDEX, flat)
 
     def ids(self, rows: int, cols: int) -> tuple[list[dict[str, int]], list[list[dict[str, int]]]]:
-        """Row IDs, and column IDs by row, of an array of this size."""
+        """Return row IDs, and column IDs by row, for an array of this size."""
         row_bytes = self._get_bytes(enc.ROW_IDS_INDEX, rows)
         pe_bytes = self._get_bytes(enc.COLUMN_IDS_INDEX, rows * cols)
         columns = [enc.COLUMN_ID.unpack(byte) for byte in pe_bytes]
@@ -144,14 +146,14 @@ class Descriptor:
     def set_stream(self, stream: Stream, program: StreamDescriptor) -> None:
         stream = Stream(stream)
         if len(program.levels) > enc.LEVELS:
-            raise InputError(f"stream {stream.name}: {len(program.levels)} loops, {enc.LEVELS} there are")
+            raise InputError(f"stream {stream.name}: {len(program.levels)} loops, at most {enc.LEVELS}")
         _check_walk(f"stream {stream.name}", program)
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         used = max((n + 1 for n, level in enumerate(program.levels) if level.count > 1), default=1)
         options = {"enable": 1, **program.options, "level_pairs": (used - 1) // 2}
         address = dict(program.address)
         end, size = address.pop("ring_end", 0), address.pop("ring_size", 0)
-        if size and size < 1 << enc.GLB_ADDRESS_BITS:  # a ring of all addresses is none
+        if size and size < 1 << enc.GLB_ADDRESS_BITS:  # a ring of all addresses needs no wrap
             address |= {"ring_last": end - 1, "ring_size": size}
         self.set(base + enc.STREAM_ADDRESS_OFFSET, enc.STREAM_ADDRESS, **address)
         self.set(base + enc.STREAM_RANGE_OFFSET, enc.STREAM_RANGE, **program.range)
@@ -171,7 +173,7 @@ class Descriptor:
             )
 
     def uses(self, stream: Stream) -> bool:
-        """Whether a pass uses a stream."""
+        """Return whether a pass uses a stream."""
         options = self.words[enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET]
         return bool(enc.STREAM_OPTIONS.unpack(options)["enable"])
 
@@ -191,5 +193,5 @@ class Descriptor:
         )
 
     def changes(self, before: "Descriptor") -> dict[int, int]:
-        """Words that differ from another descriptor, by index."""
+        """Return the words that differ from another descriptor, by index."""
         return {n: new for n, (old, new) in enumerate(zip(before.words, self.words)) if old != new}

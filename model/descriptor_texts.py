@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of the fields of a pass descriptor, for docs/reference/descriptor.md: by the names of `Word` and `Field`.
+"""Texts of the fields of a pass descriptor for docs/reference/descriptor.md, by the names of `Word` and `Field`.
 
 A test checks that every field of `encoding.CONFIG_FORMATS` has a text.
 """
@@ -162,7 +162,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "x": "Column of the first position.",
         "rows": "Rows inside the feature map.",
         "cols": "Columns inside the feature map.",
-        "tag_wrap": "Subtracted from a tag whose row and column bits, as one number, reach it. 0: none.",
+        "tag_wrap": "Subtracted from a tag whose row and column bits, as one number, reach it. 0: not subtracted.",
     },
     "StreamOptions": {
         "enable": "The stream takes part in the pass.",

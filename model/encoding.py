@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bits of the accelerator: commands, configuration words, registers, counters, error codes.
 
-Defined here only, but for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` writes `rtl/encoding_pkg.sv` and
-`runtime/c/driver/eyrie_registers.h` from them; a test holds them equal. Fields are listed from bit 0 upwards.
+This file is their only definition, except for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` writes
+`rtl/encoding_pkg.sv` and `runtime/c/driver/eyrie_registers.h` from it; a test checks that they agree. Fields are listed
+from bit 0 upwards.
 """
 
 from enum import IntEnum
@@ -13,21 +14,21 @@ from eyrie.model.word import Word, fields
 
 
 class Opcode(IntEnum):
-    """First four bits of a command."""
+    """The command: its first four bits."""
 
     END = 1  # stop when both queues are empty
     CONFIG = 2  # `count` words follow, for the shadow descriptor from `index` on
     PASS = 3  # run one processing pass with the shadow descriptor
-    LOAD = 4  # DRAM to GLB; a second word follows, and two more where `block` is set
-    STORE = 5  # GLB to DRAM; as well
-    CHUNKS = 6  # LOADs of filter chunks, one behind the other; two words follow
+    LOAD = 4  # DRAM to GLB; a second word follows, and two more if `block` is set
+    STORE = 5  # GLB to DRAM; the same words as LOAD
+    CHUNKS = 6  # consecutive LOADs of filter chunks; two words follow
 
 
-# `wait_transfers`, `wait_passes` and `wait_chunks` are timeline tokens: the command waits until the
-# number of transfers (LOAD and STORE) done, passes done and filter chunks freed since the start has
-# reached the value; 0 waits for nothing. A list within 32 bits of byte addresses has fewer than
-# 2**SEMAPHORE_BITS words, so that no count wraps but by more chunks than that, which CHUNKS can name: a
-# count that has wrapped is too low, and makes what waits for it wait longer.
+# `wait_transfers`, `wait_passes` and `wait_chunks` are wait counts of semaphores. The command waits until the number of
+# transfers (LOAD and STORE) done, passes done and filter chunks freed since the start has reached the value. 0 is no
+# dependency. A list within 32 bits of byte addresses has fewer than 2**SEMAPHORE_BITS words. A semaphore can therefore
+# wrap only if CHUNKS names more chunks than that. A semaphore that has wrapped is too low, so that a command only waits
+# longer.
 SEMAPHORE_BITS = 29
 END = Word("EndCommand", fields("opcode:4"))
 CONFIG = Word("ConfigCommand", fields("opcode:4 index:12 count:12"))
@@ -38,8 +39,9 @@ TRANSFER = Word("TransferCommand", fields("opcode:4 chunk:1 block:1 wait_passes:
 TRANSFER_ADDRESS = Word("TransferAddress", fields("dram_address:32 glb_address:16 words:16"))
 TRANSFER_ROWS = Word("TransferRows", fields("dram_stride:s32 glb_stride:s16 count:12"))
 TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 count:12"))
-# CHUNKS is `count` LOADs of a chunk each: the next one of DRAM, behind the one before in the GLB or,
-# where that ends at `ring_end`, at `ring_first`, and waiting for one more that is freed.
+# CHUNKS is `count` LOADs of one chunk each. In DRAM, each chunk follows the previous one. So it does in the GLB, except
+# that a chunk that ends at `ring_end` is followed by one at `ring_first`. Each LOAD waits for one more freed chunk than
+# the previous one.
 TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
 COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES, TRANSFER_CHUNKS)
 
@@ -47,26 +49,26 @@ COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, T
 
 
 class ArrayMode(IntEnum):
-    """What the PEs do in a pass."""
+    """The work of the PEs in a pass."""
 
     CONVOLUTION = 0  # filters stay, ifmap rows stream by
     POINTWISE = 1  # pixels stay, filters stream by; pixels come from the GLB
     FUSED = 2  # depthwise, then pointwise on its words
     DEPTHWISE = 3  # depthwise alone; its words leave through the chain
-    ELEMENTWISE = 4  # nothing: ifmap words go to the PPU
+    ELEMENTWISE = 4  # a vector pass: ifmap words go to the PPU
 
 
 class DrainMode(IntEnum):
-    """In which order finished sums leave the array."""
+    """The order in which finished sums leave the array."""
 
     CONVOLUTION = 0  # all rows of a set add up
-    POINTWISE = 1  # filters are dealt in turn over the rows
+    POINTWISE = 1  # filters are assigned round-robin to the rows
     WORDS = 2  # depthwise words of the SUPERs
-    NONE = 3  # there are none: a vector pass
+    NONE = 3  # no sums: a vector pass
 
 
 class PoolMode(IntEnum):
-    """What the PPU does between requantisation and packing."""
+    """The pooling of the PPU between requantisation and packing."""
 
     NONE = 0
     AVERAGE = 1  # over all pixels in flight of an image
@@ -74,30 +76,30 @@ class PoolMode(IntEnum):
 
 
 class Operation(IntEnum):
-    """What is done with the words that leave the PPU: A are those of the pass, B of the residual stream."""
+    """The elementwise operation. The first operand comes from the pass, the second one from the residual stream."""
 
     NONE = 0
     ADD = 1
     SUB = 2
     MUL = 3
-    MAXIMUM = 4  # of A and B, or of a window of words of the first operand
-    MINIMUM = 5  # as well
+    MAXIMUM = 4  # of both operands, or of a window of words of the first one
+    MINIMUM = 5  # the same words
     TABLE = 6  # of 256 entries, which the residual stream brings
     SUM = 7  # of a window of words of the first operand
 
 
 class Destination(IntEnum):
-    """Where the words of the ifmap stream go."""
+    """The units that the words of the ifmap stream go to."""
 
     ROWS = 0  # ifmap rows, to the ifmap queues of the PEs
     PIXELS = 1  # pointwise pixels, to their pixel queues
     PPU = 2  # words of the first operand of a vector pass, one a beat
 
 
-# pixels: F, in flight in a PE; filters_N: p of set row N; deal: rows by which the filters of each tile are dealt from
-# behind those of the one before (pointwise), the first of an outer block from row 0; ifmap_offset / word_offset: read
-# activations as q ^ 0x80, unsigned; filter_zero_point / depthwise_zero_point: subtracted from the filters of psums / of
-# depthwise work.
+# pixels: F, processed at the same time in a PE; filters_N: p of set row N; rotation: the row at which the round robin
+# of the filters of a tile starts, relative to the previous tile (pointwise; the first tile of an outer block starts at
+# row 0); ifmap_offset / word_offset: read activations as q ^ 0x80, unsigned; filter_zero_point / depthwise_zero_point:
+# subtracted from the filters of psums / from depthwise filters.
 ARRAY_SHAPE = Word(
     "ArrayShape",
     fields(
@@ -109,12 +111,12 @@ ARRAY_SHAPE = Word(
 ARRAY_LOOPS = Word("ArrayLoops", fields("groups:14 inner:14 tiles:14 outer:14"))
 DEPTHWISE = Word("DepthwiseOutput", fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
-# last_block: filters of the last of these, which may be fewer where they are dealt (pointwise);
-# set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain in
-# turn, a block each: they hold different pixels, or more than 8 filters; columns: in use, from column 0; rows: of a
-# set, that take part; pairs: pointwise filters are dealt over the rows of a set two at a time; two_pixels: beats have
-# the sums of two pixels, but for the last of an odd number; ln: bit i joins the column adder chain of row i to row i +
-# 1.
+# last_block: filters of the last block, which can have fewer (pointwise); set_filters: p, if a block spans several
+# sets; chains, chain_sets: number of chains, and sets per chain; fold: chains drain one after the other, a block each,
+# because they hold different pixels or more than 8 filters; columns: in use, from column 0; rows: rows of a set that
+# take part; pairs: pointwise filters go round-robin to the rows of a set two at a time; two_pixels: a transfer has the
+# sums of two pixels, except for the last of an odd number; link_enable: bit i connects the column adder chain of row i
+# to row i + 1.
 DRAIN = Word(
     "Drain",
     fields(
@@ -130,13 +132,13 @@ PPU = Word(
         "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
 )
-# The elementwise operation that leave the PPU (docs/hardware/ppu.md): how it reads A and B, and its result. The factor
-# of an addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
-# window: words of the first operand that become one, 0: each stands by itself.
+# The elementwise operation at the end of the PPU (docs/hardware/ppu.md): its operands and its result. The factor
+# of an addend is multiplier / 2^(31 + right_shift), the factor of the result is multiplier / 2^(31 - shift). window:
+# words of the first operand that become one word; 0: each word gives one.
 PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
 PPU_SECOND = Word("PpuSecond", fields("multiplier:31 right_shift:5 zero_point:s8"))
 PPU_RESULT = Word("PpuResult", fields("operation:3 multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
-# A word of the table stream where the operation is SUM: its window's factor and what is added to the sum.
+# A word of the table stream if the operation is SUM: the factor of a window and the value that is added to its sum.
 WINDOW = Word("Window", fields("multiplier:31 shift:s6 bias:s27"))
 LOOKUP_WORDS = 32  # GLB words of TABLE's 256 entries
 # One byte per row / per PE, row by row; 8 per word.
@@ -180,7 +182,7 @@ LEVELS = 12  # nested loops of an address generator, level 0 innermost
 
 
 class Axis(IntEnum):
-    """What a loop level steps along."""
+    """The coordinate that a loop level advances."""
 
     NONE = 0  # adds `stride` to the offset
     ROW = 1  # adds `step` to y and `stride` to the row address, modulo the ring
@@ -188,23 +190,22 @@ class Axis(IntEnum):
 
 
 # A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last word of
-# the ring, ring_size is subtracted (ring_size 0: none).
+# the ring, ring_size is subtracted (ring_size 0: no ring).
 STREAM_ADDRESS = Word("StreamAddress", fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
-# (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as
-# one number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
+# (y, x) is inside if 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. If tag_wrap is not 0 and the row and
+# column bits of a tag, as one number, reach it, it is subtracted from them. The half bit is added apart.
 STREAM_RANGE = Word("StreamRange", fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
-# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes through inner
-# blocks, which use the same chunks again: its first iteration waits for each chunk, its last one frees them.
-# Two lanes hand on pairs of words, each from an even column on; level pair_level steps through those of a row, two
-# columns at a time. A row begins at any column x: where x is odd the first word of the first pair is not sent, nor the
-# second of the last pair where the row ends before: odd_words says that rows are an odd number of words. destination:
-# of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's half bit
-# says which.
-# single: a beat is the word of lane 0 alone, at any column. So it is with destination PPU.
-# packed_pixels: two lanes hand on the halves of one word, at any address, lane 0 the low one, with zeros above.
-# level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
-# last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
-# OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
+# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it iterates over inner
+# blocks, which use the same chunks again: its first iteration waits for each chunk, its last one frees them. Two lanes
+# send pairs of words, each starting at an even column; level pair_level steps through the pairs of a row, two columns
+# at a time. A row can begin at any column x. If x is odd, the first word of the first pair is not sent. If the row ends
+# before the second word of its last pair, that word is not sent. odd_words says that rows have an odd number of words.
+# destination: of ifmap words. half_by_set: even sets use the low half of each word, odd sets the high half; else the
+# half bit of the tag says which. single: a beat is the word of lane 0 alone, at any column; destination PPU implies it.
+# packed_pixels: two lanes send the halves of one word, at any address, lane 0 the low one, with zeros above.
+# level_pairs: pairs of loop levels in use, less one; other levels run once, and their words are ignored. last_strobe:
+# valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level OFMAP_BLOCK_LEVEL counts
+# blocks and level OFMAP_TILE_LEVEL tiles).
 STREAM_OPTIONS = Word(
     "StreamOptions",
     fields(
@@ -251,7 +252,7 @@ CONFIG_FORMATS = (
 
 
 class ErrorCode(IntEnum):
-    """Why the accelerator stopped."""
+    """The reason why the accelerator stopped."""
 
     NONE = 0
     ILLEGAL_COMMAND = 1
@@ -279,7 +280,7 @@ class Register(IntEnum):
 
 
 IDENTITY = 0x45595249
-COUNTER_BYTES = 8  # of a counter: a register for its low word, and behind it one for its high word
+COUNTER_BYTES = 8  # of a counter: a register for its low word, then one for its high word
 
 
 class Counter(IntEnum):
@@ -288,7 +289,7 @@ class Counter(IntEnum):
     CYCLES = 0
     PASSES = 1
     TRANSFERS = 2
-    MACS = 3  # MACs issued, gated ones included
+    MACS = 3  # MACs issued, including zero-skipped ones
     ZERO_SKIPPED = 4  # of these, with a zero operand: the multiplier's inputs were held
     DRAM_READ_BYTES = 5
     DRAM_WRITE_BYTES = 6
@@ -303,16 +304,16 @@ class Counter(IntEnum):
     GLB_LOAD_BYTES = 15
     GLB_CONFLICTS = 16  # client cycles lost to bank conflicts
     ARRAY_BUSY = 17  # cycles in which at least one PE multiplied
-    ARRAY_STALL = 18  # cycles in which a pass ran, beside an elementwise one at the PPU, and none did
-    IFMAP_STALL = 19  # cycles in which the stream had a word that was not taken
+    ARRAY_STALL = 18  # cycles in which a pass of the array ran and no PE multiplied
+    IFMAP_STALL = 19  # cycles in which the stream had a word that was not accepted
     FILTER_STALL = 20
-    DRAIN_BUSY = 21  # cycles in which a beat of sums, or a word of a vector pass, entered the PPU
-    DRAIN_STALL = 22  # cycles in which the PPU did not take one that was there
+    DRAIN_BUSY = 21  # cycles in which a transfer of sums, or a word of a vector pass, entered the PPU
+    DRAIN_STALL = 22  # cycles in which the PPU did not accept a pending one
     DMA_BUSY = 23
-    DMA_WAIT = 24  # cycles in which a transfer waited for its tokens
-    PASS_WAIT = 25  # cycles in which a pass waited for its tokens
+    DMA_WAIT = 24  # cycles in which a transfer waited for its wait counts
+    PASS_WAIT = 25  # cycles in which a pass waited for its wait counts
     GLB_RESIDUAL_BYTES = 26
-    # Cycles of PEs in a pass that did not multiply, summed over the PEs, by what they waited for.
+    # Cycles of PEs in a pass that did not multiply, summed over the PEs, by the cause of the wait.
     PE_WAIT_IFMAP = 27  # ifmap words or depthwise taps
     PE_WAIT_WORDS = 28  # pointwise pixels, from the SUPER or from the GLB
     PE_WAIT_FILTER = 29
@@ -320,12 +321,14 @@ class Counter(IntEnum):
     FILTER_WAIT = 31  # cycles in which the filter stream waited for a chunk from DRAM
     IFMAP_WAIT = 32  # cycles in which the ifmap stream waited for an ofmap to be written
     PE_IDLE = 33  # cycles of PEs without a pass, summed over the PEs
-    PE_BEHIND = 34  # cycles of PEs in the pass before the one offered last, summed over the PEs
+    PE_BEHIND = 34  # cycles of PEs still in the pass before the newest one, summed over the PEs
 
 
 def counter_register(counter: Counter) -> int:
-    """The register of a counter's low word; its high word is 4 bytes further. Reading the low word notes the high
-    word of the same cycle for the next read of a high word."""
+    """Return the address of a counter's low word; the high word follows 4 bytes later.
+
+    Reading the low word saves the high word of the same cycle for the next read of a high word.
+    """
     return Register.COUNTERS + COUNTER_BYTES * counter
 
 
@@ -333,10 +336,10 @@ _GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "PARAMETERS", "IPSUM", "RESIDUAL
 
 
 def glb_read_bytes(counters: dict[str, int]) -> int:
-    """Bytes read from the GLB, from the counters by name."""
+    """Return the bytes read from the GLB, summed from the counters by name."""
     return sum(counters[f"GLB_{c}_BYTES"] for c in _GLB_READERS)
 
 
 def glb_write_bytes(counters: dict[str, int]) -> int:
-    """Bytes written into the GLB, from the counters by name."""
+    """Return the bytes written into the GLB, summed from the counters by name."""
     return counters["GLB_OFMAP_BYTES"] + counters["GLB_LOAD_BYTES"]

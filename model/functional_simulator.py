@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accelerator at command level: executes the command list of a DRAM image, as the RTL does.
+"""The functional simulator: it executes the command list of a DRAM image as the RTL does, without timing.
 
-Passes and transfers are carried out in the order of the list. A pass that waits for filter chunks lets
-the transfers behind it go on, as the two queues of the accelerator do; where nothing can go on, the list is
-not a serial execution and the accelerator says so.
+Passes and transfers are executed in the order of the list. If a pass waits for filter chunks, the following transfers
+continue, as in the two queues of the accelerator. If neither can continue, the list cannot be executed in order, and
+the simulator raises ProgramError.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -25,7 +25,7 @@ from eyrie.model.word import Word
 class ProgramError(InputError):
     """The accelerator stopped with an error code.
 
-    code: what happened; address: DRAM byte address of the command; reason: in words.
+    `code` is the error code, `address` the DRAM byte address of the command, and `reason` the cause in words.
     """
 
     def __init__(self, code: ErrorCode, address: int, reason: str) -> None:
@@ -35,9 +35,9 @@ class ProgramError(InputError):
 
 @dataclass
 class FunctionalSimulator:
-    """GLB, DRAM and token counts; `run` executes a program.
+    """GLB, DRAM and semaphores; `run` executes a program.
 
-    dram     uint8 array; a copy is not made
+    dram     uint8 array; it is not copied
     observe  called with a PassTrace after each pass
     """
 
@@ -74,9 +74,9 @@ class FunctionalSimulator:
     # ---- Commands ----
 
     def run(self, base: int) -> None:
-        """Executes the list at DRAM address `base` until END; only the GLB is kept from a run before.
+        """Execute the list at DRAM address `base` until END. Only the GLB is kept from a previous run.
 
-        Raises MachineError.
+        Raise ProgramError if the accelerator would stop with an error code.
         """
         self._reset()
         self._next = base
@@ -117,7 +117,7 @@ class FunctionalSimulator:
         return self.dram[address:end].view(np.uint64)
 
     def _configure(self, address: int, command: dict[str, int]) -> None:
-        _expect(command["count"], address, "CONFIG of nothing")
+        _expect(command["count"], address, "CONFIG without words")
         last = command["index"] + command["count"]
         _expect(last <= enc.CONFIG_WORDS, address, "CONFIG beyond the descriptor")
         for n in range(command["index"], last):
@@ -127,14 +127,14 @@ class FunctionalSimulator:
         load = command["opcode"] == Opcode.LOAD
         _expect(load or not command["chunk"], address, "STORE of a chunk")
         where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
-        _expect(where["words"], address, "a transfer of nothing")
+        _expect(where["words"], address, "a transfer without words")
         rows = {"count": 1, "dram_stride": 0, "glb_stride": 0}
         planes = dict(rows)
         if command["block"]:
             rows = _unpack(enc.TRANSFER_ROWS, self._fetch(address), address)
-            _expect(rows["count"], address, "a block of no rows")
+            _expect(rows["count"], address, "a block without rows")
             planes = _unpack(enc.TRANSFER_PLANES, self._fetch(address), address)
-            _expect(planes["count"], address, "a block of no planes")
+            _expect(planes["count"], address, "a block without planes")
         self._wait(address, command)
         for plane in range(planes["count"]):
             for row in range(rows["count"]):
@@ -147,11 +147,13 @@ class FunctionalSimulator:
     def _chunks(self, address: int, command: dict[str, int]) -> None:
         _expect(not command["chunk"] and not command["block"], address, "CHUNKS with a bit of LOAD")
         where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
-        _expect(where["words"], address, "chunks of nothing")
+        _expect(where["words"], address, "CHUNKS without words")
         chunks = _unpack(enc.TRANSFER_CHUNKS, self._fetch(address), address)
         _expect(chunks["count"], address, "CHUNKS without a chunk")
         _expect(
-            command["wait_chunks"] + chunks["count"] <= 1 << enc.SEMAPHORE_BITS, address, "CHUNKS beyond the tokens"
+            command["wait_chunks"] + chunks["count"] <= 1 << enc.SEMAPHORE_BITS,
+            address,
+            "CHUNKS beyond the largest wait count",
         )
         dram, glb = where["dram_address"], where["glb_address"]
         for number in range(chunks["count"]):
@@ -163,10 +165,10 @@ class FunctionalSimulator:
             glb = chunks["ring_first"] if glb == chunks["ring_end"] else glb
 
     def _wait(self, address: int, command: dict[str, int]) -> None:
-        """Lets a pass that waits for chunks go on until the tokens of a transfer are reached."""
+        """Resume a pass that waits for chunks, until the wait counts of a transfer are reached."""
         while not self._tokens(command):
             if not self._resume():
-                raise ProgramError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
+                raise ProgramError(ErrorCode.WATCHDOG, address, "the wait counts of the transfer are never reached")
 
     def _tokens(self, command: dict[str, int]) -> bool:
         return self.counters["PASSES"] >= command["wait_passes"] and self._chunks_freed >= command["wait_chunks"]
@@ -189,9 +191,9 @@ class FunctionalSimulator:
     def _start_pass(self, address: int, command: dict[str, int]) -> None:
         self._finish_pass()
         if self.counters["TRANSFERS"] < command["wait_transfers"]:
-            raise ProgramError(ErrorCode.WATCHDOG, address, "the pass waits for transfers behind it")
+            raise ProgramError(ErrorCode.WATCHDOG, address, "the pass waits for transfers that follow it")
         if self.counters["PASSES"] < command["wait_passes"]:
-            raise ProgramError(ErrorCode.WATCHDOG, address, "the pass waits for passes behind it")
+            raise ProgramError(ErrorCode.WATCHDOG, address, "the pass waits for passes that follow it")
         descriptor = Descriptor(self._shadow.words)
         if broken := broken_rule(self.config, descriptor):
             raise ProgramError(ErrorCode.DESCRIPTOR, address, broken)
@@ -199,13 +201,13 @@ class FunctionalSimulator:
         self._resume()
 
     def _finish_pass(self) -> None:
-        """The pass before has to be able to end."""
+        """Finish the previous pass. Raise ProgramError if it cannot end."""
         self._resume()
         if self._pass is not None:
             raise ProgramError(ErrorCode.WATCHDOG, self._pass_command, "it waits for filter chunks that do not come")
 
     def _resume(self) -> bool:
-        """Goes on with a pass that waited for a chunk; says whether it could go on at all."""
+        """Resume a pass that waits for a chunk; return whether it made progress."""
         if self._pass is None:
             return False
         before = self._chunks_taken
@@ -223,7 +225,7 @@ class FunctionalSimulator:
         return self._chunks_taken != before
 
     def _execute(self, descriptor: Descriptor) -> Iterator[None]:
-        """One pass; yields where it has to wait for a filter chunk."""
+        """Execute one pass; yield whenever it has to wait for a filter chunk."""
         filters = yield from self._read_filters(descriptor.stream(Stream.FILTER))
         trace = run_pass(self.config, descriptor, self.glb, filters)
         self.counters["GLB_OFMAP_BYTES"] += trace.written
@@ -232,7 +234,7 @@ class FunctionalSimulator:
             self.observe(trace)
 
     def _read_filters(self, program: StreamDescriptor) -> Generator[None, None, streams.Beats | None]:
-        """The filter beats of a pass whose filters come in chunks; yields for those not there."""
+        """Return the filter beats of a pass whose filters come in chunks; yield until a missing chunk is loaded."""
         if not (program.options["enable"] and program.options["chunk"]):
             return None
         at = streams.positions(program, self.config.filter_lanes)
@@ -258,13 +260,13 @@ class FunctionalSimulator:
 
 
 def _expect(legal: object, address: int, reason: str) -> None:
-    """Raises MachineError unless the command at `address` is legal."""
+    """Raise ProgramError unless the command at `address` is legal."""
     if not legal:
         raise ProgramError(ErrorCode.ILLEGAL_COMMAND, address, reason)
 
 
 def _unpack(format_: Word, word: int, address: int) -> dict[str, int]:
-    """The fields of a command word. Raises MachineError if a bit outside of them is set."""
+    """Return the fields of a command word. Raise ProgramError if a bit outside of them is set."""
     values = format_.unpack(word)
     _expect(format_.pack(**values) == word, address, "a bit without meaning is set")
     return values

@@ -26,7 +26,7 @@ PARAMETERS = ("ROWS", "COLS", "IFMAP_WORDS", "FILTER_WORDS", "PIXEL_WORDS", "PSU
 
 @dataclass(frozen=True)
 class Rule:
-    """`holds` is true of a legal descriptor; else `message` says what is wrong."""
+    """A rule: `holds` is an expression that is true for a legal descriptor; `message` is the line if it is not."""
 
     holds: str
     message: str
@@ -188,7 +188,7 @@ RULES = (
         f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or result.operation == Operation.TABLE))",
         "the residual stream does not match the operation",
     ),
-    # The drain and what takes its sums.
+    # The psum readout and the units that receive its sums.
     Rule(
         "not drain.two_pixels or ((drain.mode == DrainMode.CONVOLUTION or drain.mode == DrainMode.POINTWISE) and "
         "not drain.ipsum and (not drain.to_ppu or ppu.pool == PoolMode.NONE and "
@@ -199,7 +199,7 @@ RULES = (
 
 
 def sizes(config: AcceleratorConfig) -> dict[str, int]:
-    """The names of sizes that rules use."""
+    """Return the names of sizes that rules use, with their values."""
     within = sum(1 << row for row in range(config.rows - 1) if row % SET_ROWS != SET_ROWS - 1)
     return {
         "SETS": config.sets,
@@ -214,7 +214,7 @@ def _compiled(holds: str) -> CodeType:
 
 
 def broken_rule(config: AcceleratorConfig, descriptor: Descriptor) -> str | None:
-    """The message of the first rule that a descriptor breaks; None: it is legal."""
+    """Return the message of the first rule that a descriptor breaks, or None if it is legal."""
     words: dict[str, Mapping[str, int]] = {
         "shape": descriptor.shape,
         "loops": descriptor.loops,

@@ -28,12 +28,12 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "", remed
 
 
 def times(sizes: Iterable[int]) -> str:
-    """A shape as people write it: 32 x 32 x 3."""
+    """Return a shape as people write it: 32 x 32 x 3."""
     return " x ".join(str(int(size)) for size in sizes)
 
 
 def array(values: "np.ndarray") -> str:
-    """Type and shape as people write them: int8 32 x 32 x 3, 4 int64 numbers, one float64 number."""
+    """Return type and shape as people write them: int8 32 x 32 x 3, 4 int64 numbers, one float64 number."""
     kind = {"S": "text", "U": "text", "V": "structured"}.get(values.dtype.kind, str(values.dtype))
     if values.ndim > 1:
         return f"{kind} {times(values.shape)}"
@@ -43,7 +43,7 @@ def array(values: "np.ndarray") -> str:
 
 @contextmanager
 def about(path: object) -> Iterator[None]:
-    """A InputError of the block begins with the path of the file that it is about."""
+    """Add the path of the file concerned to the beginning of an InputError that the block raises."""
     try:
         yield
     except InputError as error:
@@ -53,7 +53,7 @@ def about(path: object) -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
-    """With escape sequences for what a terminal would not print, like the newline in a file's name."""
+    """Escape characters that a terminal would not print, such as a newline in the name of a file."""
     return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
 
 

@@ -14,11 +14,11 @@ from eyrie.model.encoding import ArrayMode, Stream
 
 @dataclass(frozen=True)
 class PassTrace:
-    """What one pass did, for comparison.
+    """The results of one pass, for comparison.
 
-    sums    int32 [tiles, sums of a column, cols]: what left the array, in drain order (words of a depthwise pass);
-            none of a vector pass
-    words   uint64: what the PPU gave to the ofmap stream, or None
+    sums    int32 [tiles, sums of a column, cols]: sums that left the array, in drain order (words of a depthwise pass);
+            empty for a vector pass
+    words   uint64: the words from the PPU to the ofmap stream, or None
     written ofmap bytes written into the GLB; signature of those writes (`streams.write`)
     """
 
@@ -32,10 +32,10 @@ class PassTrace:
 def run_pass(
     config: AcceleratorConfig, descriptor: Descriptor, glb: np.ndarray, filters: streams.Beats | None = None
 ) -> PassTrace:
-    """Carries out a pass; `glb` (uint64) receives the ofmap.
+    """Execute a pass; `glb` (uint64) receives the ofmap.
 
-    filters: the filter stream's beats, where they do not all lie in the GLB at once. Raises MissingWords or else
-    OverrunWords where streams do not bring what the loops take, IndexError for words that there are not.
+    `filters` has the beats of the filter stream if the filters come in chunks. Raise MissingWords, else OverrunWords,
+    if the streams do not bring the words that the loops consume, and IndexError if a word is outside the GLB.
     """
 
     lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}
@@ -70,7 +70,7 @@ def run_pass(
 
 
 def _ipsums(words: np.ndarray, shape: tuple[int, ...], columns: int) -> np.ndarray:
-    """Sums the chains start with: int32 of `shape` [tiles, sums of a column, cols], two columns a GLB word."""
+    """Return the start values of the chains, int32 of `shape` [tiles, sums of a column, cols]; two in a GLB word."""
     result = np.zeros(shape, np.int32)
     values = words.reshape(shape[0], shape[1], (columns + 1) // 2).view(np.int32)
     result[:, :, :columns] = values[:, :, :columns]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PPU at pass level: from the sums that leave the array to the int8 words written into the GLB."""
+"""The model of the PPU at pass level: from the sums that leave the array to the int8 words written into the GLB."""
 
 import numpy as np
 
@@ -21,10 +21,10 @@ def words(
     tables: np.ndarray | None,
     residual: np.ndarray | None = None,
 ) -> np.ndarray:
-    """GLB words (uint64), in the order in which the PPU emits them, of two pixels the first one's first.
+    """Return GLB words (uint64) in the order in which the PPU emits them; of two pixels the first one comes first.
 
     sums      int32 [tiles of the pass, sums of a column, cols], in the order of `beats`
-    tables    uint64 [tiles of the pass * chains * blocks * 9], none for raw words
+    tables    uint64 [tiles of the pass * chains * blocks * 9], or None for raw words
     residual  uint64: words of the second operand, or the table of the operation
     """
     columns, last = descriptor.drain["columns"], descriptor.drain["last_block"]
@@ -50,7 +50,7 @@ def words(
 
 
 def words_of_tile(descriptor: Descriptor, loops: tuple[int, int, int, int]) -> int:
-    """Times that GLB words, one or those of two pixels, leave for a tile of sums; loops: of `DrainTransfers`."""
+    """Return how many times the PPU emits words (of one or two pixels) for a tile; `loops`: as in `DrainTransfers`."""
     chains, blocks, pixels, _ = loops
     columns, mode = descriptor.drain["columns"], descriptor.ppu["pool"]
     if mode == PoolMode.AVERAGE:
@@ -61,7 +61,7 @@ def words_of_tile(descriptor: Descriptor, loops: tuple[int, int, int, int]) -> i
 
 
 def _requantize(descriptor: Descriptor, beats: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """int8 [block, pixel, column, channel]."""
+    """Return the requantised sums, int8 [block, pixel, column, channel]."""
     channels = beats.shape[2]
     bias, multiplier, shift = (tables[:, n, None, None, :channels] for n in range(3))
     sums = beats.transpose(0, 1, 3, 2).astype(np.int64)
@@ -74,7 +74,7 @@ def _clamp(values: np.ndarray, limits: dict[str, int]) -> np.ndarray:
 
 
 def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
-    """Pools [block, pixel, column, channel] as the configuration says."""
+    """Pool [block, pixel, column, channel] as the configuration says."""
     mode = descriptor.ppu["pool"]
     if mode == PoolMode.AVERAGE:
         starts = np.arange(0, values.shape[2], 1 << descriptor.ppu["pool_columns"])
@@ -90,20 +90,22 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
 
 
 def words_made(descriptor: Descriptor, words: int) -> int:
-    """Words that so many words of the first operand of a vector pass come out as; the last one ends its window."""
+    """Return how many words a vector pass makes of `words` words of its first operand; the last one ends its window."""
     return -(-words // max(descriptor.first["window"], 1))
 
 
 def others_taken(descriptor: Descriptor, words: int) -> int:
-    """Words of the residual stream that so many words of the first operand take: words of the second operand, or a
-    table."""
+    """Return how many words of the residual stream go with `words` words of the first operand.
+
+    They are words of the second operand or a table.
+    """
     return enc.LOOKUP_WORDS if descriptor.result["operation"] == Operation.TABLE else words
 
 
 def operate(
     descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None, windows: np.ndarray | None = None
 ) -> np.ndarray:
-    """The GLB words (uint64) that leave, from words of the first operand (uint64).
+    """Compute the GLB words (uint64) that leave from words of the first operand (uint64).
 
     residual  uint64: a word of the second operand for each word of the first operand, or the 32 words of a table
     windows   uint64: parameters of each window of a SUM (`encoding.WINDOW`)
@@ -132,13 +134,13 @@ def operate(
 
 
 def _brought(words: np.ndarray | None) -> np.ndarray:
-    """Words of a stream that the pass has, as `demand` checks before."""
+    """Return the words of a stream; `demand` has checked before that the pass has it."""
     assert words is not None
     return words
 
 
 def _bytes(words: np.ndarray) -> np.ndarray:
-    """int64 [words, 8]."""
+    """Unpack words into int64 [words, 8]."""
     return np.ascontiguousarray(words).view(np.int8).reshape(-1, BLOCK_CHANNELS).astype(np.int64)
 
 

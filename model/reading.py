@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are read: what is wrong with one is said in one line. Imports nothing slow."""
+"""Reading of input files with one-line error messages. This module imports no slow packages."""
 
 import json
 import os
@@ -10,20 +10,20 @@ from eyrie.model.errors import InputError
 
 
 def check_readable(path: str | Path, remedy: str) -> None:
-    """Raises InputError, in one line that ends with the remedy, unless this is a file that can be read.
+    """Raise InputError, with one line that ends with the remedy, unless `path` is a file that can be read.
 
-    Pipes and devices are rejected: reading one may never end.
+    Pipes and devices are rejected, because reading one may never end.
     """
     _read(path, remedy, 0)
 
 
 def read_file(path: str | Path, remedy: str) -> bytes:
-    """The contents of a file. Raises InputError as check_readable does."""
+    """Return the contents of a file. Raise InputError as check_readable does."""
     return _read(path, remedy, -1)
 
 
 def read_json(path: str | Path, remedy: str) -> object:
-    """What a JSON file holds. Raises InputError, in one line that ends with the remedy."""
+    """Return the contents of a JSON file. Raise InputError, with one line that ends with the remedy."""
     text = read_file(path, remedy)
     try:
         return json.loads(text)
@@ -39,7 +39,7 @@ def read_json(path: str | Path, remedy: str) -> object:
 
 
 def _read(path: str | Path, remedy: str, count: int) -> bytes:
-    """The first `count` bytes; -1: all."""
+    """Return the first `count` bytes; -1: all."""
     try:
         mode = os.stat(path).st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):

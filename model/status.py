@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What software tells the accelerator and what it hears: the bits of CONTROL and STATUS, and what error codes mean."""
+"""The interface between software and accelerator: the bits of CONTROL and STATUS, and the meaning of error codes."""
 
 from enum import IntFlag
 
@@ -29,7 +29,7 @@ ERROR_TEXTS = {
     ErrorCode.ILLEGAL_COMMAND: "a word of the command list is no command",
     ErrorCode.DRAM_ADDRESS: "a transfer or the command list leaves the DRAM window, or is not whole beats of the port",
     ErrorCode.AXI_RESPONSE: "the memory answered with an error",
-    ErrorCode.WATCHDOG: "nothing went on for as many cycles as the watchdog allows",
+    ErrorCode.WATCHDOG: "no unit made progress for the number of cycles that the watchdog allows",
     ErrorCode.GLB_ADDRESS: "a transfer or a stream leaves the global buffer, or a pair of words is odd",
     ErrorCode.DESCRIPTOR: "a pass has a descriptor that the accelerator does not run",
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the address generators produce: positions, beats, and the words behind them.
+"""The address generators: positions, beats, and the words at the addresses.
 
-The same walk as `rtl/streams/address_generator.sv`, for all positions at once.
+The walk is the same as in `rtl/streams/address_generator.sv`, for all positions at once.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ _SHIFTS = np.array([0, 32], np.uint64)  # to its halves
 class Positions:
     """All positions of a generator, in order; every array has one entry per position.
 
-    address, x: of the first word of a pair, where beats are pairs; odd: rows that begin with its second one.
-    first_pair / last_pair: first or last pair of a row. digits: iteration of each level,
-    innermost first, [positions, levels].
+    address, x: of the first word of a pair, if beats are pairs; odd: rows that begin with the second word of a pair;
+    first_pair, last_pair: first or last pair of a row; digits: iteration of each level, innermost first, [positions,
+    levels].
     """
 
     address: np.ndarray
@@ -40,13 +40,13 @@ class Positions:
 
 
 def coordinate(value: np.ndarray) -> np.ndarray:
-    """A coordinate as the generators have it: signed, modulo 2**COORDINATE_BITS."""
+    """Return a coordinate as the generators hold it: signed, modulo 2**COORDINATE_BITS."""
     size = 1 << enc.COORDINATE_BITS
     return (value + size // 2) % size - size // 2
 
 
 def positions(stream: StreamDescriptor, lanes: int = 1) -> Positions:
-    """Walks through the loops of a descriptor; lanes: of its stream."""
+    """Walk through the loops of a descriptor; `lanes` is the number of lanes of its stream."""
     counts = [level.count for level in stream.levels]
     pair = stream.options["pair_level"]
     index = np.arange(stream.length, dtype=np.int64)
@@ -86,7 +86,7 @@ def positions(stream: StreamDescriptor, lanes: int = 1) -> Positions:
 
 @dataclass(frozen=True)
 class Beats:
-    """What a read stream hands on: data uint64 [beats, lanes], lanes bool [beats, lanes], tags."""
+    """The beats of a read stream: data uint64 [beats, lanes], lanes bool [beats, lanes], tags."""
 
     data: np.ndarray
     lanes: np.ndarray
@@ -94,7 +94,7 @@ class Beats:
     half_by_set: bool
 
     def words(self, row: int, column: int, odd_set: bool, column_bits: int = 6) -> np.ndarray:
-        """The 32-bit PE words (uint32) that a PE with these IDs gets."""
+        """Return the 32-bit PE words (uint32) that a PE with these IDs receives."""
         tag_column = self.tag & ((1 << column_bits) - 1)
         mine = (tag_column == column) & (((self.tag >> 6) & 0xF) == row)
         data, lanes = self.data[mine], self.lanes[mine]
@@ -104,19 +104,21 @@ class Beats:
 
 
 def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray:
-    """bool per position: whether the word of a lane lies inside the tensor."""
+    """Return, per position (bool), whether the word of a lane is inside the tensor."""
     x = coordinate(at.x + lane)
     return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
 
 
 def single(stream: StreamDescriptor) -> bool:
-    """Whether a beat of the stream is one word, however many lanes it has."""
+    """Return whether a beat of the stream is one word, however many lanes the stream has."""
     return bool(stream.options["single"]) or stream.options["destination"] == Destination.PPU
 
 
 def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
-    """bool [positions, lanes]: whether a lane's word is handed on; at the ends of a row one of a pair may not be.
-    at: of as many lanes."""
+    """Return whether the word of each lane is sent, bool [positions, lanes].
+
+    At the ends of a row, one word of a pair may not be sent. `at` must have this number of lanes.
+    """
     kept = np.ones((len(at.address), lanes), bool)
     if lanes == 2 and single(stream):
         kept[:, 1] = False
@@ -127,12 +129,12 @@ def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
 
 
 def packed(stream: StreamDescriptor, lanes: int) -> bool:
-    """Whether the two pixels of a beat are the halves of one GLB word."""
+    """Return whether the two pixels of a beat are the halves of one GLB word."""
     return lanes == 2 and bool(stream.options["packed_pixels"])
 
 
 def fetched(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
-    """bool [positions, lanes]: whether the GLB word at the address, or the next one, is read."""
+    """Return whether the GLB word at the address, and the following one, are read: bool [positions, lanes]."""
     there = np.stack([inside(stream, at, lane) for lane in range(lanes)], axis=1) & sent(stream, at, lanes)
     if packed(stream, lanes):
         there = np.stack([there.any(axis=1), np.zeros(len(there), bool)], axis=1)
@@ -140,7 +142,7 @@ def fetched(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
 
 
 def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
-    """Reads a stream from the GLB (uint64 words). Out of range is the pad value."""
+    """Read a stream from the GLB (uint64 words). Positions outside the tensor give the pad value."""
     at = where or positions(stream, lanes)
     data = np.empty((len(at.address), lanes), np.uint64)
     kept, asked = sent(stream, at, lanes), fetched(stream, at, lanes)
@@ -156,7 +158,7 @@ def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Po
 
 
 def written_lanes(descriptor: Descriptor) -> np.ndarray:
-    """bool [positions of the ofmap stream, 2]: the words that come for a position, for it and for the pixel behind."""
+    """Return which words come for each ofmap position, and for the following pixel: bool [positions, 2]."""
     drain, count = descriptor.drain, descriptor.stream(Stream.OFMAP).length
     there = np.ones((count, 2), bool)
     pixels = descriptor.shape["pixels"]
@@ -166,7 +168,7 @@ def written_lanes(descriptor: Descriptor) -> np.ndarray:
 
 
 def written(descriptor: Descriptor, at: Positions) -> np.ndarray:
-    """bool [positions of the ofmap stream, 2]: whether the GLB word at the address, and the next one, are written."""
+    """Return whether the GLB word at the address, and the following one, are written: bool [positions, 2]."""
     ofmap = descriptor.stream(Stream.OFMAP)
     return np.stack([inside(ofmap, at, lane) for lane in range(2)], axis=1) & written_lanes(descriptor)
 
@@ -177,10 +179,10 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def write(
     stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray, lanes: np.ndarray | None = None
 ) -> tuple[int, int]:
-    """Writes ofmap words (uint64) into the GLB: one per position, or as `written_lanes` says.
+    """Write ofmap words (uint64) into the GLB: one per position, or as `written_lanes` says.
 
-    Returns the bytes written and the signature of what was written: the sum over the words of
-    (data ^ address * SPREAD) * SPREAD modulo 2**64, bytes without strobe counting as zero.
+    Return the bytes written and a signature of the writes: the sum over the words of (data ^ address * SPREAD) * SPREAD
+    modulo 2**64. Bytes without strobe count as zero.
     """
     at = positions(stream)
     lanes = np.ones((len(at.address), 1), bool) if lanes is None else lanes

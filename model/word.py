@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of 64 bits and the fields that they are packed of."""
+"""Words of 64 bits and the fields that they contain."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ WORD_BITS = 64
 
 @dataclass(frozen=True)
 class Field:
-    """`width` bits of a word, two's complement where `signed`."""
+    """A field: `width` bits of a word, in two's complement if `signed`."""
 
     name: str
     width: int
@@ -29,14 +29,14 @@ class Word:
             raise InputError(f"{self.name} has more than {WORD_BITS} bits")
 
     def largest(self, name: str) -> int:
-        """The largest value of a field."""
+        """Return the largest value of a field."""
         field = next(field for field in self.fields if field.name == name)
         return (1 << field.width - field.signed) - 1
 
     def pack(self, **values: int) -> int:
-        """The word with the given field values; fields not given are zero.
+        """Return the word with the given field values; missing fields are zero.
 
-        Raises InputError for an unknown field or a value that does not fit.
+        Raise InputError if a field is unknown or a value does not fit.
         """
         word, position = 0, 0
         for field in self.fields:
@@ -55,7 +55,7 @@ class Word:
         return word
 
     def unpack(self, word: int) -> dict[str, int]:
-        """The field values of a packed word."""
+        """Return the field values of a packed word."""
         values, position = {}, 0
         for field in self.fields:
             value = (word >> position) & ((1 << field.width) - 1)
@@ -67,6 +67,6 @@ class Word:
 
 
 def fields(text: str) -> tuple[Field, ...]:
-    """Fields from "name:width" (unsigned) or "name:sWIDTH" (signed), separated by blanks."""
+    """Return the fields of "name:width" (unsigned) or "name:sWIDTH" (signed), separated by blanks."""
     pairs = (item.split(":") for item in text.split())
     return tuple(Field(name, int(width.lstrip("s")), width[0] == "s") for name, width in pairs)

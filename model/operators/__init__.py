@@ -8,7 +8,7 @@ convolution   CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED
 pooling       AVERAGE_POOL_2D, MAX_POOL_2D, MEAN
 elementwise   ADD, SUB, MUL, MAXIMUM, MINIMUM, PRELU
 tables        functions of one value, as 256 entries
-movement      what puts values in other places
+movement      data movement: operators that only rearrange values
 host          SOFTMAX, ARG_MAX, RESIZE_BILINEAR, float to int8 and back
 fixed_point   exp, logistic and tanh of fixed-point numbers
 

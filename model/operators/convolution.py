@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and fully connected layers.
 
-Filters are [M, R, S, C] (convolution), [R, S, C] (depthwise) and [M, C] (fully connected): int8, or int16 where they
+Filters are [M, R, S, C] (convolution), [R, S, C] (depthwise) and [M, C] (fully connected): int8, or int16 if they
 are uint8 less their zero point. Output maps are [E, F, M].
 
 A layer is computed the way the accelerator computes it: raw products are summed over a map padded with the input zero
 point, the zero point's share is folded into the bias, and the int32 sums are rescaled to int8. Each of these steps is a
-function, so a bench can compare sums where they leave the array and maps where they leave the accelerator.
+function, so a testbench can compare the sums that leave the array and the maps that leave the accelerator.
 
 Sums are exact: sizes at which raw sums could leave int32 are rejected with InputError, a bias that takes them out
 raises OverflowError. The reference and the accelerator would wrap silently there.
@@ -39,16 +39,16 @@ def _check_operands(ifmap: np.ndarray, filter_: np.ndarray, terms: int) -> int:
 
 @cache
 def _blas() -> ThreadpoolController:
-    """The libraries of this process, which takes a while to find out."""
+    """Return the controller of the BLAS libraries of this process. It is cached because the search takes a while."""
     return ThreadpoolController()
 
 
 def _matmul(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Exact int32 product of integer matrices [..., K] and [M, K].
+    """Return the exact int32 product of integer matrices [..., K] and [M, K].
 
-    Done in floating point for the sake of BLAS: every partial sum is an integer that the chosen
-    type holds exactly, so order and fusing do not matter. In one thread: those of BLAS wait for each
-    other by spinning, which costs far more than they save on products of this size.
+    The product is computed in floating point to use BLAS. Every partial sum is an integer that the type holds exactly,
+    so that order and fusing do not matter. One thread is used: BLAS threads wait for each other by spinning, which
+    costs more time than they save on products of this size.
     """
     peak = _check_operands(rows, columns, rows.shape[-1])
     exact: np.dtype[np.floating] = np.dtype(np.float32 if peak <= 2**24 else np.float64)
@@ -68,7 +68,7 @@ def conv2d_sums(
 
     `ifmap` is int8 [H, W, C], or uint8 for activations read as q ^ 0x80; `filter_` [M, R, S, C], or
     [M, R, S, C / G] in G groups, of M / G filters and C / G channels each; `pad_value` fills the
-    border. Raises InputError where shapes do not fit.
+    border. Raise InputError if the shapes do not match.
     """
     groups, ragged = divmod(ifmap.shape[-1], filter_.shape[-1])
     if ragged or not groups or len(filter_) % groups:
@@ -94,7 +94,7 @@ def depthwise_conv2d_sums(
     """Return the raw sums of products, int32 [E, F, M], of a depthwise filter [R, S, M].
 
     M is the number of channels or a multiple of it (TFLite's depth multiplier: input channel
-    m // (M / C) feeds output channel m). Otherwise as conv2d_sums.
+    m // (M / C) is the input of output channel m). Otherwise as conv2d_sums.
     """
     height, width, outputs = filter_.shape
     repeats, ragged = divmod(outputs, ifmap.shape[-1])
@@ -187,7 +187,10 @@ def fully_connected_once(
     factor: ArrayLike,
     parameters: Requantization,
 ) -> np.ndarray:
-    """As fully_connected, rescaled by `factor` in double: what LiteRT computes, and the only reference for uint8."""
+    """Compute fully_connected, rescaled by `factor` in double, as LiteRT does.
+
+    For uint8 it is the only reference.
+    """
     return requantize_once(_fully_connected(ifmap, filter_, bias, zero_point), factor, parameters)
 
 

@@ -33,7 +33,7 @@ def add_parameters(
 ) -> AddParameters:
     """Return the AddParameters, of an addition or a subtraction, of three Quantizations.
 
-    Both operands are scaled to 2^-20 of twice the larger input scale. Raises InputError if the result would have to be
+    Both operands are scaled to 2^-20 of twice the larger input scale. Raise InputError if the result would have to be
     scaled up, which the reference does not support.
     """
     twice_larger = 2 * max(first.scale, second.scale)
@@ -48,7 +48,7 @@ def add_parameters(
 
 
 def add(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.ndarray:
-    """Int8 addition -> int8."""
+    """Return the int8 sum."""
     broadcast(first, second)
     return requantize(
         _to_common_scale(first, parameters.first) + _to_common_scale(second, parameters.second), parameters.output
@@ -56,7 +56,7 @@ def add(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.
 
 
 def sub(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.ndarray:
-    """Int8 subtraction, first - second -> int8."""
+    """Return the int8 difference, first - second."""
     broadcast(first, second)
     return requantize(
         _to_common_scale(first, parameters.first) - _to_common_scale(second, parameters.second), parameters.output
@@ -69,7 +69,7 @@ def _to_common_scale(values: np.ndarray, scaling: Requantization) -> np.ndarray:
 
 
 def broadcast(first: np.ndarray, second: np.ndarray) -> tuple[int, ...]:
-    """Return the shape of the result. Raises InputError where the two do not go together."""
+    """Return the shape of the result. Raise InputError if the two shapes do not broadcast."""
     try:
         return np.broadcast_shapes(first.shape, second.shape)
     except ValueError:
@@ -92,27 +92,27 @@ def mul_requantization(
 
 
 def mul(first: np.ndarray, second: np.ndarray, zero_points: Sequence[int], parameters: Requantization) -> np.ndarray:
-    """Int8 product -> int8; `zero_points` are those of first and second."""
+    """Return the int8 product; `zero_points` has the zero point of each operand."""
     broadcast(first, second)
     factors = (values.astype(np.int64) - zero for values, zero in zip((first, second), zero_points, strict=True))
     return requantize(np.multiply(*factors), parameters)
 
 
 def maximum(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Int8 maximum -> int8."""
+    """Return the int8 maximum."""
     broadcast(first, second)
     return np.maximum(first, second)
 
 
 def minimum(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Int8 minimum -> int8."""
+    """Return the int8 minimum."""
     broadcast(first, second)
     return np.minimum(first, second)
 
 
 @dataclass(frozen=True, eq=False)
 class PreluParameters:
-    """How values that are not negative are rescaled, and how products of the others with their slope are."""
+    """The rescaling of values that are not negative, and of products of negative values with their slope."""
 
     positive: Requantization
     negative: Requantization
@@ -128,7 +128,10 @@ def prelu_parameters(
 
 
 def prelu(values: np.ndarray, alpha: np.ndarray, zero_points: Sequence[int], parameters: PreluParameters) -> np.ndarray:
-    """Int8 PRELU -> int8: values below zero times `alpha`, which broadcasts; `zero_points` are those of the two."""
+    """Return int8 PRELU: values below zero are multiplied by `alpha`, which broadcasts.
+
+    `zero_points` has the zero point of each operand.
+    """
     if broadcast(values, alpha) != values.shape:
         raise InputError(f"slopes of {times(alpha.shape)} do not go with {times(values.shape)} values")
     centred = values.astype(np.int64) - zero_points[0]

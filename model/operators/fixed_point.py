@@ -24,7 +24,7 @@ def shift_left_saturating(x: ArrayLike, exponent: np.ndarray | int) -> np.ndarra
 
 
 def _exp_below_zero_above_minus_quarter(a: np.ndarray) -> np.ndarray:
-    """exp of Q0 numbers in [-1/4, 0), in Q0."""
+    """Return exp, in Q0, of Q0 numbers in [-1/4, 0)."""
     x = a + (1 << 28)  # around -1/8
     square = _times(x, x)
     fourth = rounding_divide_by_pot(_times(square, square), 2)
@@ -47,13 +47,13 @@ def exp_on_negative_values(a: ArrayLike, integer_bits: int) -> np.ndarray:
 
 
 def _half_of_sum(a: np.ndarray, b: np.ndarray | int) -> np.ndarray:
-    """(a + b) / 2, ties away from zero."""
+    """Return (a + b) / 2, ties away from zero."""
     total = np.asarray(a, np.int64) + b
     return np.sign(total) * ((np.abs(total) + 1) >> 1)
 
 
 def _two_over_one_plus(a: np.ndarray) -> np.ndarray:
-    """2 / (1 + x), in Q2, of Q0 numbers from 0 to 1, by Newton and Raphson."""
+    """Return 2 / (1 + x), in Q2, of Q0 numbers from 0 to 1, by Newton and Raphson's method."""
     half_denominator = _half_of_sum(a, _ONE)
     x = _48_OVER_17 + _times(half_denominator, _MINUS_32_OVER_17)
     for _ in range(3):

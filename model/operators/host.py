@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that need more than int8 in and out of the accelerator: a host's.
+"""Operators that a host computes: they need more than int8 in and out of the accelerator.
 
 Sources: tensorflow/lite/kernels/internal/reference (softmax.h, resize_bilinear.h, quantize.h, dequantize.h,
 arg_min_max.h).
@@ -20,7 +20,7 @@ from eyrie.model.arithmetic import saturating_rounding_doubling_high_mul as high
 from eyrie.model.operators import fixed_point
 from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Quantization
 
-SOFTMAX_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
+SOFTMAX_OUTPUT = Quantization(1 / 256, -128)  # required by the reference
 _DIFFERENCE_BITS, _SUM_BITS = 5, 12  # integer bits of differences to the largest, and of the sum of exponentials
 
 
@@ -75,7 +75,7 @@ def resize_bilinear(
 def resize_bilinear_uint8(
     values: np.ndarray, shape: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
 ) -> np.ndarray:
-    """As resize_bilinear, of uint8 values, which the reference interpolates in float32."""
+    """Compute resize_bilinear of uint8 values, which the reference interpolates in float32."""
     (up, down, y), (left, right, x) = (
         _real_neighbours(size, wanted, align_corners, half_pixel_centers)
         for size, wanted in zip(values.shape[-3:-1], shape, strict=True)
@@ -94,7 +94,7 @@ def resize_bilinear_uint8(
 def _real_neighbours(
     size: int, wanted: int, align_corners: bool, half_pixel_centers: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The two neighbours of each output position along an axis, and its distance from the first, in float32."""
+    """Return the two neighbours of each output position along an axis, and its distance from the first, in float32."""
     aligned = align_corners and wanted > 1
     scale = np.float32(size - aligned) / np.float32(wanted - aligned)
     place, half = np.arange(wanted, dtype=np.float32), np.float32(0.5)
@@ -107,7 +107,7 @@ def _real_neighbours(
 def _neighbours(
     size: int, wanted: int, align_corners: bool, half_pixel_centers: bool
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """The two neighbours of each output position along an axis, and their weights in 1 / 1024."""
+    """Return the two neighbours of each output position along an axis, and their weights in 1 / 1024."""
     if align_corners and wanted > 1:
         scale = (1024 * (size - 1) + (wanted - 1) // 2) // (wanted - 1)
     else:

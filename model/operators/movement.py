@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that put values in other places. They take arrays of any type, so that they move indices as well.
+"""Data-movement operators. They accept arrays of any type, so that they can move indices as well as values.
 
-Axes may be negative and count from the end then. Values keep scale and zero point. Sources: tensorflow/lite/kernels
+Axes may be negative and then count from the end. Values keep scale and zero point. Sources: tensorflow/lite/kernels
 (strided_slice.cc and its logic, split_v.cc, mirror_pad.cc, gather.cc) and internal/reference/resize_nearest_neighbor.h.
 """
 
@@ -21,14 +21,14 @@ def concatenation(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
 
 
 def split(values: np.ndarray, count: int, axis: int) -> list[np.ndarray]:
-    """SPLIT into `count` arrays of one size. Raises InputError where the axis does not divide."""
+    """SPLIT into `count` arrays of one size. Raise InputError if `count` does not divide the axis."""
     if values.shape[axis] % count:
         raise InputError(f"{values.shape[axis]} values along an axis do not split into {count}")
     return np.split(values, count, axis=axis)
 
 
 def split_v(values: np.ndarray, sizes: Sequence[int], axis: int) -> list[np.ndarray]:
-    """SPLIT_V into arrays of given sizes, one of which may be -1: what is left."""
+    """SPLIT_V into arrays of given sizes. One size may be -1: the remaining entries."""
     parts, total = np.array(sizes), values.shape[axis]
     parts[parts == -1] = total - parts[parts != -1].sum()
     if parts.min() < 0 or parts.sum() != total:
@@ -103,7 +103,7 @@ def transpose(values: np.ndarray, axes: Sequence[int]) -> np.ndarray:
 
 
 def squeeze(values: np.ndarray, axes: Sequence[int] = ()) -> np.ndarray:
-    """SQUEEZE: without these axes of size 1; all of them if none is given."""
+    """SQUEEZE: remove these axes, which have size 1; without `axes`, all axes of size 1."""
     return np.squeeze(values, tuple(axes) or None)
 
 
@@ -139,7 +139,7 @@ def resize_nearest_neighbor(
 
 
 def _nearest(size: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Which of `size` places each of `wanted` takes; in float32, as the reference does."""
+    """Return which of `size` positions each of `wanted` positions reads; in float32, as the reference does."""
     if align_corners and wanted > 1:
         scale = np.float32(size - 1) / np.float32(wanted - 1)
     else:

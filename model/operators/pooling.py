@@ -27,9 +27,9 @@ def average_pool2d(
 ) -> np.ndarray:
     """Int8 average pooling -> int8 [E, F, C]; each window averages the pixels inside the map.
 
-    Input and output share scale and zero point (the reference insists), so none is needed. A tie goes away from zero;
-    with `ties_up` towards the larger value, which is what the uint8 kernel does to the int8 values that stand for its
-    own. Raises InputError for pads that leave a window without a pixel.
+    The reference requires input and output to have the same scale and zero point. A tie rounds away from zero; with
+    `ties_up` towards the larger value, as the uint8 kernel rounds values that int8 values stand for. Raise InputError
+    if a window has no pixel because of `pads`.
     """
     counts = windows(pad(np.ones((*ifmap.shape[-3:-1], 1), int), pads, 0), pair(kernel), stride)
     counts = counts.sum(axis=(-2, -1))

@@ -48,7 +48,7 @@ class Quantization:
 
 @dataclass(frozen=True, eq=False)
 class Requantization:
-    """How int32 sums become int8: multiplier and shift (int32, [M] or scalar), then a clamp."""
+    """The rescaling of int32 sums to int8: multiplier and shift (int32, [M] or scalar), then a clamp."""
 
     multiplier: np.ndarray
     shift: np.ndarray
@@ -58,8 +58,10 @@ class Requantization:
 
 
 def stored_zero_point(values: np.ndarray) -> int:
-    """Return the zero point z, nearest to 0, with which int8 holds values + z for all integers `values`, and z itself,
-    which is a zero. Raises InputError where there is none: values and 0 are of a range of more than 255."""
+    """Return the zero point z, nearest to 0, with which int8 holds z and values + z for all integers `values`.
+
+    Raise InputError if no such zero point exists: `values` and 0 span more than 255.
+    """
     least, most = (int(getattr(values, end)(initial=0)) for end in ("min", "max"))
     if most - least > INT8_MAX - INT8_MIN:
         raise InputError(f"values of {least} to {most} are not int8 with a zero point")
@@ -97,9 +99,9 @@ def requantization(
 def uint8_requantization(
     input_: Quantization, filter_scale: ArrayLike, output: Quantization, activation: str = "NONE"
 ) -> Requantization:
-    """As requantization, for the sums of a uint8 convolution: the product of the scales is rounded to float32.
+    """Return the Requantization of the sums of a uint8 convolution: the product of the scales is rounded to float32.
 
-    Source: `GetQuantizedConvolutionMultipler`.
+    Otherwise as `requantization`. Source: `GetQuantizedConvolutionMultipler`.
     """
     product = np.float32(input_.scale) * np.asarray(filter_scale, np.float32)
     return rescaling(np.float64(product) / output.scale, output, activation)
@@ -129,10 +131,10 @@ def requantize_once(sums: np.ndarray, factor: ArrayLike, parameters: Requantizat
 
 
 def once_in_fixed_point(factor: ArrayLike, parameters: Requantization) -> Requantization | None:
-    """Return the Requantization with which `requantize` gives what `requantize_once` gives by a `factor` (a number or
-    [M]) for every int32 sum, or None where there is none that shifts to the right.
+    """Return the Requantization with which `requantize` equals `requantize_once` by `factor` for every int32 sum.
 
-    Its multipliers need not be normalised: without a shift they round once, too.
+    `factor` is a number or [M]. Return None if no such Requantization shifts to the right. Its multipliers need not be
+    normalised: without a shift they also round only once.
     """
     low, high = parameters.minimum - int(parameters.zero_point), parameters.maximum - int(parameters.zero_point)
     factors, places = np.unique(factor, return_inverse=True)
@@ -171,8 +173,10 @@ def _once_in_fixed_point(factor: float, low: int, high: int) -> tuple[int, int] 
 
 
 def int32(values: np.ndarray) -> np.ndarray:
-    """Return int64 `values` as int32; raises OverflowError where the reference and the accelerator would wrap
-    silently."""
+    """Return int64 `values` as int32. Raise OverflowError if a value does not fit.
+
+    The reference and the accelerator would wrap silently.
+    """
     if values.size and (values.min() < INT32_MIN or values.max() > INT32_MAX):
         raise OverflowError(f"accumulator {np.abs(values).max()} leaves int32: the bias is too big")
     return values.astype(np.int32)

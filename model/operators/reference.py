@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two sets of reference kernels, where they do not compute the same; docs/concepts/quantisation.md says which is
-followed."""
+"""The two sets of reference kernels and their differences; docs/concepts/compiler.md says which one Eyrie follows."""
 
 from enum import StrEnum
 
@@ -8,7 +7,7 @@ import numpy as np
 
 
 class Reference(StrEnum):
-    """TensorFlow Lite Micro, which is followed for int8, or LiteRT, which alone has uint8."""
+    """TensorFlow Lite Micro, the reference for int8, and LiteRT, the only reference for uint8."""
 
     MICRO = "tflite-micro"
     LITERT = "litert"

@@ -24,7 +24,7 @@ from eyrie.model.operators.reference import Reference, factor_precision
 
 VALUES = np.arange(INT8_MIN, INT8_MAX + 1)
 INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
-LOGISTIC_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
+LOGISTIC_OUTPUT = Quantization(1 / 256, -128)  # required by the reference
 TANH_OUTPUT = Quantization(1 / 128, 0)
 _INPUT_BITS = 4  # integer bits of what logistic and tanh take
 FIXED_POINT_SCALES = 8  # their inputs' are below it in fixed point: no left shift is for more
@@ -99,7 +99,7 @@ def tanh(input_: Quantization, reference: Reference = Reference.MICRO) -> np.nda
 
 
 def _in_q4(input_: Quantization) -> tuple[np.ndarray, int]:
-    """All values in Q4, and the distance from the zero point at which they do not fit it."""
+    """Return all 256 values in Q4, and the distance from the zero point at which they leave its range."""
     multiplier, shift = quantize_multiplier(input_.scale * 2.0 ** (31 - _INPUT_BITS))
     radius = int(np.floor((2**_INPUT_BITS - 1) * 2.0 ** (31 - _INPUT_BITS - int(shift))))
     centred = np.clip(VALUES - input_.zero_point, -radius, radius)
@@ -113,7 +113,7 @@ def _within(input_: Quantization, radius: int, inside: np.ndarray) -> np.ndarray
 
 
 def hard_swish(input_: Quantization, output: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
-    """HARD_SWISH, in 16-bit fixed point. Raises InputError if the result would have to be scaled up."""
+    """HARD_SWISH, in 16-bit fixed point. Raise InputError if the result would have to be scaled up."""
     precision = factor_precision(reference)
     fine_scale = precision(input_.scale) / 128
     multiplier, exponent = _int16_multiplier(fine_scale / precision(output.scale))
@@ -138,22 +138,22 @@ def _int16(values: np.ndarray) -> np.ndarray:
 
 
 def _int16_multiplier(factor: float | np.floating) -> tuple[int, int]:
-    """A factor as a Q15 number and a power of two."""
+    """Split a factor into a Q15 number and a power of two."""
     multiplier, exponent = quantize_multiplier(factor)
     return min((int(multiplier) + (1 << 15)) >> 16, INT16_MAX), int(exponent)
 
 
 def _high_mul16(a: np.ndarray, b: ArrayLike) -> np.ndarray:
-    """a * b / 2^15, rounded."""
+    """Return a * b / 2^15, rounded."""
     return saturating_rounding_doubling_high_mul(np.asarray(a) << 16, b)
 
 
 def of_function(function: str, input_: Quantization, output: Quantization) -> np.ndarray:
-    """One of FUNCTIONS evaluated at each value in float32: ELU, EXP, and by LiteRT LOGISTIC and TANH.
+    """Evaluate one of FUNCTIONS at each value in float32: ELU, EXP, and for LiteRT LOGISTIC and TANH.
 
-    Where a result is all but a tie, the reference's entry is what its C library makes of it.
+    If a result is very close to a tie, the entry of the reference depends on its C library.
     """
-    with np.errstate(over="ignore"):  # what is too large for float32 is clipped like infinity
+    with np.errstate(over="ignore"):  # values too large for float32 are clipped like infinity
         real = np.float32(input_.scale) * (VALUES - input_.zero_point).astype(np.float32)
         result = FUNCTIONS[function](real).astype(np.float32)
         steps = np.clip(result * (np.float32(1) / np.float32(output.scale)), INT16_MIN, INT16_MAX)
@@ -161,7 +161,7 @@ def of_function(function: str, input_: Quantization, output: Quantization) -> np
 
 
 def joined_uint8(input_: Quantization, output: Quantization) -> np.ndarray:
-    """What CONCATENATION does to the values of a uint8 input whose scale or zero point is not the output's."""
+    """Return the table of CONCATENATION for a uint8 input whose scale or zero point differs from the output's."""
     if input_ == output:
         return VALUES.astype(np.int8)
     scale = np.float32(input_.scale) * (np.float32(1) / np.float32(output.scale))
@@ -171,5 +171,5 @@ def joined_uint8(input_: Quantization, output: Quantization) -> np.ndarray:
 
 
 def _float32(function: np.ufunc, x: np.ndarray) -> np.ndarray:
-    """A function evaluated in double and rounded: C's float32 functions are that near."""
+    """Evaluate a function in double and round to float32. C's float32 functions are this accurate."""
     return function(x.astype(np.float64)).astype(np.float32)

@@ -36,7 +36,7 @@ def same_pads(shape: Sequence[int], kernel: Pair, stride: Pair, dilation: Pair =
 
 
 def pad(ifmap: np.ndarray, pads: Sequence[int], value: int) -> np.ndarray:
-    """Return the map with a border of `value`. Raises InputError for a negative pad."""
+    """Return the map with a border of `value`. Raise InputError for a negative pad."""
     top, bottom, left, right = pads
     if min(pads) < 0:
         raise InputError(f"pads are not negative, got {', '.join(map(str, pads))}")
@@ -47,7 +47,7 @@ def pad(ifmap: np.ndarray, pads: Sequence[int], value: int) -> np.ndarray:
 
 
 def windows(padded: np.ndarray, kernel: Pair, stride: Pair, dilation: Pair = 1) -> np.ndarray:
-    """Return a view [..., E, F, C, R, S] of every window of a padded map. Raises InputError where none fits."""
+    """Return a view [..., E, F, C, R, S] of every window of a padded map. Raise InputError if no window fits."""
     gaps = pair(dilation)
     reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(pair(kernel), gaps, strict=True))
     if padded.ndim < 3 or any(k > n for k, n in zip(reach, padded.shape[-3:-1], strict=True)):

@@ -133,7 +133,7 @@ def test_quantized_multiplier_corner(real, multiplier, shift):
     [
         (-0.5, "scale factors are finite and not negative, got -0.5"),
         (math.nan, "scale factors are finite and not negative, got nan"),
-        (2.0**30, "scale factor 1073741824.0 is over what the left shift of 30 can do"),
+        (2.0**30, "scale factor 1073741824.0 needs a left shift of more than 30"),
     ],
 )
 def test_quantized_multiplier_rejects(real, message):

@@ -52,7 +52,7 @@ enum eyrie_error_code {
   "a word of the command list is no command", \
   "a transfer or the command list leaves the DRAM window, or is not whole beats of the port", \
   "the memory answered with an error", \
-  "nothing went on for as many cycles as the watchdog allows", \
+  "no unit made progress for the number of cycles that the watchdog allows", \
   "a transfer or a stream leaves the global buffer, or a pair of words is odd", \
   "a pass has a descriptor that the accelerator does not run"
 
