@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes with Eyrie: a network, its float weights, a photo."""
+"""The bundled files of Eyrie: a network, its float weights, a photo."""
 
 from eyrie.runtime.folders import ROOT
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that are made once and kept: verified when they are opened, made anew where they are damaged.
+"""The cache of folders: a folder is made once, verified when it is opened, and made again if it is damaged.
 
-A kept folder has a manifest with its name, and with the size and the digest of each file. It is written last, so that a
-folder without one is not whole, nor one in the place of another, and all files are on the disk before the folder gets
-its name.
+A cached folder has a manifest with its name, and with the size and the digest of each file. The manifest is written
+last. A folder without a manifest, or with the manifest of another name, is therefore incomplete. All files are on the
+disk before the folder gets its name.
 """
 
 import hashlib
@@ -22,10 +22,10 @@ _digests: dict[tuple[int, ...], str] = {}  # of files, by what changes when a fi
 
 
 def cached(folder: Path, about: str, fill: Callable[[Path, progress.Task], None], unit: str = "") -> Path:
-    """Return a kept folder, filled first if it is not there or not whole; another process waits meanwhile.
+    """Return a cached folder, filled first if it is missing or damaged. Another process waits meanwhile.
 
-    about: what filling does, for people; unit: what the task counts; fill: writes files into an empty folder.
-    Raises InputError, in one line, if it cannot be written, and what `fill` raises.
+    `about` describes the filling for the user, `unit` names what the task counts, and `fill` writes files into an
+    empty folder. Raise InputError, with one line, if the folder cannot be written, and every error of `fill`.
     """
     if not is_whole(folder):
         lock = folder.with_name(f"{folder.name}.lock")
@@ -38,7 +38,7 @@ def cached(folder: Path, about: str, fill: Callable[[Path, progress.Task], None]
 
 
 def seal(folder: Path, name: str) -> None:
-    """Write the manifest of a folder, which is to have this name, after all its files are on the disk."""
+    """Write the manifest of a folder with the name that the folder will get, after all its files are on the disk."""
     for path in _files(folder):
         synchronise(path)
     entries = {str(path.relative_to(folder)): _entry(path) for path in _files(folder)}
@@ -48,7 +48,7 @@ def seal(folder: Path, name: str) -> None:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return whether a folder is the one of its manifest, with exactly these files, byte for byte."""
+    """Return whether a folder is complete: it has exactly the files of its manifest, byte for byte."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
         wanted = manifest["files"]
@@ -63,7 +63,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def _entry(path: Path) -> dict[str, object]:
-    """Return what a manifest has of a file."""
+    """Return the entry of a file in the manifest."""
     state = path.stat()
     return {"size": state.st_size, "executable": bool(state.st_mode & S_IXUSR), "sha256": _digest(path)}
 
@@ -74,7 +74,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _digest(path: Path) -> str:
-    """Return the digest of a file, computed once in a process as long as the file stays as it is."""
+    """Return the digest of a file. A process computes it again only if the file changes."""
     state = path.stat()
     key = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
     if key not in _digests:

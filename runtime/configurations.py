@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines as callers name them."""
+"""The ways in which a caller can name a configuration."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -12,7 +12,10 @@ Configuration = AcceleratorConfig | Mapping[str, int] | str | PathLike | None
 
 
 def config_of(config: Configuration) -> AcceleratorConfig:
-    """None: the default one; names and numbers; or a JSON file of these. Raises InputError in one line."""
+    """Return the configuration for None (the default), a mapping of names to numbers, or the path of a JSON file.
+
+    Raise InputError, with one line, if it is not legal.
+    """
     if config is None or isinstance(config, AcceleratorConfig):
         return config or DEFAULT
     if not isinstance(config, Mapping | str | PathLike):

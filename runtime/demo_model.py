@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo with any model: what `eyrie demo --model` does."""
+"""The demo with a model of the user: `eyrie demo --model`."""
 
 import argparse
 from collections.abc import Sequence
@@ -29,7 +29,11 @@ BEST = 5
 
 
 def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failure: CompileError | None = None) -> int:
-    """classes: those of the network where no file has them; failure: why it is not compiled as a whole, if known."""
+    """Run the demo; return the exit status.
+
+    `classes` has the class names of the network if no file of labels is given. `failure` is the reason why the network
+    does not compile as a whole, if it is known.
+    """
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     with progress.step(1, 3), progress.task(f"compiling {options.model.name}") as task:
         compiled = compile_parts(options.model, config, on_stage=task.say, failure=failure)
@@ -63,7 +67,7 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
 
 
 def read_labels(path: Path, count: int) -> list[str]:
-    """A line for each class. Raises InputError in one line."""
+    """Return the labels, one line for each class. Raise InputError, with one line, if their number is not `count`."""
     try:
         labels = read_file(path, "give a text file with a class a line").decode().splitlines()
     except UnicodeDecodeError as error:
@@ -74,7 +78,7 @@ def read_labels(path: Path, count: int) -> list[str]:
 
 
 def answer(tensor: Tensor, values: np.ndarray, labels: Sequence[str] | None) -> str:
-    """The largest values of an output with their places or labels."""
+    """Return a line with the largest values of an output and their indices or labels."""
     real = values.reshape(-1).astype(float)
     if isinstance(tensor, Quantized):
         zero_point = tensor.zero_point + (128 if values.dtype == np.uint8 else 0)

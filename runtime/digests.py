@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of the package's own files: they are part of the key of everything that is made from them and kept."""
+"""Digests of the package's own files: part of the key of every cached file that is made from them."""
 
 import hashlib
 from importlib.metadata import version
@@ -11,7 +11,7 @@ LIBRARIES = ("numpy", "ai-edge-litert")  # whose versions may change results, to
 
 
 def digest_of(*patterns: str) -> bytes:
-    """Return the digest of the names and contents of files; patterns: of Path.glob, below the package's folder."""
+    """Return the digest of the names and contents of files; `patterns` are globs below the folder of the package."""
     digest = hashlib.sha256("\n".join(f"{name} {version(name)}" for name in LIBRARIES).encode())
     for path in sorted({path for pattern in patterns for path in PACKAGE.glob(pattern) if path.is_file()}):
         contents = path.read_bytes()

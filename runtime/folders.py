@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that appear whole or not at all, and runs that do not meet.
+"""Folders that appear complete or not at all, and locks that keep parallel runs apart.
 
-What is being written lies beside its target under a name of its own, and takes the target's place in one step when
-it is complete. A process that is killed leaves such a folder behind; the next one removes it.
+A folder is written beside its target under a unique name, and replaces the target in one step when it is complete. A
+process that is killed leaves such a folder; the next process removes it.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ ROOT = CHECKOUT or PACKAGE  # of compiler/, model/, runtime/, rtl/ and data/
 
 
 def _build_folder() -> Path:
-    """Return the folder of runs and caches: EYRIE_BUILD, that of the checkout, or the user's cache folder."""
+    """Return the folder of runs and caches: EYRIE_BUILD, build/ of the checkout, or the user's cache folder."""
     if given := os.environ.get("EYRIE_BUILD"):
         return Path(given).absolute()
     if CHECKOUT:
@@ -41,9 +41,9 @@ BUILD = _build_folder()
 
 
 def checkout(needed: str) -> Path:
-    """Return the root of the checkout; needed: what is wanted of it, for the message.
+    """Return the root of the checkout. `needed` names the part of the checkout that is needed, for the message.
 
-    Raises InputError, in one line, if Eyrie is installed as a package.
+    Raise InputError, with one line, if Eyrie is installed as a package.
     """
     if CHECKOUT is None:
         raise InputError(
@@ -59,13 +59,13 @@ _NAME_BYTES = 100  # of a model's name, in the name of a folder
 
 
 def shortened(name: str) -> str:
-    """Return the beginning of a model's name: file systems take names of 255 bytes, and a key and a suffix follow."""
+    """Return the beginning of a model's name. File systems allow names of 255 bytes, and a key and a suffix follow."""
     return os.fsencode(name)[:_NAME_BYTES].decode(errors="ignore")
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock that a file stands for; it is free when the block, or the process, ends."""
+    """Hold the lock of a file until the block, or the process, ends."""
     with writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w")
@@ -76,7 +76,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_folder(path: Path, wait: bool = True) -> Iterator[None]:
-    """Holds the lock of an existing folder; raises BlockingIOError where it is taken and nobody is to `wait`."""
+    """Hold the lock of an existing folder. Raise BlockingIOError if it is locked and `wait` is false."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,10 +87,11 @@ def locked_folder(path: Path, wait: bool = True) -> Iterator[None]:
 
 @contextmanager
 def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path]:
-    """An empty folder of the caller's own, which takes the place of `target` when the block ends.
+    """Yield an empty folder that replaces `target` when the block ends.
 
-    After an exception it is removed, and `target` is as it was; unless it is one of `keep`, whose folder has a log
-    to look at. Raises InputError, in one line, if there is no place to write to.
+    After an exception, the folder is removed and `target` stays as it was. After an exception of `keep`, the folder
+    replaces `target` all the same, because it has a log to look at. Raise InputError, with one line, if the folder
+    cannot be written.
     """
     with ExitStack() as stack:
         with writing(target.parent):
@@ -109,7 +110,7 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
 
 @contextmanager
 def _room(target: Path) -> Iterator[None]:
-    """Says that there was no room for the folder, where that is what was wrong."""
+    """Report a full disk as InputError."""
     try:
         yield
     except OSError as error:
@@ -119,7 +120,7 @@ def _room(target: Path) -> Iterator[None]:
 
 
 def _remove(path: Path) -> None:
-    """Whatever it is: what stood in a target's place may be a file or a link."""
+    """Remove a folder, a file or a link."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -127,13 +128,13 @@ def _remove(path: Path) -> None:
 
 
 def unfinished(parent: Path) -> list[Path]:
-    """The folders in `parent` that processes are filling, or have left."""
+    """Return the folders in `parent` that processes are filling, or have left unfinished."""
     return sorted(path for path in parent.glob(f".*{_MARK}*") if path.is_dir()) if parent.is_dir() else []
 
 
 @contextmanager
 def _own_folder(target: Path) -> Iterator[Path]:
-    """A folder beside `target`, whose lock says that its process lives; what has its name at the end is removed."""
+    """Yield a locked folder beside `target`. Its lock shows that its process lives. It is removed at the end."""
     with ExitStack() as stack:
         with locked(target.parent / ".lock"):
             for left in target.parent.glob(f".{glob.escape(target.name)}{_MARK}*"):
@@ -146,19 +147,19 @@ def _own_folder(target: Path) -> Iterator[Path]:
 
 
 def _remove_if_left(folder: Path) -> None:
-    """Removes a folder whose process has ended."""
+    """Remove a folder if its process has ended."""
     with suppress(OSError), locked_folder(folder, wait=False):  # BlockingIOError: its process lives
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _take_place(own: Path, target: Path) -> None:
-    """`own` becomes `target`; what was there gets the name of `own`, or is gone."""
-    with suppress(OSError):  # there is a target
+    """Rename `own` to `target`. The previous target gets the name of `own`, if it exists."""
+    with suppress(OSError):  # the target exists
         own.rename(target)
         return
     if _exchange(own, target):
         return
-    with locked(target.parent / ".lock"):  # where the system has no exchange
+    with locked(target.parent / ".lock"):  # the system cannot exchange names
         before = own.with_name(f"{own.name}.before")
         with suppress(FileNotFoundError):
             target.rename(before)
@@ -168,7 +169,7 @@ def _take_place(own: Path, target: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Whether two names were exchanged in one step; not every system can."""
+    """Exchange two names in one step; return whether the system can do so."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):

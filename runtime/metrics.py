@@ -11,7 +11,7 @@ from eyrie.compiler.performance import LayerEstimate, estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.model.errors import InputError
 
-# The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
+# The cycle counters of each unit, by state. Counters of PEs are divided by the number of PEs.
 _PE_WAITS = {
     "wait_ifmap": "PE_WAIT_IFMAP",
     "wait_words": "PE_WAIT_WORDS",
@@ -56,8 +56,8 @@ def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate 
     """Return the entry of each layer (keys: docs/reference/summary.md).
 
     The cycles of a layer are the PE cycles of its passes, divided by the number of PEs. The last layer also has the
-    cycles after its last pass left the array. The interval of a layer is the time from the end of the pass before to
-    the end of each of its passes.
+    cycles after its last pass left the array. The interval of a pass is the time since the end of the previous
+    one; the interval of a layer consists of the intervals of its passes.
     """
     counts = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
     pes = image.map["config"]["rows"] * image.map["config"]["cols"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled networks on the functional simulator, and inputs from files."""
+"""Compiled networks on the functional simulator, and the files of inputs and outputs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +16,11 @@ from eyrie.runtime import progress
 
 
 def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> list[np.ndarray]:
-    """The arrays for inputs of these names: of an .npy file for one; for several, in their order, of an .npz file as
-    numpy.savez writes it. Raises InputError in one line."""
+    """Read the arrays for inputs of these names.
+
+    The file is an .npy file for one input, or an .npz file as numpy.savez writes it for several, in their order. Raise
+    InputError, with one line, if the file does not match.
+    """
     if len(names) == 1:
         return [read_npy(path, f"save one {what} with numpy.save")]
     remedy = f"save {len(names)} {what}s with numpy.savez, in the order {', '.join(names)}"
@@ -29,8 +32,10 @@ def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> 
 
 
 def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.ndarray]:
-    """int8 [N, H, W, C] for each input by name, from a file with one image of its shape, or several, as many of all.
-    Raises InputError in one line."""
+    """Read int8 [N, H, W, C] for each input by name. The file has one image of its shape, or the same number for each.
+
+    Raise InputError, with one line, if the file does not match.
+    """
     stacks = list[np.ndarray]()
     for (name, shape), values in zip(shapes.items(), read_arrays(path, list(shapes), "int8 array")):
         about = path if len(shapes) == 1 else f"{path}: input {name}"
@@ -39,14 +44,17 @@ def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.n
             raise InputError(f"{about}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
         if stacks and len(stack) != len(stacks[0]):
             raise InputError(
-                f"{about}: {len(stack)} images, of the first input there are {len(stacks[0])}: give as many"
+                f"{about}: {len(stack)} images, the first input has {len(stacks[0])}: give the same number"
             )
         stacks.append(stack)
     return stacks
 
 
 def write_arrays(path: str | Path, arrays: list[np.ndarray]) -> None:
-    """An .npy file of one, an .npz file, as numpy.savez writes it, of several. Raises InputError in one line."""
+    """Write one array to an .npy file, or several to an .npz file as numpy.savez writes it.
+
+    Raise InputError, with one line, if the file cannot be written.
+    """
     with whole_file(path) as file:
         if len(arrays) == 1:
             np.save(file, arrays[0])
@@ -55,13 +63,16 @@ def write_arrays(path: str | Path, arrays: list[np.ndarray]) -> None:
 
 
 def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
-    """`named_on_model` of a network with one input and one output, int8 [N, H, W, C]."""
+    """Run `named_on_model` for a network with one input and one output, int8 [N, H, W, C]."""
     [output] = named_on_model(image, image.named(inputs)).values()
     return output
 
 
 def named_on_model(image: Image, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The functional simulator's outputs by name, as the inputs int8 [N, H, W, C] each. Raises MachineError."""
+    """Run the functional simulator; return the outputs by name. Inputs and outputs are int8 [N, H, W, C] each.
+
+    Raise ProgramError if the accelerator would stop with an error code.
+    """
     outputs = []
     runs = image.runs(inputs)
     with progress.task("running the functional simulator", "runs") as task:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Photos as a network takes them: upright, 8 bits, red green blue, square.
+"""Photos as input of a network: upright, 8 bits, RGB, square.
 
-Whatever the file's numbers and colours are, the result is what the picture shows; what had to be done to it beyond
-scaling is said in words.
+The result shows the picture as a viewer does, for every number format and colour space of the file. Every change beyond
+scaling is reported in words.
 """
 
 import io
@@ -30,16 +30,16 @@ RANGES = (1, 255, 1023, 4095, 65_535)  # the largest value of floats, and of 8, 
 
 @dataclass(frozen=True)
 class Photo:
-    """pixels: uint8 [H, W, 3]; notes: what was done to the picture, a sentence each."""
+    """A photo. pixels: uint8 [H, W, 3]; notes: the changes to the picture, a sentence each."""
 
     pixels: np.ndarray
     notes: tuple[str, ...]
 
 
 def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo:
-    """The middle square of a picture, of a file or Pillow's, scaled to `size` (width, height).
+    """Read the middle square of a picture, a file or an image of Pillow, scaled to `size` (width, height).
 
-    Raises InputError, in one line, for what cannot be read.
+    Raise InputError, with one line, if the picture cannot be read.
     """
     path = "the picture" if isinstance(source, Image.Image) else source
     contents = b"" if isinstance(source, Image.Image) else read_file(source, "give a PNG or JPEG file")
@@ -62,7 +62,7 @@ def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo
 
 
 def _turned(picture: Image.Image, notes: list[str]) -> Image.Image:
-    """The first frame, as its EXIF orientation says it is to be seen."""
+    """Return the first frame, turned as its EXIF orientation says."""
     frames = getattr(picture, "n_frames", 1)
     if frames > 1:
         notes.append(f"{frames} frames: the first was taken")
@@ -72,7 +72,7 @@ def _turned(picture: Image.Image, notes: list[str]) -> Image.Image:
 
 
 def _in_colour(picture: Image.Image, negative: bool, notes: list[str]) -> Image.Image:
-    """Red, green, blue, 8 bits each, without transparency, in sRGB; negative: of a TIFF file whose 0 is white."""
+    """Return the picture as RGB, 8 bits each, in sRGB, without transparency; `negative`: 0 is white."""
     if picture.mode in DEEP:
         shallow = _shallow(np.asarray(picture), notes)
         # Of fewer bits Pillow turns these around by itself.
@@ -93,12 +93,12 @@ def _in_colour(picture: Image.Image, negative: bool, notes: list[str]) -> Image.
 
 
 def _white_is_zero(picture: Image.Image) -> bool:
-    """Whether a TIFF file says that 0 is white."""
+    """Return whether 0 is white in a TIFF file."""
     return getattr(picture, "tag_v2", {}).get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == 0
 
 
 def _shallow(values: np.ndarray, notes: list[str]) -> Image.Image:
-    """Grey values of more than 8 bits, as 8: scaled by the smallest usual range that holds them."""
+    """Scale grey values of more than 8 bits to 8 bits, by the smallest usual range that contains them."""
     usual = RANGES if values.dtype.kind == "f" else RANGES[1:]
     values = np.nan_to_num(values.astype(np.float64), posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
@@ -113,7 +113,7 @@ def _shallow(values: np.ndarray, notes: list[str]) -> Image.Image:
 
 
 def _in_srgb(picture: Image.Image, profile: bytes, notes: list[str]) -> Image.Image:
-    """By its colour profile; as if it had none where the profile does not fit."""
+    """Convert to sRGB by the colour profile; ignore a profile that does not match."""
     source = picture if picture.mode in ("RGB", "CMYK", "L") else picture.convert("RGB")
     try:
         return _by_profile(source, ImageCms.ImageCmsProfile(io.BytesIO(profile)))
@@ -123,7 +123,7 @@ def _in_srgb(picture: Image.Image, profile: bytes, notes: list[str]) -> Image.Im
 
 
 def _by_profile(picture: Image.Image, profile: ImageCms.ImageCmsProfile | ImageCms.core.CmsProfile) -> Image.Image:
-    """In sRGB."""
+    """Convert from a colour profile to sRGB."""
     made = ImageCms.profileToProfile(picture, profile, ImageCms.createProfile("sRGB"), outputMode="RGB")
     assert made is not None  # a picture of its own
     return made

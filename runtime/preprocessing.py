@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Photos as a network's input, from its scale and zero point."""
+"""The conversion of a photo to a network's input, by the input's scale and zero point."""
 
 from pathlib import Path
 
@@ -13,16 +13,18 @@ from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.pictures import read_photo
 from eyrie.runtime.session import file_type
 
-CHANNELS = (1, 3)  # that a picture has
+CHANNELS = (1, 3)  # of a picture
 GREY = np.array((0.299, 0.587, 0.114))  # ITU-R BT.601
-# Which real numbers black and white are: conventions of those who train networks.
+# The values of black and white: conventions in the training of networks.
 RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
 
 
 def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, list[str]]:
-    """The input [1, 1, H, W, C], or [1, 1, C, H, W], in the model's type, of a network that takes one picture, from a
-    file or Pillow's, and what was done, a sentence each. Raises InputError, in one line, for another network, and for
-    what is no picture."""
+    """Convert a picture (a file or an image of Pillow) to the input of a network with one picture.
+
+    Return the input, [1, 1, H, W, C] or [1, 1, C, H, W] in the model's type, and the changes to the picture, a sentence
+    each. Raise InputError, with one line, if the network has another kind of input or the file is not a picture.
+    """
     if len(graph.inputs) != 1:
         names = ", ".join(tensor.name for tensor in graph.inputs)
         raise InputError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
@@ -50,13 +52,13 @@ def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, 
 
 
 def convention(quantization: Quantization) -> tuple[float, float]:
-    """The one of RANGES that is nearest to what int8 can say."""
+    """Return the one of RANGES that is closest to the range of int8 values."""
     least, most = ((value - quantization.zero_point) * quantization.scale for value in (-128, 127))
     return min(RANGES, key=lambda ends: (abs(ends[0] - least) + abs(ends[1] - most)) / (ends[1] - ends[0]))
 
 
 def _quantization(tensor: Tensor, graph: Graph) -> Quantization:
-    """Of the input, or of what a float32 one becomes."""
+    """Return the quantisation of the input, or of the tensor that a float32 input is quantised to."""
     made = [output for node in graph.readers.get(tensor.name, []) for output in node.outputs]
     found = [each for each in (tensor, *made) if isinstance(each, Quantized)]
     if tensor.dtype not in ("int8", "float32") or not found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled programs, kept and reused."""
+"""The compilation cache: compiled programs that are stored and reused."""
 
 import hashlib
 import json
@@ -31,10 +31,10 @@ def compiled(
     objective: str = "cycles",
     search_iterations: int = SEARCH_ITERATIONS,
 ) -> Path:
-    """The folder of a model's program, compiled first if it is not there yet.
+    """Return the folder of a model's program, compiled first if it is not in the cache.
 
-    It is known by all that decides what the compiler makes: the model's bytes, the accelerator, the options, and the
-    sources of compiler and model. Raises InputError, in one line, for a model that does not compile.
+    The key has everything that the program depends on: the model's bytes, the accelerator, the options, and the sources
+    of compiler and model. Raise InputError, with one line, if the model does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
@@ -47,7 +47,9 @@ def compiled(
 
 
 def compiled_parts(model: Path, config: AcceleratorConfig = DEFAULT) -> Path:
-    """`compiled` of a network in parts for accelerator and host (compiler/parts.py), for one image at a time."""
+    """Do the same as `compiled` for a network with subgraphs for accelerator and host (compiler/parts.py), one image a
+    run.
+    """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         compile_parts(model, config, on_stage=say).save(folder)
@@ -57,9 +59,10 @@ def compiled_parts(model: Path, config: AcceleratorConfig = DEFAULT) -> Path:
 
 
 def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
-    """`compiled` of a network that is no file, all of it on the accelerator, for one image; name: what it is called.
+    """Do the same as `compiled` for a Graph that the accelerator runs alone, one image a run; `name` is for the user.
 
-    Raises CompileError, in one line."""
+    Raise CompileError, with one line, if the Graph does not compile.
+    """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         stages = compile_part(graph, name, config, on_stage=say)
@@ -69,7 +72,7 @@ def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT)
 
 
 def contents_of(graph: Graph) -> bytes:
-    """All that a network is: its tensors, and its operators with all their attributes."""
+    """Return all data of a network: its tensors, and its operators with all their attributes."""
     parts = [str(graph).encode()]
     for node in graph.nodes:
         tensors = [vars(tensor) for tensor in (*node.inputs, *node.outputs)]
@@ -91,10 +94,10 @@ def cached_program(
     sources: Sequence[str],
     fill: Callable[[Path, Callable[[str], None]], None],
 ) -> Path:
-    """Return the folder of a program that is made of a model, made first if it is not there or damaged.
+    """Return the folder of a program made from a model, made first if it is missing or damaged.
 
-    name: the model's; options: that it is made with; sources: what makes it, as `digest_of` takes them; fill: makes it,
-    and says how far it is.
+    `name` is the model's. `options` are the options of the compiler. `sources` are globs of the compiler's files, as in
+    `digest_of`. `fill` makes the program and reports its progress.
     """
     key = hashlib.sha256(b"\0".join([digest_of(*sources), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{shortened(name)}-{key}"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is going on, for people who wait: a line that moves on a terminal, plain lines elsewhere.
+"""The progress of long tasks: a line that moves on a terminal, plain lines elsewhere.
 
     with progress.task("building the model of soc", "files") as task:
         task.at(12, 30)
 
-Nothing is shown unless a command line has called `show`. It goes to the standard error, so that the standard output
-holds results only.
+Progress is shown only after a command line has called `show`. It goes to the standard error, so that the standard
+output has results only.
 """
 
 import os
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 SILENCE_S = 10.0  # seconds between two lines of a log
-SHORT_S = 1.0  # of work that takes no longer nothing is said
+SHORT_S = 1.0  # shorter work is not reported
 
 _shown: TextIO | None = None
 _moving = False
@@ -25,22 +25,24 @@ _number = ""  # of the step that is under way, in front of the names of its task
 
 
 def show(stream: TextIO | None = sys.stderr, moving: bool = True) -> None:
-    """Shows tasks from here on; None: no longer. moving: with a line that moves, if the stream is a terminal that can,
-    which goes together with no other output."""
+    """Show tasks on `stream` from here on, or on no stream if it is None.
+
+    With `moving`, show a line that moves if the stream is a terminal. Such a line does not mix with other output.
+    """
     global _shown, _moving
     able = stream is not None and stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _shown, _moving = stream, moving and able
 
 
 class Task:
-    """A piece of work under way. `at` may be called as often as one likes, from any thread."""
+    """A running task. Any thread may call `at` as often as it likes."""
 
     def __init__(self, name: str, unit: str) -> None:
         self.name, self.unit = name, unit
         self.done, self.total, self.detail = 0, 0, ""
 
     def at(self, done: int, total: int, detail: str = "") -> None:
-        """So many units are done, of so many (0: not known); detail: what is being done."""
+        """Report that `done` of `total` units are done (0: not known); `detail` describes the current work."""
         self.done, self.total, self.detail = done, total, detail
 
     def say(self, detail: str) -> None:
@@ -54,7 +56,7 @@ class Task:
 
 @contextmanager
 def step(number: int, count: int) -> Iterator[None]:
-    """Number the tasks of the block: they belong to one step of several."""
+    """Number the tasks of the block: they belong to step `number` of `count`."""
     global _number
     before, _number = _number, f"[{number}/{count}] "
     try:
@@ -65,7 +67,7 @@ def step(number: int, count: int) -> Iterator[None]:
 
 @contextmanager
 def task(name: str, unit: str = "") -> Iterator[Task]:
-    """Shows a piece of work until the block ends; unit: what is counted, in the plural."""
+    """Show a task until the block ends; `unit` names the counted things, in the plural."""
     work = Task(_number + name, unit)
     if _shown is None:
         yield work
@@ -76,7 +78,7 @@ def task(name: str, unit: str = "") -> Iterator[Task]:
 
 @contextmanager
 def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
-    """One line that moves; of work that took long a line stays, with the time taken."""
+    """Show one line that moves. If the task took long, leave a line with its time."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -94,7 +96,7 @@ def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
         TimeElapsedColumn(),
     )
     start = time.monotonic()
-    # The standard output is another stream, which may go elsewhere: nothing of it is to pass through here.
+    # The standard output is another stream, which may be redirected: it must not pass through here.
     with Progress(
         *columns, console=Console(file=stream), transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
@@ -111,7 +113,7 @@ def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
 
 @contextmanager
 def _in_lines(work: Task, stream: TextIO) -> Iterator[None]:
-    """A line every few seconds, the first after a short while, and one at the end of work that took long."""
+    """Show a line every few seconds, the first after a short time, and one at the end if the task took long."""
     start, lines = time.monotonic(), 0
 
     def line() -> None:
@@ -130,7 +132,7 @@ def _in_lines(work: Task, stream: TextIO) -> Iterator[None]:
 
 @contextmanager
 def _repeating(action: Callable[[], None], period_s: float) -> Iterator[None]:
-    """Calls `action` every so many seconds while the block runs."""
+    """Call `action` every `period_s` seconds while the block runs."""
     ended = threading.Event()
 
     def repeat() -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that are parts of another framework's networks: whether the accelerator runs them, and on what they run."""
+"""Graphs that are regions of another framework's networks: the check whether the accelerator can run them, and
+sessions.
+"""
 
 import json
 from collections.abc import Callable
@@ -23,7 +25,7 @@ Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
 
 
 def obstacle(graph: Graph) -> str:
-    """Why the accelerator does not run a Graph, "" where it does."""
+    """Return the reason why the accelerator cannot run a Graph, or "" if it can."""
     found = []
     for compose in (True, False):
         made = simplified(graph, compose)
@@ -32,8 +34,10 @@ def obstacle(graph: Graph) -> str:
 
 
 def session_of(graph: Graph, name: str, config: AcceleratorConfig) -> Session:
-    """The Session of a Graph, compiled first if that has not been done (docs/developer/runs.md); name: for people.
-    Raises CompileError."""
+    """Return the Session of a Graph, compiled first if it is not in the cache (docs/developer/runs.md).
+
+    `name` is for the user. Raise CompileError if the Graph does not compile.
+    """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         compile_graph(graph, name, config=config, on_stage=say).save(folder)

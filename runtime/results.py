@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network run leaves: its summary and its page."""
+"""The results of a network run: its summary and its page."""
 
 import os
 from dataclasses import replace
@@ -24,10 +24,11 @@ def network_summary(
     outputs: list[np.ndarray],
     golden: list[np.ndarray] | None = None,
 ) -> dict:
-    """The entries of a network run's summary (docs/reference/summary.md).
+    """Return the entries of a network run's summary (docs/reference/summary.md).
 
-    runs     of as many images each as the network takes at once: counters, passes, seconds; figures are the first's
-    outputs  [N, ...] each; golden: what the golden model gives, None where there is none to compare with
+    runs     runs of as many images each as the network takes at once: counters, passes, seconds; the metrics are of
+             the first run
+    outputs  [N, ...] each; golden: the outputs of the golden model, None to compare with no outputs
     """
     compared, answers = comparison(outputs, golden)
     status = "fail" if compared["mismatches"] else "pass"
@@ -46,8 +47,10 @@ def network_summary(
 
 
 def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tuple[dict[str, int], dict[str, object]]:
-    """The counts of a summary, and its answers to the first image, of the first output; arguments as of
-    `network_summary`."""
+    """Return the counts of a summary, and the answers for the first image from the first output.
+
+    The arguments are as in `network_summary`.
+    """
     answers: dict[str, object] = {"class": int(outputs[0][0].argmax())}
     if golden is None:
         return {"comparisons": 0, "mismatches": 0}, answers
@@ -57,7 +60,7 @@ def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tu
 
 
 def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | None = None) -> dict:
-    """As `network_summary`, of a network in parts that ran on the RTL."""
+    """Do the same as `network_summary` for a network with CPU fallback that ran on the RTL."""
     compared, answers = comparison(done.outputs, golden)
     parts = [metrics(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.accelerator]
     seconds = round(sum(run["seconds"] for part in done.accelerator for run in part.runs), 2)
@@ -79,7 +82,7 @@ def _of_host(done: Done) -> dict[str, object]:
 
 
 def write_part_pages(folder: Path, name: str, about: About, done: Done, seed: int) -> list[str]:
-    """Writes the page of each configuration part; returns the names of their folders."""
+    """Write the page of each subgraph of the accelerator; return the names of their folders."""
     names = []
     for number, part in enumerate(done.accelerator):
         own = folder / f"report{number}"
@@ -97,11 +100,11 @@ def write_part_pages(folder: Path, name: str, about: About, done: Done, seed: in
 
 
 def report_line(folder: Path) -> str:
-    """Where the page of a run is, as seen from here."""
+    """Return a line with the path of a run's page, relative to the current folder."""
     return f"report: {os.path.relpath(folder / REPORT)}"
 
 
 def write_page(folder: Path, about: About, image: Image, metrics: dict, passes: list[dict]) -> None:
-    """Write report.html and its plots to a folder; passes: the counters at the end of each pass."""
+    """Write report.html and its plots to a folder; `passes` has the counters at the end of each pass."""
     with progress.task("writing the report"):
         report.write(folder, about, image, metrics, passes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled networks part by part: the host's by their golden functions, the accelerator's on a back end."""
+"""Compiled networks that run subgraph by subgraph: golden functions for the host, a back end for the accelerator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ _AGAIN = "compile the network again"
 
 @dataclass(frozen=True)
 class AcceleratorRun:
-    """What a back end makes of an accelerator part.
+    """The result of a back end for a subgraph of the accelerator.
 
     outputs  by name, int8 [N, H, W, C]
-    runs     of as many images each as the part takes at once: `counters` by name and, where the back end has them,
+    runs     of as many images each as the subgraph takes at once: `counters` by name and, if the back end has them,
              `passes`, the counters at the end of each
     """
 
@@ -37,12 +37,14 @@ class AcceleratorRun:
     runs: list[dict]
 
 
-BackEnd = Callable[[Path, dict[str, np.ndarray]], AcceleratorRun]  # of a part's folder and its inputs, as outputs are
+BackEnd = Callable[[Path, dict[str, np.ndarray]], AcceleratorRun]  # takes a subgraph's folder and inputs by name
 
 
 def on_functional_simulator(program: Path, inputs: dict[str, np.ndarray]) -> AcceleratorRun:
-    """The functional simulator: a BackEnd, which counts nothing. Raises InputError, in one line, for a program that it
-    does not run."""
+    """Run a program on the functional simulator: a BackEnd without counters.
+
+    Raise InputError, with one line, if the simulator cannot run the program.
+    """
     image = Image.load(program)
     try:
         return AcceleratorRun(image, named_on_model(image, inputs), [])
@@ -50,7 +52,7 @@ def on_functional_simulator(program: Path, inputs: dict[str, np.ndarray]) -> Acc
         raise InputError(f"{program}: {error}: {_AGAIN}") from error
     except InputError:
         raise
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # of commands that make no sense
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # damaged commands
         raise InputError(f"{program}: a damaged program: {_AGAIN}") from error
 
 
@@ -58,10 +60,10 @@ def on_functional_simulator(program: Path, inputs: dict[str, np.ndarray]) -> Acc
 class Done:
     """A run of a network.
 
-    outputs     in the model's order and types, N of the model's shape each
-    accelerator  the runs of the accelerator parts, in their order
-    host_share  of all element operations and MACs, those of the host
-    host        the host's operators: place and name
+    outputs      in the model's order and types, N of the model's shape each
+    accelerator  the runs of the accelerator's subgraphs, in order
+    host_share   share of all element operations and MACs that the host computed
+    host         the host's operators: position and name
     """
 
     outputs: list[np.ndarray]
@@ -72,7 +74,7 @@ class Done:
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """A compiled network; folders: of its parts, None for those of the host."""
+    """A compiled network. `folders` has the folder of each subgraph, None if the host runs it."""
 
     graph: Graph
     parts: tuple[Part, ...]
@@ -80,14 +82,14 @@ class Session:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Session":
-        """From a folder with network.json. Raises InputError in one line."""
+        """Load a folder with network.json. Raise InputError, with one line, if it is damaged."""
         directory = Path(directory)
         description = read_json(directory / DESCRIPTION, REMEDY)
 
         def graph(description: dict) -> Graph:
             name = description["model"]
             if name not in MODELS:
-                raise InputError(f"the model is none of {', '.join(MODELS)}")
+                raise InputError(f"the model must be one of {', '.join(MODELS)}")
             if description["sha256"] != digest(read_file(directory / name, REMEDY)):
                 raise InputError(f"{name} is not the one that was compiled")
             return prepared(directory / name, description["composed"])
@@ -96,7 +98,10 @@ class Session:
 
     @classmethod
     def of_graph(cls, graph: Graph, directory: str | Path) -> "Session":
-        """From a folder that was made of a Graph (compile_graph), which is not in it. Raises InputError in one line."""
+        """Load a folder that compile_graph made from a Graph. The folder does not contain the Graph.
+
+        Raise InputError, with one line, if the folder is damaged.
+        """
         description = read_json(Path(directory) / DESCRIPTION, REMEDY)
         return cls._of(Path(directory), description, lambda description: simplified(graph, description["composed"]))
 
@@ -136,13 +141,13 @@ class Session:
 
     @property
     def host(self) -> tuple[str, ...]:
-        """The host's operators: place and name."""
+        """Return the host's operators: position and name."""
         return tuple(f"{node.where} {node.operator.name}" for node in Partition(self.parts).host_nodes)
 
     def run(self, inputs: list[np.ndarray], back_end: BackEnd = on_functional_simulator) -> Done:
-        """inputs: in the model's order and types, N of the model's shape each.
+        """Run the network; `inputs` are in the model's order and types, N of the model's shape each.
 
-        Raises InputError, in one line, for inputs that do not fit, and what the back end raises.
+        Raise InputError, with one line, if the inputs do not match the network, and every error of the back end.
         """
         values, count = self._values(inputs), len(inputs[0])
         accelerator = []
@@ -159,12 +164,12 @@ class Session:
         return Done(self._outputs(values), accelerator, self.host_share, self.host)
 
     def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
-        """The golden model's outputs: of the network, whatever its parts are."""
+        """Return the outputs of the golden model for the whole network, whatever its subgraphs are."""
         values = self._values(inputs)
         return self._outputs(values | _on_host(self.graph, values, len(inputs[0])))
 
     def _values(self, inputs: list[np.ndarray]) -> dict[str, np.ndarray]:
-        """By name."""
+        """Return the inputs by name."""
         check_inputs(self.graph, inputs)
         return {tensor.name: _inside(tensor, value) for tensor, value in zip(self.graph.inputs, inputs)}
 
@@ -173,12 +178,12 @@ class Session:
 
 
 def file_type(tensor: Tensor) -> str:
-    """Of the values that the model takes or gives."""
+    """Return the type of the values in the model's file."""
     return "uint8" if isinstance(tensor, Quantized) and tensor.unsigned else tensor.dtype
 
 
 def check_inputs(graph: Graph, inputs: list[np.ndarray]) -> None:
-    """Raises InputError, in one line, unless there is an array of N values for each input."""
+    """Raise InputError, with one line, unless each input has an array of N values."""
     if len(inputs) != len(graph.inputs):
         raise InputError(f"{len(inputs)} inputs are given, the network takes {len(graph.inputs)}")
     for tensor, value in zip(graph.inputs, inputs):
@@ -193,8 +198,10 @@ def check_inputs(graph: Graph, inputs: list[np.ndarray]) -> None:
 
 
 def golden_outputs(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """What the golden model gives, in the model's order, for inputs by name, int8 [N, ...] each; those that are not
-    there, since nothing reads them, are zeros."""
+    """Return the outputs of the golden model in the model's order.
+
+    `inputs` are int8 [N, ...] by name. Missing inputs, which no operator reads, are zeros.
+    """
     count = len(next(iter(inputs.values())))
     values = {
         tensor.name: inputs[tensor.name].reshape(count, *tensor.shape)
@@ -207,8 +214,10 @@ def golden_outputs(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarr
 
 
 def read_session_inputs(path: str | Path, graph: Graph) -> list[np.ndarray]:
-    """The inputs of a network, as `Session.run` takes them, from a file (`read_arrays`); a batch of 1 may be left out.
-    Raises InputError in one line."""
+    """Read the inputs of a network for `Session.run` from a file (see `read_arrays`). A batch axis of 1 may be missing.
+
+    Raise InputError, with one line, if the file does not match the network.
+    """
     inputs = []
     for tensor, values in zip(graph.inputs, read_arrays(path, [tensor.name for tensor in graph.inputs])):
         shape = tensor.shape
@@ -223,7 +232,10 @@ def read_session_inputs(path: str | Path, graph: Graph) -> list[np.ndarray]:
 
 
 def random_inputs(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
-    """For each input of a network [N, ...]: all integers alike, real numbers as far as what reads them has values."""
+    """Return random values [N, ...] for each input of a network.
+
+    Integers are uniform over their type. Real numbers cover the range of the quantised tensor that they become.
+    """
     rng = np.random.default_rng(seed)
     return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
 
@@ -251,18 +263,18 @@ def _folder(directory: Path, entry: dict) -> Path:
 
 
 def _check_order(graph: Graph, parts: list[Part]) -> None:
-    """Raises InputError unless each operator takes what the network takes, or what one before it makes."""
+    """Raise InputError unless each operator reads only inputs of the network and outputs of earlier operators."""
     known = {tensor.name for tensor in graph.inputs}
     for number, part in enumerate(parts):
         for node in part.graph.nodes:
             for tensor in node.activations:
                 if tensor.name not in known:
-                    raise InputError(f"part {number} takes {tensor.name}, which nothing before it makes")
+                    raise InputError(f"subgraph {number} reads {tensor.name}, which no earlier operator computes")
             known |= {tensor.name for tensor in node.outputs}
 
 
 def _check_map(part: Part, folder: Path) -> None:
-    """Raises InputError unless an accelerator part's image takes and makes what the part does."""
+    """Raise InputError unless the image of an accelerator's subgraph has the inputs and outputs of the subgraph."""
     contents = Image.load(folder).map
     for end, tensors in (("inputs", part.graph.inputs), ("outputs", part.graph.outputs)):
         found = {name: tuple(place["shape"]) for name, place in contents[end].items()}
@@ -278,7 +290,7 @@ def _listed(shapes: dict[str, tuple[int, int, int]]) -> str:
 
 
 def _inside(tensor: Tensor, value: np.ndarray) -> np.ndarray:
-    """As nodes have it: uint8 less 128."""
+    """Convert an input to the values inside a Graph: uint8 less 128."""
     return (value ^ 0x80).view(np.int8) if file_type(tensor) == "uint8" else value
 
 
@@ -287,7 +299,7 @@ def _outside(tensor: Tensor, value: np.ndarray) -> np.ndarray:
 
 
 def _on_host(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-    """What a part makes, by name, [N, ...] each."""
+    """Compute the outputs of a subgraph by name, [N, ...] each."""
     names = [tensor.name for tensor in graph.outputs]
     runs = [graph.run(*(values[tensor.name][n] for tensor in graph.inputs)) for n in range(count)]
     return {name: np.stack([run[name] for run in runs]) for name in names}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that end a process: what was begun is cleaned up on the way; some steps are not cut."""
+"""Signals that end a process: clean-up still runs, and some steps are not interrupted."""
 
 import signal
 import threading
@@ -10,7 +10,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(SystemExit):
-    """SIGTERM or SIGHUP came; status: the exit code, which is what a shell gives to a process that ended so."""
+    """SIGTERM or SIGHUP arrived. `status` is the exit code that a shell reports for the signal."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -18,7 +18,7 @@ class Terminated(SystemExit):
 
 
 def clean_up_first() -> None:
-    """From here on SIGTERM and SIGHUP raise Terminated, as SIGINT raises KeyboardInterrupt."""
+    """Raise Terminated on SIGTERM and SIGHUP from here on, as SIGINT raises KeyboardInterrupt."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _terminate)
 
@@ -29,8 +29,10 @@ def _terminate(number: int, _frame: object) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """What ends the process waits until the block has ended: for steps after which there is something to clean
-    up, like the start of a process."""
+    """Delay ending signals until the block has ended.
+
+    The block is a step that needs clean-up afterwards, such as the start of a process.
+    """
     if threading.current_thread() is not threading.main_thread():  # the only one that signals reach
         yield
         return

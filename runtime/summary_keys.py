@@ -50,7 +50,7 @@ NETWORK: Keys = {
     "energy_uJ": "2 pJ per MAC that is not zero-skipped, 10 pJ per GLB byte, 200 pJ per DRAM byte, 50 uW at 200 MHz.",
     "class": "Class that the accelerator found; of several outputs, by the first.",
     "golden_class": "Class that the golden model found.",
-    "match": "Whether all outputs are equal to those of the golden model.",
+    "match": "True if all outputs are equal to the outputs of the golden model.",
     "counters": "Performance counters by name, see [counters](counters.md).",
     "units": "Cycles of each unit, see below.",
     "layers": "Entry for each fused operator, see below.",
@@ -116,13 +116,13 @@ COMPILATION_LAYER: Keys = {
     "dram_cycles": "Cycles of the DRAM port for `dram_bytes`. Some may lie in the time of earlier layers.",
     "roofline_cycles": "Part of the roofline of the network.",
     "glb_bytes": "GLB bytes read and written, transfers included.",
-    "ifmap": "Where the ifmap is: `DRAM`, `GLB`, or `GLB, ring of n rows` (a circular buffer).",
-    "ofmap": "Where the ofmap is: as `ifmap`, or `in place of the ifmap`, or `in n slices` (output-channel tiles).",
+    "ifmap": "Memory of the ifmap: `DRAM`, `GLB`, or `GLB, ring of n rows` (a circular buffer).",
+    "ofmap": "Memory of the ofmap: as `ifmap`, or `in place of the ifmap`, or `in n slices` (output-channel tiles).",
     "filters": "`resident`, or `in a ring` (circular buffer) of n chunks. Empty for other layers.",
 }
 MODEL: Keys = {
     "file": "Model file, by its path in the folder; `family`, `sizes`: name of the network or the configuration.",
-    "status": "`ok`: all outputs are those of the reference. `rejected`: the model is not compiled. `wrong`: an output "
+    "status": "`ok`: all outputs equal the reference. `rejected`: the model is not compiled. `wrong`: an output "
     "differs. `failed`: no result. `unchecked`: no reference runs it.",
     "reason": "Empty if `ok`; all obstacles if `rejected`; the first difference if `wrong`.",
     "outputs": "Values that were compared, over all inputs and back ends.",
@@ -174,7 +174,7 @@ SYNTHESIS_BLOCK: Keys = {
     "path_end": "Register, memory pin or port at the end of the path.",
     "path_through": "Instances along the path: path, gates in it, last named net in it.",
     "ecp5_fmax_mhz": "Clock rate in an ECP5 in MHz, or null.",
-    "ecp5_reason": "Why there is no clock rate.",
+    "ecp5_reason": "Reason why the clock rate is missing.",
 }
 BENCH: Keys = {
     "skipped": "Parts that were not requested, or that the time budget left out.",
@@ -188,7 +188,7 @@ BENCH: Keys = {
     "cost_model": "Predicted and measured cycles. `network`: the layers of the network; `layers`: random layers and "
     "those "
     "of the network, how many are `within` the bound, the worst, random layers `drawn` and `rejected`, those `missed`.",
-    "speed": "Speed of the simulators `cocotb` and `board`: `seconds` (best of five), `cycles_per_second`; `ratio`: "
+    "speed": "Speed of the simulators `cocotb` and `soc`: `seconds` (best of five), `cycles_per_second`; `ratio`: "
     "speed "
     "of cocotb / speed of the simulated SoC.",
 }
@@ -204,9 +204,9 @@ PASSES: Keys = {
     "finishes": "Passes with maxima, with a residual addition, with ipsum and ofmap, folded with ofmap.",
     "passes": "`array` tests: passes.",
     "macs": "`array` tests: MACs.",
-    "right": "`streams0`: verdicts of valid streams. The test also counts `surplus` (overrun), `surplus_hangs`, "
+    "right": "`streams0`: verdicts of valid streams. The test also counts `overrun`, `overrun_hangs`, "
     "`missing` "
-    "and `missing_surplus`.",
+    "and `missing_overrun`.",
 }
 MUTATE: Keys = {
     "mutants": "Mutations that were tried.",

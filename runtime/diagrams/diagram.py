@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture of a graph shows, whatever the graph is one of."""
+"""The elements of a diagram of any graph: lines, boxes, arrows, and entries of the legend."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a box: what stands at its left end, and a note at its right one."""
+    """A line of a box: a text at the left, and a note at the right."""
 
     text: str
     note: str = ""
@@ -15,7 +15,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Box:
-    """A node. key: its name among the diagram's; role: of its colour (runtime/report/palette.py)."""
+    """A node. `key` is its name in the diagram, `role` the role of its colour (runtime/report/palette.py)."""
 
     key: str
     lines: tuple[Line, ...]
@@ -24,7 +24,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Diagram:
-    """Boxes, and arrows from one key to another. The arrows go round in no circle."""
+    """Boxes, and arrows from one key to another. The arrows form no cycle."""
 
     title: str
     boxes: tuple[Box, ...]
@@ -33,7 +33,7 @@ class Diagram:
 
 @dataclass(frozen=True)
 class Meaning:
-    """An entry of the legend: what a role stands for."""
+    """An entry of the legend: the meaning of a role."""
 
     role: str
     words: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places of boxes in layers, so that all arrows lead down and none crosses a box.
+"""The layout of a diagram: boxes in layers, so that all arrows lead down and no arrow crosses a box.
 
 The layered method of Sugiyama, Tagawa and Toda (1981): a layer for each box, a waypoint in every layer that an arrow
-crosses, an order of each layer with few crossings, and places near those of the neighbours.
+crosses, an order of each layer with few crossings, and positions near the neighbours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 GAP = 26  # between neighbours of a layer
 _BETWEEN = 26  # between layers, at least
-_SLOPE = 0.07  # what an arrow's way to the side adds to that
+_SLOPE = 0.07  # added for an arrow's distance to the side
 _MOST_BETWEEN = 90
 _WAYPOINT = 8  # width of an arrow's way through a layer
 _SWEEPS = 12
@@ -26,8 +26,11 @@ Key = str | tuple[int, int]  # of a box; of a waypoint: number of the arrow, lay
 
 @dataclass(frozen=True)
 class Layout:
-    """corners: of each box, its left and top; routes: of each arrow, the points where it leaves a layer and enters the
-    next, the first at the foot of a box and the last on top of another."""
+    """The positions in a diagram.
+
+    corners: left and top of each box; routes: for each arrow, the points at which it leaves a layer and enters the next
+    one, from the bottom of a box to the top of another.
+    """
 
     width: float
     height: float
@@ -36,15 +39,21 @@ class Layout:
 
 
 def layout(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> Layout:
-    """sizes: (width, height) by key. Raises graphlib.CycleError for arrows that go round in a circle."""
+    """Return the layout; `sizes` has (width, height) by key.
+
+    Raise graphlib.CycleError if the arrows form a cycle.
+    """
     if not sizes:
         return Layout(0, 0, {}, [])
     return _Layout(sizes, list(arrows)).made()
 
 
 class _Layout:
-    """sizes: of boxes and waypoints; paths: of each arrow, the keys from its box to its other one, one in each layer;
-    layers: keys from left to right; centres: of keys."""
+    """The state of the layout.
+
+    sizes: of boxes and waypoints; paths: for each arrow, the keys from its first box to its last one, one in each
+    layer; layers: keys from left to right; centres: horizontal centres by key.
+    """
 
     def __init__(self, sizes: Mapping[str, Size], arrows: list[tuple[str, str]]) -> None:
         self.boxes = list(sizes)
@@ -91,7 +100,9 @@ class _Layout:
     # ---- Order ----
 
     def _order(self) -> None:
-        """Each layer by where the neighbours of its keys are, up and down in turn; the best of all that is found."""
+        """Order each layer by the mean position of the neighbours of its keys, downwards and upwards in turn; keep the
+        best.
+        """
         best, fewest = [list(layer) for layer in self.layers], self._crossings()
         for sweep in range(_SWEEPS):
             if not fewest:
@@ -123,7 +134,7 @@ class _Layout:
     # ---- Places ----
 
     def _centre(self) -> None:
-        """Centres near those of the neighbours, above and below in turn."""
+        """Move centres towards the neighbours, above and below in turn."""
         for layer in self.layers:
             self._put(layer, dict.fromkeys(layer, 0.0))
         for sweep in range(2 * _SWEEPS):
@@ -139,8 +150,10 @@ class _Layout:
         return first[key] or second[key]
 
     def _put(self, layer: list[Key], wanted: dict[Key, float]) -> None:
-        """As near to the wanted centres as order and widths let them be: the least sum of squares, by pooling
-        neighbours that are too close."""
+        """Place the boxes of a layer as near to the wanted centres as their order and widths allow.
+
+        Minimise the sum of squared distances by pooling neighbours that are too close.
+        """
         offset, runs = 0.0, []  # of each run: the sum of its wishes, its weight, its keys with their offsets
         before = None
         for key in layer:
@@ -159,7 +172,7 @@ class _Layout:
         return max(self.sizes[key][1] for key in layer)
 
     def _tops(self) -> list[float]:
-        """Of the layers: further apart where arrows have a long way to the side."""
+        """Return the tops of the layers. Layers are further apart if an arrow between them goes far to the side."""
         tops = [0.0]
         for layer in self.layers[:-1]:
             aside = max(
@@ -179,8 +192,10 @@ class _Layout:
 
 
 def _levels(boxes: list[str], arrows: list[tuple[str, str]]) -> dict[str, int]:
-    """The layer of each box: one below the lowest of those that lead to it; what nothing leads to, just above what it
-    leads to."""
+    """Return the layer of each box: one below the lowest box that leads to it.
+
+    A box without incoming arrows is just above the boxes that it leads to.
+    """
     before: dict[str, set[str]] = {key: set() for key in boxes}
     behind: dict[str, set[str]] = {key: set() for key in boxes}
     for source, target in arrows:

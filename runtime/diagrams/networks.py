@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as it is in the model, and as accelerator and host run it."""
+"""Diagrams of a network: the operators of the model, and the same operators as accelerator and host run them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -32,19 +32,19 @@ MODEL, END = "idle", "grid"
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A part of a network; stages: None for the host."""
+    """A subgraph of a compiled network. `stages` is None if the host runs it."""
 
     part: Part
     stages: Stages | None
 
     @property
     def graph(self) -> Graph:
-        """What runs."""
+        """Return the graph that runs."""
         return made(self.stages.folded) if self.stages else self.part.graph
 
 
 def picture(model: Path, config: AcceleratorConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
-    """SVG of a model before and after it is compiled. Raises InputError, in one line, for what does not compile."""
+    """Return a model before and after compilation as SVG. Raise InputError, with one line, if it does not compile."""
     before, parts = load(model), placed(model, config, on_stage)
     return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
@@ -58,7 +58,7 @@ def graph_svg(graph: Graph) -> str:
 
 
 def placed(model: Path, config: AcceleratorConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
-    """The parts that a model is compiled to."""
+    """Compile a model and return its subgraphs."""
     try:
         with about(model):
             stages = compile_network(model, config, on_stage=on_stage)
@@ -69,12 +69,12 @@ def placed(model: Path, config: AcceleratorConfig, on_stage: Callable[[str], Non
 
 
 def legend(parts: Sequence[Placed]) -> list[Meaning]:
-    """What the colours of `of_parts` mean, with each side's share of the operations."""
+    """Return the meanings of the colours of `of_parts`, with the share of the operations for each side."""
     total = sum(each.part.elements for each in parts) or 1
     entries = []
     for number, (each, role) in enumerate(zip(parts, roles(parts))):
         if each.stages:
-            entries.append(Meaning(role, f"machine, part {number}: {_share(each.part.graph.nodes, total)}"))
+            entries.append(Meaning(role, f"accelerator, subgraph {number}: {_share(each.part.graph.nodes, total)}"))
     host = Partition(tuple(each.part for each in parts)).host_nodes
     return [*entries, Meaning(HOST, f"host: {_share(host, total)}")] if host else entries
 
@@ -85,13 +85,13 @@ def _share(nodes: Sequence[Node], total: int) -> str:
 
 
 def roles(parts: Sequence[Placed]) -> list[str]:
-    """The colour of each part."""
+    """Return the colour of each subgraph."""
     hues = cycle(ACCELERATOR)
     return [next(hues) if each.stages else HOST for each in parts]
 
 
 def of_graph(title: str, graph: Graph) -> Diagram:
-    """A box for each node, and for each input and output of the network."""
+    """Return a diagram with a box for each node, and for each input and output of the network."""
     drawing = _Drawing()
     for node in graph.nodes:
         drawing.add([node], MODEL)
@@ -99,20 +99,26 @@ def of_graph(title: str, graph: Graph) -> Diagram:
 
 
 def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
-    """A box for each node of the host, and for the nodes of each of the accelerator's groups; graph: the model's."""
+    """Return a diagram with a box for each node of the host and for each fusion group of the accelerator.
+
+    `graph` is the graph of the model.
+    """
     drawing, ends = _Drawing(), {tensor.name: tensor for tensor in graph.outputs}
     for each, role in zip(parts, roles(parts)):
         for nodes, names in _together(each.stages) if each.stages else (([node], ()) for node in each.graph.nodes):
             drawing.add(nodes, role, ", ".join(names))
-        if each.stages:  # what leaves it may be another of its maps
+        if each.stages:  # its output may have another name inside
             outputs = made(each.stages.graph).outputs, made(each.stages.folded).outputs
             drawing.same |= {outer.name: inner.name for outer, inner in zip(*outputs)}
     return drawing.made(title, graph.inputs, ends)
 
 
 class _Drawing:
-    """boxes, and the tensors that each takes; makers: of a tensor, the key of its box; same: of tensors that are made
-    under another name, that."""
+    """The diagram under construction.
+
+    boxes, taken: the boxes, and the tensors that each reads; makers: for each tensor, the key of the box that computes
+    it; same: for each tensor with a second name, that name.
+    """
 
     def __init__(self) -> None:
         self.boxes: list[Box] = []
@@ -166,10 +172,11 @@ def _scale(tensor: Tensor) -> str:
 
 
 def _together(stages: Stages) -> list[tuple[list[Node], tuple[str, ...]]]:
-    """Nodes of an accelerator part that run together, in their order, with the names of their groups.
+    """Return lists of the accelerator's nodes that run together, in order, with the names of their fused operators.
 
-    A node goes with the groups that make its maps, or else, since its map stays in the array, with the node that takes
-    that; a group whose map no node makes goes with the one that takes it; a view goes with the node before it.
+    A node belongs to the fused operators that compute its maps. If its map stays in the array, it belongs to the node
+    that reads the map. A fused operator whose map is the output of no node belongs to the one that reads the map. A
+    view belongs to the node before it.
     """
     graph = made(stages.folded)
     maps, groups = maps_of(graph), made(stages.groups)
@@ -198,7 +205,7 @@ def _together(stages: Stages) -> list[tuple[list[Node], tuple[str, ...]]]:
 
 
 def _home(group: Group, groups: Sequence[Group], made: set[str]) -> str:
-    """The map of a node for which a group works: its own, or that of the group that takes it."""
+    """Return the map of a node that a fused operator works for: its output, or the output of its reader."""
     name = group.output.name
     if name in made:
         return name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Diagrams side by side as one SVG, with a title and a legend; nothing but its own text and colours is in it."""
+"""Diagrams side by side as one SVG with a title and a legend. The file refers to no other file."""
 
 import html
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _FONT = "DejaVu Sans, Verdana, sans-serif"
 
 
 def drawn(title: str, diagrams: Sequence[Diagram], legend: Sequence[Meaning]) -> str:
-    """An SVG of its own. Raises graphlib.CycleError for arrows that go round in a circle."""
+    """Return the diagrams as an SVG. Raise graphlib.CycleError if the arrows form a cycle."""
     from eyrie.runtime.report.canvas import text_width  # slow: matplotlib
 
     layouts = [layout({box.key: _size(box) for box in diagram.boxes}, diagram.arrows) for diagram in diagrams]
@@ -72,7 +72,7 @@ def _diagram(diagram: Diagram, placed: Layout, left: float, top: float) -> list[
 
 
 def _path(route: list[Point]) -> str:
-    """Straight through layers, in a bow between them."""
+    """Return the path of an arrow: straight through layers, curved between them."""
     (x, y), *_ = route
     parts = [f"M{x:.1f} {y:.1f}"]
     for number, ((x, y), (to_x, to_y)) in enumerate(pairwise(route)):

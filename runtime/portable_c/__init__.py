@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as portable C (compiler/c), built with the C compiler of this configuration and run on arrays."""
+"""Networks as portable C (compiler/c), built with the C compiler of this computer and run on arrays."""

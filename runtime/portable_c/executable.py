@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as C, compiled: a library that this process calls, and a program of its own, which sanitizers may end."""
+"""Compiled C networks: a library that this process calls, and a program, which a sanitizer can stop."""
 
 import ctypes
 import os
@@ -17,10 +17,10 @@ from eyrie.compiler.c.sources import Sources
 from eyrie.compiler.files import write_all
 from eyrie.model.errors import InputError
 
-SOURCES = ("compiler/**/*.py", "compiler/c/**/*", "model/**/*.py", "runtime/portable_c/*")  # of what is built
+SOURCES = ("compiler/**/*.py", "compiler/c/**/*", "model/**/*.py", "runtime/portable_c/*")  # part of the cache key
 LIBRARY = "library.so"
 FAST = ("-O3",)
-CHECKED = (  # what is undefined ends the program
+CHECKED = (  # undefined behaviour ends the program
     *("-Wall", "-Wextra", "-Werror", "-pedantic"),
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
 )
@@ -30,23 +30,25 @@ _REMEDY = "install one, like gcc, or name it in CC"
 
 
 class BuildError(RuntimeError):
-    """The compiler rejects what is written; the message is its own."""
+    """The C compiler rejects a source; the message is the compiler's."""
 
 
 class RunError(RuntimeError):
-    """The program ended before its time; the message is its own, or a sanitizer's."""
+    """The program ended too early; the message is its own, or a sanitizer's."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """Networks in a shared library. Threads may call it side by side: each has an arena of its own."""
+    """Networks in a shared library. Threads may call it at the same time: each has an arena of its own."""
 
     path: Path
     networks: tuple[Sources, ...]
 
     def run(self, inputs: Sequence[np.ndarray], network: int = 0) -> list[np.ndarray]:
-        """Return the outputs of a network, in the model's order and types, N of the model's shape each, for inputs of
-        the same kind. Raises InputError where the library cannot be loaded."""
+        """Return the outputs of a network in the model's order and types, N of the model's shape each.
+
+        Inputs have the same form. Raise InputError if the library cannot be loaded.
+        """
         sources = self.networks[network]
         given = _checked(sources, inputs)
         count = len(given[0])
@@ -70,13 +72,13 @@ class Library:
 
 @dataclass(frozen=True)
 class Program:
-    """Networks in a program, which runs in a process of its own."""
+    """Networks in a program that runs in its own process."""
 
     path: Path
     networks: tuple[Sources, ...]
 
     def run(self, inputs: Sequence[np.ndarray], network: int = 0) -> list[np.ndarray]:
-        """Do what `Library.run` does. Raises RunError."""
+        """Do the same as `Library.run`. Raise RunError if the program ends too early."""
         sources = self.networks[network]
         given = _checked(sources, inputs)
         ended = subprocess.run(
@@ -93,9 +95,10 @@ class Program:
 
 
 def build_library(networks: Sequence[Sources], folder: Path) -> Library:
-    """Build networks, no two of one name, in a folder.
+    """Build networks with different names in a folder.
 
-    Raises BuildError, and InputError, in one line, where there is no compiler or no place to write to.
+    Raise BuildError if the compiler rejects a source, and InputError, with one line, if the compiler is missing or the
+    folder cannot be written.
     """
     arenas = [f"-D{network.arena_storage}=static __thread" for network in networks]
     _compile(networks, {}, folder, (*FAST, *_SHARED, *arenas, "-o", LIBRARY))
@@ -103,7 +106,7 @@ def build_library(networks: Sequence[Sources], folder: Path) -> Library:
 
 
 def build_program(networks: Sequence[Sources], folder: Path, options: Sequence[str] = CHECKED) -> Program:
-    """Do what `build_library` does, as a program, of networks with at least one input each."""
+    """Do the same as `build_library` for a program. Every network must have at least one input."""
     template = jinja2.Template(
         Path(__file__).with_name("main.c.j2").read_text(), trim_blocks=True, undefined=jinja2.StrictUndefined
     )
@@ -121,13 +124,13 @@ def _compile(networks: Sequence[Sources], more: dict[str, bytes], folder: Path, 
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     except FileNotFoundError as error:
-        raise InputError(f"{compiler[0]}: there is no such C compiler: {_REMEDY}") from error
+        raise InputError(f"{compiler[0]}: C compiler not found: {_REMEDY}") from error
     if ended.returncode:
         raise BuildError(f"{shlex.join(command)}\n{ended.stderr}")
 
 
 def _checked(sources: Sources, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the inputs of a network in C order, as many of each as of the first."""
+    """Return the inputs of a network in C order. Every input must have the same number of entries."""
     for argument, values in zip(sources.inputs, inputs, strict=True):
         assert (str(values.dtype), values.shape[1:]) == (argument.dtype, argument.shape), argument.name
         assert len(values) == len(inputs[0]), argument.name

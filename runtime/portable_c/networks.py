@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as C that are built once and kept."""
+"""The build cache of networks as C."""
 
 import json
 import os
@@ -15,10 +15,10 @@ _NAME = "network"
 
 
 def built(name: str, contents: bytes, graph: Graph) -> Library:
-    """The library of a Graph, built first if it is not there yet; name: for people; contents: of the model's file,
-    or all that the Graph is.
+    """Return the library of a Graph, built first if it is not in the cache.
 
-    Raises InputError, in one line, for what cannot be C, and where there is no compiler; BuildError.
+    `name` is for the user. `contents` are the bytes of the model's file, or all data of the Graph. Raise InputError,
+    with one line, if the Graph cannot be written as C or the compiler is missing, and BuildError if the build fails.
     """
     sources = sources_of(graph, _NAME)
 

@@ -16,7 +16,7 @@ Answers = tuple[tuple[str, float], ...]
 
 
 def command_line() -> str:
-    """Return the command of this process as one types it."""
+    """Return the command line of this process as the user types it."""
     name = Path(sys.argv[0]).name
     return shlex.join(["eyrie" if name == "__main__.py" else name, *sys.argv[1:]])
 

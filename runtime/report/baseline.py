@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published baseline accelerator, to compare runs of the network of its table with."""
+"""The published baseline accelerator, for comparison with runs of the same network."""
 
 import csv
 
@@ -13,8 +13,10 @@ SOURCE = "data/reference/baseline.csv"
 
 
 def baseline(image: Image) -> dict[str, float] | None:
-    """Cycles, DRAM bytes, energy in uJ of the baseline for an image; None for another network,
-    that is one with other MACs or bytes of weights."""
+    """Return cycles, DRAM bytes and energy (uJ) of the baseline for an image.
+
+    Return None for another network, which has other MACs or bytes of weights.
+    """
     network, steps = _table("network.csv"), image.map["steps"]
     macs, weights = (sum(int(row[column]) for row in network) for column in ("macs", "weight_B"))
     if (sum(step["macs"] for step in steps), sum(step["weight_bytes"] for step in steps)) != (
@@ -28,7 +30,7 @@ def baseline(image: Image) -> dict[str, float] | None:
 
 
 def published_layers() -> list[dict[str, str]]:
-    """Its table, a row per layer, by column."""
+    """Return the published table: a row per layer, by column."""
     return _table("baseline.csv")
 
 

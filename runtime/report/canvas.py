@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawing and saving plots with matplotlib: sizes, fonts, the same bytes for the same figures.
+"""The drawing and saving of plots with matplotlib: sizes, fonts, the same bytes for the same numbers.
 
-A plot is drawn in the light colours and at two widths. `saved` makes the files of the wide one, `inlined`
-the SVG of either that stands in the page, with CSS variables as colours. One unit of a plot is 1/72 inch, a
-CSS pixel where the page has room for just its width.
+A plot is drawn in the light colours and at two widths. `saved` returns the files of the wide plot. `inlined` returns
+the SVG of either one for the page, with CSS variables as colours. One unit of a plot is 1/72 inch, or a CSS pixel if
+the page is as wide as the plot.
 """
 
 import html
@@ -35,7 +35,7 @@ Place = tuple[float, float, float, float]  # of a rectangle: left, bottom, width
 Entry = tuple[str, str]  # of a legend: words and the role of a colour
 
 _VARIABLES = {colour: f"var(--{role})" for role, colour in LIGHT.items()}
-WIDE, NARROW = 800, 340  # widths of plots; the narrow ones are for windows below that of the page's style
+WIDE, NARROW = 800, 340  # widths of plots; the narrow ones are for narrow windows
 PNG_DPI = 144
 FONT_SIZE = 10
 SMALL = 9  # size of the smallest text: 9 CSS pixels on a telephone of 375
@@ -86,17 +86,17 @@ _STYLE = {
 
 
 def style() -> AbstractContextManager[None]:
-    """A context in which plots are drawn and saved."""
+    """Return a context in which plots are drawn and saved."""
     return matplotlib.rc_context(matplotlib.RcParams(_STYLE))
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty plot."""
+    """Return an empty plot."""
     return Figure(figsize=(width / 72, height / 72))
 
 
 def _place(plot: Figure, left: float, top: float) -> tuple[float, float]:
-    """Of a point in units from the top left corner, as parts of the plot from the lower left one."""
+    """Convert a point in units from the top left corner to fractions of the plot from the lower left corner."""
     return left / (plot.get_figwidth() * 72), 1 - top / (plot.get_figheight() * 72)
 
 
@@ -110,7 +110,7 @@ def axes(
     ylim: tuple[float, float] | None = None,
     scale: Literal["linear", "log"] = "linear",
 ) -> Axes:
-    """Axes at a place in units, from the top left corner."""
+    """Return axes at a position in units from the top left corner."""
     (x, low), (right, y) = _place(plot, left, top + height), _place(plot, left + width, top)
     made = plot.add_axes((x, low, right - x, y - low), xscale=scale, yscale=scale)
     if xlim:
@@ -123,7 +123,7 @@ def axes(
 def boxes(
     axes: Axes, places: Iterable[Place], role: str, edgecolors: str = LIGHT["paper"], linewidths: float = 0.5
 ) -> None:
-    """Rectangles (left, bottom, width, height) in the axes' coordinates, as one artist."""
+    """Draw rectangles (left, bottom, width, height) in the coordinates of the axes, as one artist."""
     from matplotlib.collections import PolyCollection
 
     corners = [((x, y), (x + w, y), (x + w, y + h), (x, y + h)) for x, y, w, h in places if w > 0 and h > 0]
@@ -132,12 +132,12 @@ def boxes(
 
 
 def count(value: float) -> str:
-    """A number of an axis: thousands in groups."""
+    """Return a number of an axis, with thousands in groups."""
     return f"{value:,.10g}"
 
 
 def text_width(text: str, size: float = FONT_SIZE) -> float:
-    """Units that a text takes."""
+    """Return the width of a text in units."""
     font = font_manager.get_font(font_manager.findfont(_FONT))
     font.set_size(size, 72)
     font.set_text("".join("W" if ord(c) > 0x1100 else c for c in text))  # as wide as CJK, which it lacks
@@ -145,7 +145,7 @@ def text_width(text: str, size: float = FONT_SIZE) -> float:
 
 
 def ticks(axis: Axis, width: float, high: float) -> None:
-    """Ticks of an axis from 0 to `high` that is `width` long: as many as the numbers have room."""
+    """Set the ticks of an axis of length `width` from 0 to `high`: as many as have space for their numbers."""
     from matplotlib.ticker import MaxNLocator
 
     for most in range(max(1, int(width // 14)), 0, -1):
@@ -159,7 +159,7 @@ def ticks(axis: Axis, width: float, high: float) -> None:
 
 
 def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
-    """A text cut down to a width, with an ellipsis where something is missing."""
+    """Shorten a text to a width, with an ellipsis in place of the rest."""
     if text_width(text, size) <= width:
         return text
     short, long = 0, len(text)
@@ -173,8 +173,11 @@ def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
 
 
 class Legend:
-    """Names what colours (words, role) and markers (lines of matplotlib) mean, in as many rows as it takes
-    of a plot's width, from the top of the plot and from `left` on. height: of it, with its distances."""
+    """A legend with the names of colours (words, role) and of markers (lines of matplotlib).
+
+    It takes as many rows as needed, from the top of the plot and from `left` on. height: of the legend with its
+    margins.
+    """
 
     def __init__(self, width: float, left: float, entries: list[Entry], markers: Sequence[Line2D] = ()) -> None:
         from matplotlib.patches import Patch
@@ -203,7 +206,7 @@ class Legend:
 
 
 def saved(plot: Figure, title: str) -> tuple[str, bytes]:
-    """The plot as SVG and as PNG."""
+    """Return the plot as SVG and as PNG."""
     pixels = BytesIO()
     with warnings.catch_warnings(action="ignore"):  # of characters that this font lacks
         plot.savefig(pixels, format="png", dpi=PNG_DPI, metadata={"Software": None})
@@ -211,7 +214,7 @@ def saved(plot: Figure, title: str) -> tuple[str, bytes]:
 
 
 def vectors(plot: Figure, title: str) -> str:
-    """The plot as SVG."""
+    """Return the plot as SVG."""
     text = StringIO()
     with warnings.catch_warnings(action="ignore"):
         plot.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
@@ -219,8 +222,10 @@ def vectors(plot: Figure, title: str) -> str:
 
 
 def inlined(svg: str, name: str, title: str, text: str) -> str:
-    """An SVG as part of an HTML page: no links, names of its own, colours and font of the page. It says
-    `title` and `text` to those who cannot see it."""
+    """Return an SVG as part of an HTML page: without links, with unique names, and with colours and font of the page.
+
+    Screen readers read `title` and `text`.
+    """
     body = svg[svg.index("<svg") :]
     found = re.search(r'viewBox="[^"]*"', body)
     assert found  # matplotlib writes one

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contents of the GLB over the cycles of a run, from the image's buffers."""
+"""The contents of the GLB over the cycles of a run, from the buffers of the image."""
 
 import re
 
@@ -25,10 +25,10 @@ _MAP = re.compile(r" (input|output|output rows)$")
 
 
 def spans(buffers: list[dict], ends: list[int]) -> list[tuple[float, float]]:
-    """The cycles from which and up to which each buffer has its place.
+    """Return the cycles at which each buffer begins and ends.
 
-    ends: of the passes. A buffer's `first` and `last` count halves of passes; a pass is taken to begin where
-    the one before ends, and the middle of it for its second half's begin.
+    `ends` has the ends of the passes. `first` and `last` of a buffer count half passes. A pass is assumed to begin at
+    the end of the previous one, and its second half in the middle between its begin and end.
     """
     halves = [[buffer["first"] / 2, (buffer["last"] + 1) / 2] for buffer in buffers]
     cycles = np.interp(np.reshape(halves, (-1, 2)), range(len(ends) + 1), [0, *ends])
@@ -36,7 +36,7 @@ def spans(buffers: list[dict], ends: list[int]) -> list[tuple[float, float]]:
 
 
 def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
-    """A plot of the buffers in `image.map`; passes: the counters at the end of each."""
+    """Return a plot of the buffers in `image.map`; `passes` has the counters at the end of each pass."""
     legend = canvas.Legend(
         width, _LEFT if width == canvas.WIDE else 8, [(words, role) for role, words in reversed(_KINDS.values())]
     )

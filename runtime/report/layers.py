@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars by layer: cycles with their bound, states of the PEs, utilisation, bytes, energy."""
+"""Bar charts by layer: cycles with their bound, states of the PEs, utilisation, bytes, energy."""
 
 from eyrie.compiler.cost.prices import energy_by_level
 from eyrie.runtime.report import canvas
@@ -7,7 +7,7 @@ from eyrie.runtime.report.canvas import SMALL, Axes, Figure, Line2D
 from eyrie.runtime.report.palette import LIGHT, PE_STATES
 from eyrie.runtime.report.text import printable
 
-Markers = tuple[list[canvas.Entry], list[Line2D]]  # what a line of a legend has
+Markers = tuple[list[canvas.Entry], list[Line2D]]  # of a line of a legend
 
 _AXIS, _GAP, _RIGHT = 42, 34, 28
 _NAME_WIDTH = 130
@@ -15,11 +15,13 @@ ENERGY = {"multipliers": "blue", "GLB": "teal", "DRAM": "orange", "leakage": "id
 
 
 class _Panels:
-    """Bars of all layers in panels: side by side, where they share the layers' names, or in a narrow plot
-    one below the other."""
+    """Bars of all layers in panels. Panels stand side by side and share the names of the layers.
+
+    In a narrow plot they stand one below the other.
+    """
 
     def __init__(self, rows: list[dict], width: float, parts: list[float], legends: list[Markers]) -> None:
-        """parts: of the width that each panel takes; legends: (entries, markers) of each line of them."""
+        """Create the panels; `parts` are their shares of the width, `legends` (entries, markers) of each line."""
         self.rows, self.stacked = rows, width == canvas.NARROW
         self.height = len(rows) * (22 if len(rows) <= 40 else 14)
         self.names = [
@@ -41,7 +43,7 @@ class _Panels:
         self.widths = [room] * len(parts) if self.stacked else [free * part for part in parts]
 
     def panel(self, number: int, high: float, label: str, labels: list[str]) -> Axes:
-        """Axes from 0 to `high` and as far on as the labels of the longest bar take."""
+        """Return axes from 0 to `high`, extended by the labels of the longest bar."""
         width = self.widths[number]
         left = self.left + (0 if self.stacked else sum(self.widths[:number]) + number * _GAP)
         top = self.top + (number * self.pitch if self.stacked else 0)
@@ -59,7 +61,7 @@ class _Panels:
         return axes
 
     def stack(self, axes: Axes, values: list[list[float]], roles: list[str]) -> list[float]:
-        """A bar for each layer, of a part for each role; where the bars end."""
+        """Draw a bar for each layer with a part for each role; return the ends of the bars."""
         ends = [0.0] * len(self.rows)
         for role, parts in zip(roles, zip(*values)):
             places = [(end, n + 0.16, part, 0.68) for n, (end, part) in enumerate(zip(ends, parts))]
@@ -68,7 +70,7 @@ class _Panels:
         return ends
 
     def label(self, axes: Axes, ends: list[float], labels: list[str]) -> None:
-        """A label for each layer, behind where its bar ends."""
+        """Write a label for each layer after the end of its bar."""
         for n, (end, label) in enumerate(zip(ends, labels)):
             axes.annotate(
                 label,
@@ -81,7 +83,7 @@ class _Panels:
             )
 
     def mark(self, axes: Axes, values: list[float], line: Line2D) -> None:
-        """A marker for each layer, as `line` has it."""
+        """Draw a marker for each layer in the style of `line`."""
         look = {
             name: getattr(line, f"get_{name}")()
             for name in ("marker", "markersize", "linestyle", "color", "markeredgecolor", "markeredgewidth")
@@ -142,7 +144,7 @@ def cycles(metrics: dict, width: float) -> Figure:
 def _labelled(
     panels: _Panels, number: int, values: list[list[float]], roles: list[str], name: str, form: str, least: float = 0
 ) -> None:
-    """A panel of bars with their sums behind them, up to `least` at least."""
+    """Draw a panel of bars with their sums beside them; the axis reaches at least `least`."""
     sums = [sum(parts) for parts in values]
     labels = [form.format(value) for value in sums]
     axes = panels.panel(number, max(*sums, least), name, labels)

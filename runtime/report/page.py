@@ -56,7 +56,7 @@ def write(folder: Path, about: About, image: Image, metrics: dict, passes: list[
     """Write folder/report.html and folder/report/*.svg and *.png; return the path of the page.
 
     metrics: of the run (docs/reference/summary.md), with `runs` if it is the first of several; passes: all counters
-    by name at the end of each pass. Raises InputError, with one line, if a file cannot be written.
+    by name at the end of each pass. Raise InputError, with one line, if a file cannot be written.
     """
     folder = Path(folder)
     plots, files = _plots(image, metrics, passes)

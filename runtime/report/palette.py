@@ -69,5 +69,5 @@ PE_STATES = {
 
 
 def css(colours: dict[str, str]) -> str:
-    """The colours as CSS variables."""
+    """Return the colours as CSS variables."""
     return "".join(f"--{role}:{colour};" for role, colour in colours.items())

@@ -37,19 +37,19 @@ class Interval:
 
     @property
     def filter_port(self) -> float:
-        """The filter words as a share of the words that the filter port can carry."""
+        """Return the filter words as a share of the words that the filter port can carry."""
         words = self.row["counters"]["glb_filter_bytes"] / GLB_WORD_BYTES
         return self.share(words / self.config.filter_lanes)
 
     @property
     def running(self) -> float:
-        """The share of the cycles in which the array had a pass."""
+        """Return the share of the cycles in which the array had a pass."""
         counters = self.row["counters"]
         return self.share(counters["array_busy"] + counters["array_stall"])
 
     @property
     def loss(self) -> str:
-        """The state, other than multiplying, that took most of the PEs' cycles."""
+        """Return the state, other than multiplying, that took most of the PEs' cycles."""
         states = {state: n for state, n in self.row["units"]["pe"].items() if state != "busy"}
         return max(states, key=lambda state: states[state])
 

@@ -61,7 +61,7 @@ class _Plane:
     height: float
 
     def place(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """[n, 2], in units from the lower left corner."""
+        """Return the points as [n, 2], in units from the lower left corner."""
         return np.column_stack(
             [
                 self.width * np.log(x / self.left) / np.log(self.right / self.left),
@@ -71,7 +71,7 @@ class _Plane:
 
 
 def roofline(image: Image, metrics: dict, width: float) -> Figure:
-    """A plot of `figures["layers"]`."""
+    """Return the roofline plot of `metrics["layers"]`."""
     rows, peak = metrics["layers"], metrics["multipliers"]
     bus_bytes = GLB_WORD_BYTES * image.config.bus_words
     ridge = peak / bus_bytes
@@ -169,10 +169,10 @@ def _label(axes: Axes, names: list[str], places: np.ndarray, size: tuple, taken:
 def place_labels(
     points: Iterable[tuple[float, float]], sizes: list[tuple], size: tuple, taken: Sequence[tuple] = ()
 ) -> list[tuple]:
-    """A box (left, bottom, width, height) for each label, near its point and inside (0, 0) to `size`.
+    """Return a box (left, bottom, width, height) for each label, near its point and inside (0, 0) to `size`.
 
-    Boxes meet neither each other nor a point nor what is `taken`. Where there is no such place, they meet
-    what is taken; where there is none either, a label has the last place that was tried.
+    A box avoids the other boxes, the points and `taken`. If no position is free, it may overlap `taken`. If that is not
+    possible either, the label has the last position that was tried.
     """
     dots = [(x - _DOT, y - _DOT, 2 * _DOT, 2 * _DOT) for x, y in points]
     boxes: list[tuple] = []
@@ -186,7 +186,7 @@ def place_labels(
 
 
 def _inside(x: float, y: float, wide: float, high: float, size: tuple, ring: int, turn: int) -> tuple:
-    """A place around a point, further out with each ring, moved inside the plot."""
+    """Return a position around a point, further out with each ring, moved inside the plot."""
     angle = np.pi * turn / 6
     far = _DOT + _GAP + 7 * ring
     left = x + np.cos(angle) * (far + wide / 2) - wide / 2

@@ -3,5 +3,5 @@
 
 
 def printable(name: str) -> str:
-    """A name without characters that XML does not take or that change how others are shown."""
+    """Return a name without characters that XML does not allow or that change how others are shown."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each unit did over time: its shares of the cycles from the end of a pass to the end of the next."""
+"""The work of each unit over time: shares of the cycles between the ends of two passes."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -21,7 +21,7 @@ Shares = list[float]  # of the states; the rest of the cycles shows as paper
 
 
 def _lanes(config: AcceleratorConfig) -> dict[str, Callable[[dict[str, int]], Shares]]:
-    """By unit, from what the counters went on by: cycles in each state."""
+    """Return, by unit, a function from the increments of the counters to the cycles in each state."""
     pes, lanes = config.rows * config.cols, config.filter_lanes
     return {
         "PE array": lambda c: [
@@ -46,9 +46,10 @@ def _lanes(config: AcceleratorConfig) -> dict[str, Callable[[dict[str, int]], Sh
 
 
 def shares(config: AcceleratorConfig, passes: list[dict]) -> tuple[list[int], dict[str, list[Shares]]]:
-    """The ends of the passes, from 0 on, and by unit the shares of its states in each interval between them.
+    """Return the ends of the passes from 0 on, and by unit the shares of its states in each interval between them.
 
-    A state has at most what those before it leave: a unit may wait for one thing while it works on another.
+    A state has at most the share that earlier states leave, because a unit can wait for one thing while it works on
+    another.
     """
     names = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
     ends = [0]
@@ -69,8 +70,7 @@ def shares(config: AcceleratorConfig, passes: list[dict]) -> tuple[list[int], di
 
 
 class _Lanes:
-    """Axes over the same cycles, one below the other; their names stand left of them, or in a narrow plot
-    above."""
+    """Axes over the same cycles, one below the other. Their names stand at the left, or in a narrow plot above."""
 
     def __init__(self, width: float, high: float, names: list[str], heights: Sequence[float]) -> None:
         self.narrow, self.high, self.names, self.heights = width == canvas.NARROW, high, names, heights
@@ -105,7 +105,7 @@ class _Lanes:
 
 
 def timeline(image: Image, passes: list[dict], predicted: list[PassTimes] | None, width: float) -> Figure:
-    """predicted: times of the passes by the cost model (compiler.cost.timing), None where it has none."""
+    """Return the timeline; `predicted` has the passes' times by the cost model (compiler.cost.timing), or None."""
     ends, units = shares(image.config, passes)
     layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
     high = max(ends[-1], *(times.done for times in predicted or []), 1)
@@ -126,7 +126,7 @@ def timeline(image: Image, passes: list[dict], predicted: list[PassTimes] | None
 
 
 def _stack(axes: Axes, ends: list[int], parts: list[Shares]) -> None:
-    """The shares of each interval, one upon the other."""
+    """Draw the shares of each interval as a stack."""
     low = [0.0] * len(parts)
     for number, role in enumerate(_STATES.values()):
         heights = [part[number] if number < len(part) else 0 for part in parts]
@@ -146,7 +146,7 @@ def _bars(axes: Axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
 
 
 def _names(axes: Axes, spans: list[tuple], layer_of: dict[int, int], image: Image, scale: float) -> None:
-    """Layers' names in the passes that have room; scale: units of a cycle."""
+    """Write the names of layers into passes with enough space; `scale` is the number of units of a cycle."""
     for n, (start, end) in enumerate(spans):
         name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
         if name and canvas.text_width(name, canvas.SMALL) + 6 <= (end - start) * scale:

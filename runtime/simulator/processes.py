@@ -21,10 +21,10 @@ def process(
     stdout: int | IO[str] | IO[bytes] | None = None,
     stderr: int | IO[str] | IO[bytes] | None = None,
 ) -> Iterator[subprocess.Popen[str]]:
-    """A process in a group of its own. When the block ends, however it does, none of the group is left.
+    """Start a process in a new process group. When the block ends, in any way, the whole group is stopped.
 
-    The rest is as subprocess.Popen has it, with text in its pipes. An interrupt from the terminal reaches this process
-    only, which then ends the group: nobody else prints about it.
+    The other arguments are as in subprocess.Popen, with text in the pipes. An interrupt from the terminal reaches this
+    process only, which then stops the group. The group prints no message about it.
     """
     started = None
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs simulations, each in a process and a folder of its own.
+"""Simulation runs, each in a process and a folder of its own.
 
-A run leaves log.txt, summary.json and, with waves, dump.vcd in build/<test>/, which is replaced as a whole when the
-run has ended: runs of one test at the same time do not meet.
+A run writes log.txt, summary.json and, with waves, dump.vcd into build/<test>/. The folder is replaced as a whole when
+the run has ended, so that runs of one test at the same time do not disturb each other.
 """
 
 import json
@@ -37,10 +37,10 @@ def simulate(
     target: Path | None = None,
     on_line: Callable[[str, progress.Task], None] | None = None,
 ) -> dict[str, object]:
-    """Builds the bench's model if need be, runs its test, and returns the summary it stored.
+    """Build the testbench's model if needed, run its test, and return the summary that the test stored.
 
-    `target`: the folder that gets log.txt and summary.json (build/<test>). They replace those of an earlier run; a
-    waveform stays until a run with waves replaces it. The rest is as `simulate_in` has it.
+    `target` is the folder that gets log.txt and summary.json (build/<test>). They replace the files of an earlier run;
+    a waveform stays until a run with waves replaces it. The other arguments are as in `simulate_in`.
     """
     target = target or BUILD / bench.name
     with replacing(target) as folder:
@@ -58,11 +58,11 @@ def simulate_in(
     on_line: Callable[[str, progress.Task], None] | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> dict[str, object]:
-    """Runs the bench's test in an existing folder of the caller's own.
+    """Run the test of a testbench in an existing folder of the caller.
 
-    `on_line` gets each line of the log as it comes, and the task that people see; `variables`: more
-    of the test's environment. The status is "fail" if the test failed, ended early, or compared
-    nothing; "reason" then says why. Raises BuildError and SourceError.
+    `on_line` gets each line of the log as it comes, and the task that the user sees. `variables` are added to the
+    environment of the test. The status is "fail" if the test failed, ended early, or made no comparison; "reason" then
+    says why. Raise BuildError and SourceError.
     """
     sizes = {} if bench.config is None else sizes_of(bench.top, bench.config)
     model = build_model(bench.top, {**sizes, **bench.parameters}, bench.sources, waves, assertions=bench.assertions)
@@ -78,7 +78,7 @@ def simulate_in(
     reason = _failure(folder)
     entries = {"test": bench.name, "status": "fail" if reason else "pass", "seed": seed}
     if bench.expect_fail is not None:
-        # The one comparison made is that of the message.
+        # The message is the only comparison.
         found = bool(reason) and bench.expect_fail in (folder / "log.txt").read_text()
         reason = None if found else f"did not fail with {bench.expect_fail!r}"
         entries["status"] = "pass" if found else "fail"
@@ -89,12 +89,12 @@ def simulate_in(
 
 
 def rerun_line(bench: SimulationTest, seed: int, config: Path | None = None) -> str:
-    """The command that repeats a run exactly, with waves; config: the file of its accelerator, if it is not its own."""
+    """Return the command that repeats a run exactly, with waves; `config` is the file of another configuration."""
     return f"make sim TEST={bench.name} SEED={seed}{f' CONFIG={shlex.quote(str(config))}' if config else ''} WAVES=1"
 
 
 def _environment(bench: SimulationTest, seed: int, folder: Path) -> dict[str, str]:
-    """What cocotb's start-up inside the model reads (cocotb's manual, "Building custom flows")."""
+    """Return the variables that cocotb's start-up inside the model reads (cocotb's manual, "Building custom flows")."""
     return os.environ | {
         "GPI_USERS": f"{find_libpython.find_libpython()};{config.pygpi_entry_point()}",
         "PYGPI_PYTHON_BIN": sys.executable,
@@ -116,7 +116,7 @@ def _environment(bench: SimulationTest, seed: int, folder: Path) -> dict[str, st
 
 
 def _run(command: list[str], environment: dict[str, str], folder: Path, on_line: Callable[[str], None]) -> None:
-    """Runs the model in `folder` with its output in log.txt."""
+    """Run the model in `folder` with its output in log.txt."""
     with (
         (folder / "log.txt").open("w") as log,
         process(
@@ -137,7 +137,7 @@ def _run(command: list[str], environment: dict[str, str], folder: Path, on_line:
 
 
 def _failure(folder: Path) -> str | None:
-    """Why the finished run in `folder` did not pass, in one line; None if it did."""
+    """Return why the finished run in `folder` did not pass, in one line, or None if it passed."""
     for line in (folder / "log.txt").read_text().splitlines():
         if "%Error" in line:  # an assertion of the design
             return line
@@ -154,4 +154,4 @@ def _failure(folder: Path) -> str | None:
     counts = json.loads((folder / "summary.json").read_text())
     if counts["mismatches"]:
         return f"{counts['mismatches']} mismatches"
-    return None if counts["comparisons"] else "the test compared nothing"
+    return None if counts["comparisons"] else "the test made no comparison"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation is made of."""
+"""The description of a simulation."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ from eyrie.model.errors import InputError
 class SimulationTest:
     """One simulation: one cocotb test, in its own process, on one model.
 
-    name          what TEST= takes, <block><number>
+    name          the value of TEST=, <block><number>
     about         one line for `make list`
     top           the wrapper module (file <top>.sv anywhere under rtl/, runtime/ or tb/)
     module        the cocotb module, tb.<block>.<block>_tests
     testcase      the cocotb test in it
     parameters    of the wrapper beside the accelerator's; each set is one Verilator model
-    arguments     anything JSON holds, for the test: Testbench.arguments
+    arguments     JSON values for the test: Testbench.arguments
     sources       files beside the SystemVerilog ones (C++ for DPI), relative to the repository
     expect_fail   if set, the simulation has to fail with this text in its log
     assertions    whether the design's assertions are checked
@@ -49,12 +49,12 @@ class SimulationTest:
     regress: bool = False
 
     def seed(self, seed: int) -> int:
-        """What cocotb's generators start from, for a run's seed: benches of one test draw differently."""
+        """Return the seed of cocotb's generators for the seed of a run. Testbenches of one test get different seeds."""
         digest = hashlib.sha256(f"{self.name} {seed}".encode()).digest()
         return int.from_bytes(digest[:4]) >> 1
 
     def on(self, config: AcceleratorConfig) -> "SimulationTest":
-        """The bench on another configuration. Raises InputError, in one line, where it cannot run on that."""
+        """Return the testbench on another configuration. Raise InputError, with one line, if it cannot run on that."""
         if self.config is None:
             raise InputError(f"{self.name}: no size of the accelerator matters to it: leave the configuration out")
         if reason := self.unfit(config):

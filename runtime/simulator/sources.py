@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the files a top module needs: one module per file, each named after it.
+"""The source files of a top module: one module per file, each named after it.
 
-A file needs every file whose name its code mentions (an instance, a package, an included header),
-so no file list has to be kept, and a change or an error in a file that a top does not need leaves
-its model alone. A signal that has a module's name adds a file too many, which is harmless.
+A file needs every file whose name its code mentions (an instance, a package, an included header). Therefore no file
+list has to be maintained, and a change or an error in a file that a top does not need does not affect its model. A
+signal with the name of a module adds a file too many, which is harmless.
 """
 
 import re
@@ -20,12 +20,12 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class SourceError(InputError):
-    """A module without a file, or two files of one name; the message is one line."""
+    """A module has no file, or two files have one name. The message is one line."""
 
 
 @cache
 def _index() -> dict[str, list[Path]]:
-    """Every SystemVerilog file of rtl/, runtime/ and tb/ by its name without suffix."""
+    """Return every SystemVerilog file of rtl/, runtime/ and tb/ by its name without suffix."""
     index: dict[str, list[Path]] = {}
     for folder in ("rtl", "runtime", "tb"):
         for path in sorted((ROOT / folder).rglob("*.sv*")):
@@ -43,21 +43,21 @@ def _locate(name: str) -> Path:
 
 
 def code(path: Path) -> str:
-    """A file's text without its comments."""
+    """Return the text of a file without its comments."""
     return _COMMENT.sub(" ", path.read_text())
 
 
 @cache
 def _mentions(path: Path) -> tuple[str, ...]:
-    """The known names in a file, without its own, in order of appearance."""
+    """Return the known names in a file, without its own, in order of appearance."""
     words = dict.fromkeys(_WORD.findall(code(path)))
     return tuple(word for word in words if word in _index() and word != path.stem)
 
 
 def closure(top: str) -> list[Path]:
-    """The files of module `top`, headers included, each after the files it needs (packages first).
+    """Return the files of module `top`, headers included, each after the files it needs (packages first).
 
-    Raises SourceError if a file is missing or ambiguous.
+    Raise SourceError if a file is missing or ambiguous.
     """
     order: dict[Path, None] = {}
     entered = set()
@@ -75,17 +75,17 @@ def closure(top: str) -> list[Path]:
 
 
 def parameters(top: str) -> list[str]:
-    """The names of the parameters of module `top`, in order. Raises SourceError as `closure` does."""
+    """Return the names of the parameters of module `top`, in order. Raise SourceError as `closure` does."""
     return _PARAMETER.findall(code(_locate(top)))
 
 
 def sizes_of(top: str, config: AcceleratorConfig) -> dict[str, int]:
-    """Of an accelerator's parameters those that module `top` has. Raises SourceError."""
+    """Return the parameters of an accelerator that module `top` has. Raise SourceError as `closure` does."""
     known = parameters(top)
     return {name: value for name, value in config.parameters.items() if name in known}
 
 
 def arguments(files: list[Path]) -> list[str]:
-    """Files as Verilator's and slang's arguments: the headers' folders, then the sources."""
+    """Return files as arguments of Verilator and slang: the folders of the headers, then the sources."""
     folders = dict.fromkeys(path.parent for path in files if path.suffix == ".svh")
     return [f"+incdir+{folder}" for folder in folders] + [str(path) for path in files if path.suffix == ".sv"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of one run, build/<test>/summary.json.
 
-The test inside the simulation writes what it counted (`write`); the runner outside reads that and
-adds the rest (`complete`). The file is replaced as a whole, so a reader never sees half of it.
+The test inside the simulation writes its counts (`write`). The runner outside reads them and adds the rest
+(`complete`). The file is replaced as a whole, so that a reader never sees half of it.
 """
 
 import json
@@ -15,13 +15,13 @@ VARIABLE = "EYRIE_SUMMARY"  # the environment variable that names the file to th
 
 
 def write(cycles: int, comparisons: int, mismatches: int, **more: object) -> None:
-    """Records what the running test counted; `more` are further entries."""
+    """Store the counts of the running test; `more` are further entries."""
     counts = {"cycles": cycles, "comparisons": comparisons, "mismatches": mismatches}
     write_summary(Path(os.environ[VARIABLE]), counts | more)
 
 
 def complete(path: Path, **entries: object) -> dict[str, object]:
-    """Puts `entries` in front of what the test wrote to `path`, if it did; returns all."""
+    """Add `entries` before the entries that the test wrote to `path`, if any; return all."""
     counts = {"cycles": 0, "comparisons": 0, "mismatches": 0}
     if path.exists():
         counts |= json.loads(path.read_text())
@@ -31,6 +31,6 @@ def complete(path: Path, **entries: object) -> dict[str, object]:
 
 
 def write_summary(path: Path, entries: dict[str, object]) -> None:
-    """Writes a summary. Raises InputError, in one line, if it cannot be written."""
+    """Write a summary. Raise InputError, with one line, if it cannot be written."""
     with whole_file(path) as file:
         file.write(json.dumps(entries, indent=1).encode() + b"\n")

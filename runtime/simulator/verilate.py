@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds Verilator models, one for each top module and parameter set, and keeps them.
+"""The build of Verilator models, one for each top module and parameter set, with a build cache.
 
-A model lives in build/models/<top>-<hash>/, where the hash covers the files the top needs, the
-parameters and the flags: it is reused while none of them changes. Two processes may ask for the
-same model at once; one of them builds it. A model appears as a whole, so an interrupted build
-leaves none.
+A model is in build/models/<top>-<hash>/. The hash covers the files that the top needs, the parameters and the flags, so
+that a model is reused while they do not change. If two processes need the same model at once, one of them builds it.
+A model appears as a whole, so an interrupted build leaves no model.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ _VISIBLE = 'public_flat_rw -module "{top}" -var "*"\n'
 # The instances of these share code, which Verilator would else write out for each of them.
 _SHARED = "".join(f'no_inline -module "{name}"\n' for name in ("pe", "super_pe"))
 
-# Start values are random, by the seed given at run time: nothing may depend on zeros.
+# Start values are random, from the seed given at run time, so that no result depends on zeros.
 _FLAGS = (
     "--cc --exe --vpi --no-timing --assert -O3 --x-assign unique --x-initial unique "
     "--timescale 1ns/1ps --prefix Vtop -o model"
@@ -48,7 +47,7 @@ _FLAGS = (
 # Compiles faster than Verilator's -Os, and the model runs faster, too.
 _OPTIMISATION = "OPT_FAST=-O1"
 
-# What a library is linked with, in this order, and what lets it be a shared one.
+# The archives that a library is linked with, in this order, and the flags that allow a shared library.
 LIBRARY = ("libVtop.a", "libverilated.a")
 _SHARED_OBJECT = ["-CFLAGS", "-fPIC"]
 
@@ -65,16 +64,17 @@ def build_model(
     library: bool = False,
     assertions: bool = True,
 ) -> Path:
-    """Returns the executable model of module `top`, building it if it does not exist yet.
+    """Return the executable model of module `top`, built first if it does not exist yet.
 
-    `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++
-    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly.
-    `assertions`: of the design, checked in every cycle, which takes a third of the time. The
-    environment variable EYRIE_OPT holds more flags for Verilator: "-CFLAGS -O0" builds fast.
+    `parameters` are the top's. `sources` are files in addition to the result of sources.closure (C++ for DPI), relative
+    to the repository. With `waves` the model can write a VCD file, slowly. With `assertions` the model checks the
+    assertions of the design in every cycle, which takes a third of the time. The environment variable EYRIE_OPT has
+    more flags for Verilator: "-CFLAGS -O0" builds fast.
 
-    With `library` the folder of LIBRARY is returned, archives of the model and of `sources`, which
-    drive its ports, for a shared library: without cocotb and what cocotb needs (VPI,
-    visible variables); all other flags are the same. Raises BuildError and SourceError.
+    With `library`, return the folder of LIBRARY: archives of the model and of `sources`, which drive its ports, for a
+    shared library. They lack cocotb and its requirements (VPI, visible variables); all other flags are the same.
+
+    Raise BuildError and SourceError.
     """
     files = [*closure(top), *(ROOT / source for source in sources)]
     flags = [flag for flag in _FLAGS if flag not in ("--vpi", "--exe")] + _SHARED_OBJECT if library else [*_FLAGS]
@@ -96,7 +96,7 @@ def build_model(
 
 
 def building() -> list[str]:
-    """The models that are being built, by any process: name and how far it is."""
+    """Return the models that any process is building: name and progress."""
     found = []
     for part in unfinished(MODELS):
         done, total = 0, 0
@@ -131,19 +131,19 @@ def _cocotb() -> ModuleType:
 
 
 def _jobs() -> int:
-    """Compilers at a time: one for each core that this process may use."""
+    """Return the number of parallel compilers: one for each core that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     return min(len(affinity(0)) if affinity else os.cpu_count() or 1, _MOST_JOBS)
 
 
 def _plain(path: Path) -> bool:
-    """Whether GNU make copes with the path: it takes no spaces, for one."""
+    """Return whether GNU make supports the path. It does not support spaces, for example."""
     return re.fullmatch(r"[\w/.+-]+", str(path)) is not None
 
 
 @contextmanager
 def _work(part: Path) -> Iterator[Path]:
-    """A plain folder to build in: in `part` if that is plain."""
+    """Yield a folder with a plain path to build in: in `part` if its path is plain."""
     if _plain(part):
         folder = part / "work"
         folder.mkdir()
@@ -192,7 +192,7 @@ def _commands(
 ) -> tuple[list[str], list[str], dict[str, str]]:
     """Return the command that writes C++ into `work`, the one that compiles it, and their environment.
 
-    Both run in ROOT. The files that make sees are links in `work`, for their own paths may not be plain.
+    Both run in ROOT. Make sees links in `work`, because the paths of the files may not be plain.
     """
     control = "`verilator_config\n" + _SHARED
     programs = [path for path in files if path.suffix not in (".sv", ".svh")]
@@ -231,7 +231,7 @@ def _run(command: list[str], variables: dict[str, str], log: IO[str], work: Path
 
 
 def _progress(work: Path) -> tuple[int, int]:
-    """The object files there are and the C++ files to compile; zeros while Verilator runs."""
+    """Return the number of object files and of C++ files to compile; zeros while Verilator runs."""
     if not (work / "Vtop__verFiles.dat").exists():  # the last that it writes
         return 0, 0
     text = (work / "Vtop_classes.mk").read_text() + (work / "Vtop.mk").read_text()
@@ -242,7 +242,7 @@ def _progress(work: Path) -> tuple[int, int]:
 
 
 def _rejection(top: str, log: Path) -> BuildError:
-    """Why the build with that log failed."""
+    """Return the reason why the build with that log failed."""
     text = log.read_text()
     free, place = min((shutil.disk_usage(path).free, path) for path in (MODELS, Path(tempfile.gettempdir())))
     if "No space left" in text or free < _DISK_FULL_BYTES:

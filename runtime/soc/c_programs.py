@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C programs on the driver (runtime/c/driver) or the operator library (runtime/c/eyrie.h), linked with a simulated SoC:
-they see its registers and its DRAM, and nothing else of it."""
+"""C programs on the driver (runtime/c/driver) or the operator library (runtime/c/eyrie.h), linked with a simulated SoC.
+
+The programs access the registers and the DRAM of the SoC only.
+"""
 
 import os
 import shlex
@@ -18,18 +20,18 @@ from eyrie.runtime.soc.library import DRIVER, OPERATORS, SOC, compiled, compiler
 
 EXAMPLES = ROOT / "runtime" / "c" / "examples"
 CLASSIFY, CONVOLUTION = EXAMPLES / "classify.c", EXAMPLES / "convolution.c"
-REQUESTS = BUILD / "requests"  # what operators programs have asked for
+REQUESTS = BUILD / "requests"  # operators that programs have requested
 PROGRAMS = SOC / "operator_programs.c"
 COMPILE = f"{shlex.quote(sys.executable)} -P -m eyrie operators --quiet --compile"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a program's SoC is like; bytes, and the latency in cycles.
+    """The SoC of a program: sizes in bytes, the latency in cycles.
 
-    memory   that there are from address 0 on; none: as far as the window goes
-    polls    the program polls, instead of waiting for the interrupt
-    requests a folder for what operators it asks for
+    memory    bytes of memory from address 0 on; None: up to the end of the window
+    polls     the program polls, instead of waiting for the interrupt
+    requests  folder for the operators that the program requests
     """
 
     seed: int = 1
@@ -42,7 +44,7 @@ class Setting:
 
     @property
     def variables(self) -> dict[str, str]:
-        """Of the environment (environment.c, operator_programs.c)."""
+        """Return the environment variables that environment.c and operator_programs.c read."""
         values = {
             "SEED": self.seed,
             "LATENCY": self.latency,
@@ -57,17 +59,19 @@ class Setting:
 
 
 def link(source: Path, network: Path, config: AcceleratorConfig, folder: Path) -> Path:
-    """The program of a C source, for the network in a folder (network.h) and the accelerator, in `folder`; the
-    compiler's warnings go to standard error.
+    """Build the program of a C source for an accelerator in `folder`; return its path.
 
-    Raises BuildError and SourceError.
+    `network` is the folder of the network (network.h). Warnings of the compiler go to standard error. Raise BuildError
+    and SourceError.
     """
     return _link([source, SOC / "environment.c"], includes(network), config, folder)
 
 
 def link_operators(source: Path, config: AcceleratorConfig, folder: Path, programs: Path = PROGRAMS) -> Path:
-    """`link` of a program on the operator library; programs: the C source with eyrie_linked_programs, which compiles on
-    demand if nothing is said."""
+    """Do the same as `link` for a program on the operator library.
+
+    `programs` is the C source with eyrie_linked_programs. The default compiles operators on demand.
+    """
     sources = [source, SOC / "environment.c", programs, *sorted(OPERATORS.glob("*.c"))]
     return _link(sources, includes(), config, folder)
 
@@ -81,13 +85,13 @@ def _link(sources: list[Path], headers: list[str], config: AcceleratorConfig, fo
 
 
 def includes(network: Path | None = None) -> list[str]:
-    """Where headers are found, that of a network, too."""
+    """Return the folders of headers, including the one of the network."""
     folders = (DRIVER.parent, DRIVER, OPERATORS, EXAMPLES, SOC)
     return [f"-I{path}" for path in (*folders, *([network] if network else []))]
 
 
 def call(program: Path, *arguments: object, setting: Setting | None = None) -> str:
-    """What a program prints. Raises InputError, in one line, if it fails."""
+    """Run a program; return its output. Raise InputError, with one line, if it fails."""
     command: Sequence[str] = [str(word) for word in (program, *arguments)]
     setting = setting or Setting()
     setting.requests.mkdir(parents=True, exist_ok=True)

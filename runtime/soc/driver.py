@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C driver (runtime/c/driver) from Python: its structures, and a device on a simulated SoC."""
+"""The C driver (runtime/c/driver) in Python: its structures, and a device on a simulated SoC."""
 
 import ctypes
 import zlib
@@ -90,17 +90,17 @@ class Error(ctypes.Structure):
 
 
 class View(ctypes.Structure):
-    """struct soc_view."""
+    """The structure soc_view of the C interface."""
 
     _fields_ = [("soc", ctypes.c_void_p), ("window_base", U32)]
 
 
 class DeviceError(RuntimeError):
-    """The driver rejects, or the accelerator stopped; the message is one line."""
+    """The driver rejects a call, or the accelerator stopped. The message is one line."""
 
 
 def typed(library: ctypes.CDLL) -> ctypes.CDLL:
-    """A library with the driver, its functions' types said."""
+    """Declare the types of the driver's functions in a library; return the library."""
     for name in ("eyrie_result_text", "eyrie_error_text", "eyrie_counter_name"):
         getattr(library, name).restype = ctypes.c_char_p
     for name in ("eyrie_put_input", "eyrie_get_output"):
@@ -111,7 +111,7 @@ def typed(library: ctypes.CDLL) -> ctypes.CDLL:
 
 @cache
 def functions(path: Path) -> ctypes.CDLL:
-    """A simulated SoC's library, with the driver."""
+    """Load the library of a simulated SoC with the driver."""
     found = typed(ctypes.CDLL(str(path)))
     pointer, number = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
@@ -128,7 +128,7 @@ def functions(path: Path) -> ctypes.CDLL:
 
 
 def described(image: Image) -> Network:
-    """What network.h says of a compiled network."""
+    """Return the structure of a compiled network, with the contents of network.h."""
     ends = []
     for places in (image.map["inputs"], image.map["outputs"]):
         ends.append((Map * len(places))(*(_map(name, place) for name, place in places.items())))
@@ -162,15 +162,15 @@ def _map(name: str, place: dict) -> Map:
 
 
 class Soc:
-    """A simulated SoC of its own with a device on it, until it is closed. Used by one thread at a time.
+    """A simulated SoC with a device on it, until it is closed. Only one thread may use it at a time.
 
-    Raises BuildError and SourceError where there is none; every method raises DeviceError.
+    Creating one raises BuildError or SourceError if its library cannot be built; every method raises DeviceError.
     """
 
     def __init__(
         self, config: AcceleratorConfig, window: int = DRAM_BYTES, seed: int = 1, latency: int = DRAM_LATENCY
     ) -> None:
-        """window: bytes of DRAM at least, from address 0 on; latency: of the DRAM, in cycles."""
+        """Open a simulated SoC with at least `window` bytes of DRAM from address 0 on, with `latency` in cycles."""
         self.config, self._library = config, functions(soc_library(config))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
         self._view = View(self._library.soc_open(seed, latency, self.window), 0)
@@ -185,29 +185,31 @@ class Soc:
         self.close()
 
     def close(self) -> None:
-        """A second time does nothing."""
+        """Close the SoC. A second call has no effect."""
         self._library.soc_close(self._view.soc)
         self._view.soc = None
 
     @property
     def memory(self) -> np.ndarray:
-        """uint8: the DRAM's window, shared with the simulated SoC: not to be used when that is closed."""
+        """Return the window of the DRAM as uint8. It is shared with the simulated SoC: do not use it after `close`."""
         place = self._library.soc_memory(self._view.soc)
         return np.ctypeslib.as_array((ctypes.c_uint8 * self.window).from_address(place))
 
     @property
     def cycles(self) -> int:
-        """Since the reset."""
+        """Return the cycles since the reset."""
         return self._library.soc_cycles(self._view.soc)
 
     def load(self, image: Image) -> None:
-        """Into the window, from its first byte on."""
+        """Load an image into the window, from its first byte on."""
         self._network = described(image)
         self._call("load", ctypes.byref(self._network), image.dram.ctypes.data, image.dram.size)
 
     def place(self, image: Image, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> Network:
-        """As well, from byte `offset` of the window on, with maps elsewhere: offsets of each. Returns what `bind`
-        takes."""
+        """Load an image at byte `offset` of the window; `inputs` and `outputs` are the offsets of its feature maps.
+
+        Return the argument for `bind`.
+        """
         self._placed_at(offset, inputs, outputs)
         self._network = described(image)
         self._call(
@@ -220,7 +222,7 @@ class Soc:
         return self._network
 
     def bind(self, network: Network, image: Image, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Takes a network that has been placed at that offset, with other places of its maps perhaps."""
+        """Select a network that `place` has loaded at that offset; its feature maps may have other offsets."""
         self._placed_at(offset, inputs, outputs)
         self._network = network
         self._call(
@@ -232,7 +234,7 @@ class Soc:
         self._placement = Placement(offset, *self._ends)
 
     def put(self, number: int, image: int, values: np.ndarray) -> None:
-        """An input of an image of the run, int8 [H, W, C]."""
+        """Write an input of an image of the run, int8 [H, W, C]."""
         values = np.ascontiguousarray(values)
         self._call("put_input", number, image, values.ctypes.data, values.size)
 
@@ -242,14 +244,14 @@ class Soc:
         return values
 
     def reset(self) -> None:
-        """Stops whatever runs."""
+        """Stop the run."""
         self._call("reset", _RESET_LOOKS)
 
     def start(self) -> None:
         self._call("start")
 
     def wait(self) -> bool:
-        """Runs the clock for a while; returns whether the run has ended."""
+        """Run the clock for a while; return whether the run has ended."""
         return self._call("wait", 1, more=("TIMEOUT",)) == "OK"
 
     def counter(self, counter: Counter) -> int:
@@ -258,14 +260,16 @@ class Soc:
         return value.value
 
     def counters(self) -> dict[str, int]:
-        """Of the run that was the last."""
+        """Return the counters of the last run."""
         values = (ctypes.c_uint64 * len(Counter))()
         self._call("get_counters", values)
         return {counter.name: values[counter] for counter in Counter}
 
     def passes(self, count: int) -> list[dict[str, int]]:
-        """Of the last run, at the end of each of its `count` passes: the counters, the signature of the ofmap, and the
-        cycles of the PEs together."""
+        """Return the trace of the last run, which has `count` passes.
+
+        At the end of each pass: the counters, the signature of the ofmap, and the sum of the PEs' cycles.
+        """
         names = [*(counter.name for counter in Counter), "signature", "pe_cycles"]
         return [
             {name: self._library.soc_trace(self._view.soc, number, select) for select, name in enumerate(names)}
@@ -273,7 +277,7 @@ class Soc:
         ]
 
     def _call(self, name: str, *arguments: object, more: tuple[str, ...] = ()) -> str:
-        """The result's name: OK, or one of `more`. Raises DeviceError for all others."""
+        """Call a function; return the name of its result: OK or one of `more`. Raise DeviceError for any other."""
         number = getattr(self._library, f"eyrie_{name}")(ctypes.byref(self._device), *arguments)
         if number and RESULTS[number] not in more:
             raise DeviceError(self._reason(number))

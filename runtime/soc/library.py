@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated SoC of an accelerator and the driver as a shared library, which Python calls and C programs are linked
-with.
+"""The shared library of an accelerator's simulated SoC and the driver. Python calls it, and C programs are linked with
+it.
 
-The model is built like cocotb's, with the same optimisation, but without the VPI and without variables visible to it.
-A library lives in build/socs/ and is reused while neither the model nor the C sources change.
+The model is built like cocotb's, with the same optimisation, but without the VPI and without visible variables. A
+library is in build/socs/ and is reused while neither the model nor the C sources change.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ TOP = "soc"
 SOC = ROOT / "runtime" / "soc"
 DRIVER = ROOT / "runtime" / "c" / "driver"
 OPERATORS = ROOT / "runtime" / "c" / "operators"
-DRAM = "runtime/soc/dram.cpp"  # behind axi_dram, relative to the repository
+DRAM = "runtime/soc/dram.cpp"  # memory of axi_dram, relative to the repository
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 NAME = "libsoc.so"
 _MODEL = (DRAM, "runtime/soc/soc.cpp", "runtime/soc/soc.h")
@@ -32,7 +32,7 @@ _INCLUDES = (f"-I{DRIVER}", f"-I{SOC}")
 
 
 def soc_library(config: AcceleratorConfig) -> Path:
-    """The library of an accelerator's SoC, built first if need be. Raises BuildError and SourceError."""
+    """Return the library of an accelerator's SoC, built first if needed. Raise BuildError and SourceError."""
     model = build_model(TOP, sizes_of(TOP, config), _MODEL, library=True, assertions=False)
     sizes = ",".join(map(str, config.parameters.values()))
     sources = [*sorted(DRIVER.glob("*.c")), SOC / "platform.c"]
@@ -66,7 +66,7 @@ def _build(sources: list[Path], model: Path, sizes: str, folder: Path) -> None:
 def compiled(sources: list[Path], folder: Path, flags: tuple[str, ...]) -> list[Path]:
     """Return the objects of C sources, each with a name of its own, in a folder.
 
-    A warning is an error in a source of Eyrie's, and is shown of any other. Raises BuildError.
+    A warning is an error in a source of Eyrie's, and is shown of any other. Raise BuildError.
     """
     objects = []
     for path in sources:
@@ -78,7 +78,7 @@ def compiled(sources: list[Path], folder: Path, flags: tuple[str, ...]) -> list[
 
 
 def compiler(name: str, *arguments: object) -> None:
-    """Run a compiler, and show its warnings. Raises BuildError with the first errors."""
+    """Run a compiler, and show its warnings. Raise BuildError with the first errors."""
     if not shutil.which(name):
         raise BuildError(f"no {name} there: install a C compiler")
     ended = subprocess.run([name, *map(str, arguments)], capture_output=True, text=True)

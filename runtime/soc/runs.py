@@ -25,12 +25,12 @@ class RunFailed(InputError):
 
 @dataclass(frozen=True)
 class RtlRun:
-    """What came out of the RTL.
+    """The result of a run on the RTL.
 
     image    the network
     named    outputs by name, int8 [N, H, W, C] each
-    runs     of as many images each as the network takes at once: the counters, the trace of the passes (the
-             counters at the end of each), the seconds from start to interrupt
+    runs     of as many images each as the network takes at once: the counters, the trace of the passes (the counters
+             at the end of each), the seconds from start to interrupt
     """
 
     image: Image
@@ -39,22 +39,23 @@ class RtlRun:
 
     @property
     def outputs(self) -> np.ndarray:
-        """Of a network with one output."""
+        """Return the output of a network with one output."""
         [output] = self.named.values()
         return output
 
 
 def on_rtl(program: Path, inputs: np.ndarray, seed: int = 1, latency: int = DRAM_LATENCY) -> RtlRun:
-    """`named_on_rtl` of a network with one input, int8 [N, H, W, C]."""
+    """Run `named_on_rtl` for a network with one input, int8 [N, H, W, C]."""
     return named_on_rtl(program, Image.load(program).named(inputs), seed, latency)
 
 
 def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, latency: int = DRAM_LATENCY) -> RtlRun:
-    """Runs the network of the folder `program`, on a simulated SoC of the accelerator that it was compiled for, on
-    inputs by name, int8 [N, H, W, C] each. seed: of the start values; latency: of the DRAM, in cycles. May be called by
-    several threads at once: each has a simulated SoC of its own.
+    """Run the network of the folder `program` on a simulated SoC of its accelerator.
 
-    Raises RunFailed if the accelerator stopped, InputError if it cannot run the network, BuildError, SourceError.
+    `inputs` are int8 [N, H, W, C] by name. `seed` is the seed of the start values, `latency` the cycles of the DRAM.
+    Several threads may call it at once: each has its own simulated SoC.
+
+    Raise RunFailed if the accelerator stops, InputError if it cannot run the network, BuildError, SourceError.
     """
     image = Image.load(program)
     steps = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
@@ -77,7 +78,7 @@ def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, la
 
 
 def _run(soc: Soc, image: Image, values: dict[str, np.ndarray], passes: "_Passes") -> tuple[dict, dict]:
-    """The outputs of a run by name, and what RtlRun.runs has of it."""
+    """Run the network once; return the outputs by name, and the entry of RtlRun.runs."""
     for index, (name, place) in enumerate(image.map["inputs"].items()):
         for n, one in enumerate(values[name].reshape(image.images, *place["shape"])):
             soc.put(index, n, one)
@@ -108,7 +109,7 @@ def reported(
     """Run a program as named_on_rtl does, write summary.json and the report, and return the run and the summary.
 
     name: of the test; about: the head of the report; inputs, golden: in the order of the image's map, int8
-    [N, H, W, C] each; golden: outputs of the golden model, None to compare nothing.
+    [N, H, W, C] each; golden: outputs of the golden model, None for no comparison.
     """
     named = dict(zip(Image.load(program).map["inputs"], inputs, strict=True))
     done = named_on_rtl(program, named, seed, latency)
@@ -121,7 +122,7 @@ def reported(
 
 @dataclass(frozen=True)
 class RtlBackEnd:
-    """A BackEnd of sessions, for any number of threads."""
+    """A BackEnd for sessions. Any number of threads may use it."""
 
     seed: int = 1
     latency: int = DRAM_LATENCY
@@ -140,8 +141,10 @@ def parts_reported(
     seed: int = 1,
     golden: list[np.ndarray] | None = None,
 ) -> tuple[Done, dict, list[str]]:
-    """`reported` of a network in parts: inputs and golden as its session has them. Returns what was done, the summary
-    and the names of the folders with the pages, one of each configuration part."""
+    """Do the same as `reported` for a network with CPU fallback; inputs and golden are as in its session.
+
+    Return the run, the summary, and the names of the folders with the pages, one for each subgraph of the accelerator.
+    """
     done = session.run(inputs, RtlBackEnd(seed))
     summary = parts_summary(name, done, seed, golden)
     write_summary(folder / "summary.json", summary)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesis figures of the RTL with yosys and nextpnr from PyPI (docs/research/synthesis.md)."""
+"""Synthesis of the RTL with yosys and nextpnr from PyPI (docs/research/synthesis.md)."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which modules the figures are given for. Each stays apart in synthesis: no gate is shared with what is around it."""
+"""The modules that synthesis reports metrics for. Each one is synthesised apart: it shares no gate with its
+surroundings.
+"""
 
 TOP = "eyrie"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The elaborated accelerator: which modules are equal, how many instances each has, which are memories.
+"""The elaborated accelerator: equal modules, the number of instances of each, and memories.
 
 A design is yosys's JSON of an elaborated hierarchy in which every instance has a module of its own, named
-`module$path.of.instance`. Equal ones become one, so that each is synthesised once.
+`module$path.of.instance`. Equal modules become one, so that each is synthesised once.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ _REGISTERS = "dff"  # in the type of every word-level register: $dff, $adffe, $a
 class Design:
     """Modules without duplicates.
 
-    modules    name (of the source; with .2, .3, ... where parameters or constants differ) -> yosys's JSON
-    instances  module -> how many of it the accelerator has
-    memories   module -> bits, of those that count as memory
+    modules    name -> yosys's JSON. The name is from the source, with .2, .3, ... if parameters or constants differ
+    instances  module -> how many instances the accelerator has
+    memories   module -> bits, for modules that count as memory
     """
 
     top: str
@@ -35,12 +35,12 @@ class Design:
 
 
 def source_name(name: str) -> str:
-    """The module's name in the source: of `fifo$eyrie.u_dma.u_fifo` and of `fifo.3` it is `fifo`."""
+    """Return the name of a module in the source: `fifo` for `fifo$eyrie.u_dma.u_fifo` and for `fifo.3`."""
     return name.split("$")[0].split(".")[0]
 
 
 def merged(modules: dict[str, Json], top: str) -> Design:
-    """The design without duplicates: modules that are equal but for names and dead logic become one."""
+    """Return the design without duplicates. Modules that differ only in names and dead logic become one."""
     names: dict[str, str] = {}  # of a module of the hierarchy -> of the one that stands for it
     known: dict[str, str] = {}  # digest -> that
     variants: Counter = Counter()
@@ -67,7 +67,7 @@ def merged(modules: dict[str, Json], top: str) -> Design:
 
 
 def _instances(modules: dict[str, Json], top: str) -> Counter:
-    """How often each module is there in `top`, itself included."""
+    """Count the instances of each module in `top`, itself included."""
     counts: Counter = Counter()
     left = [top]
     while left:
@@ -78,10 +78,10 @@ def _instances(modules: dict[str, Json], top: str) -> Counter:
 
 
 def _digest(module: Json, inner: dict[str, str]) -> str:
-    """Equal for modules with equal logic, whatever their cells are called and in which order they come.
+    """Return a digest that is equal for modules with equal logic, whatever the names and the order of their cells.
 
-    Every bit has one driver, so walking from the outputs to what drives them, port by port, meets the cells of equal
-    modules in the same order. What no output depends on is left out.
+    Every bit has one driver. A walk from the outputs to their drivers, port by port, therefore meets the cells of equal
+    modules in the same order. Logic that no output depends on is left out.
     """
     cells = module["cells"]
     drivers = {
@@ -144,9 +144,9 @@ def _digest(module: Json, inner: dict[str, str]) -> str:
 
 
 def find_memories(design: Design, also: tuple[str, ...] = ()) -> None:
-    """Fills design.memories: modules of rtl/tech with MEMORY_BITS or more, and those named in `also`.
+    """Fill design.memories: modules of rtl/tech with MEMORY_BITS or more, and the modules named in `also`.
 
-    Raises InputError, in one line, for one whose reads are not registered, and for a name without a memory.
+    Raise InputError, with one line, if a read is not registered, or a named module has no memory.
     """
     for name, module in design.modules.items():
         bits = memory_bits(design, name)
@@ -165,7 +165,7 @@ def find_memories(design: Design, also: tuple[str, ...] = ()) -> None:
 
 
 def memory_bits(design: Design, name: str) -> int:
-    """Bits of the arrays in a module and in what it instantiates."""
+    """Return the bits of the arrays in a module and in its instances."""
     module = design.modules[name]
     own = sum(memory["width"] * memory["size"] for memory in module.get("memories", {}).values())
     return own + sum(
@@ -174,7 +174,7 @@ def memory_bits(design: Design, name: str) -> int:
 
 
 def unregistered(design: Design, name: str) -> Iterator[tuple[str, str]]:
-    """Pairs of an input and an output that depends on it in the same cycle. An instance inside counts as a path."""
+    """Yield pairs of an input and an output that depends on it in the same cycle. An instance counts as a path."""
     module = design.modules[name]
     readers: dict[int, list[Json]] = {}
     for cell in module["cells"].values():
@@ -191,7 +191,7 @@ def unregistered(design: Design, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _reached(bits: list, readers: dict[int, list[Json]]) -> set:
-    """The bits that depend on some of `bits` without a register between."""
+    """Return the bits that depend on some of `bits` without a register between."""
     reached, left = {bit for bit in bits if isinstance(bit, int)}, list(bits)
     while left:
         for cell in readers.get(left.pop(), []):
@@ -213,7 +213,7 @@ def _clocked_read(cell: Json) -> bool:
 
 
 def for_mapping(design: Design, blocks: set[str]) -> dict[str, Json]:
-    """The modules, with memories as black boxes, of which only the blocks (names of the source) are to stay apart."""
+    """Return the modules, with memories as black boxes. Only the blocks (names of the source) are kept apart."""
     modules = {}
     for name, module in design.modules.items():
         attributes = dict(module["attributes"])

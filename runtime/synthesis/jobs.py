@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of yosys and nextpnr: several at a time, each a list of commands one after the other."""
+"""Runs of yosys and nextpnr: several at a time, each a list of consecutive commands."""
 
 import signal
 import subprocess
@@ -18,14 +18,14 @@ _POLL_S = 0.2
 
 
 class SynthesisError(InputError):
-    """A tool rejected; the message is one line and names the log."""
+    """A tool failed. The message is one line and names the log."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A tool, its arguments, and the log in the folder of the run.
+    """A tool, its arguments, and the name of its log in the folder of the run.
 
-    limit_s  seconds of CPU time after which it is ended and has failed, 0: none; what may fail has a limit
+    limit_s  limit of CPU time in seconds, after which the command has failed; 0: no limit
     """
 
     tool: str
@@ -34,12 +34,12 @@ class Command:
     limit_s: int = 0
 
 
-# What is to be done: commands, each answered by why it failed, empty if it did not.
+# A sequence of commands. Each one is answered with the reason why it failed, or an empty text.
 Job = Generator[Command, str, None]
 
 
 def check_tools() -> None:
-    """Raises InputError, in one line, unless the tools are installed."""
+    """Raise InputError, with one line, unless the tools are installed."""
     for tool in (YOSYS, NEXTPNR):
         if not _path(tool).exists():
             raise InputError(f"{tool} is not installed: make synth installs what requirements-synth.txt names")
@@ -50,9 +50,9 @@ def _path(tool: str) -> Path:
 
 
 def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str], None]) -> None:
-    """Runs all jobs in a folder, which is all the tools see; at most so many commands at a time.
+    """Run all jobs in a folder, with at most `at_once` commands at a time. The tools see this folder only.
 
-    report: gets the number of commands that have ended, and the logs of those that run. Raises SynthesisError.
+    `report` gets the number of commands that have ended, and the logs of the running ones. Raise SynthesisError.
     """
     waiting, ended = list(jobs), 0
     running: list[_Running] = []
@@ -88,7 +88,7 @@ def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str]
 
 @dataclass
 class _Running:
-    """A command under way, and what ends with it."""
+    """A running command, and the resources that end with it."""
 
     job: Job
     command: Command
@@ -97,13 +97,13 @@ class _Running:
 
 
 def _words(command: Command) -> list[str]:
-    """What is run: the system ends what uses more CPU time than it may."""
+    """Return the command line. The system ends a command that exceeds its CPU time."""
     words = [str(_path(command.tool)), *command.arguments]
     return ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(command.limit_s), *words] if command.limit_s else words
 
 
 def rejection(command: Command, code: int, folder: Path) -> str:
-    """Why a tool failed, in one line: its time, its first error, or its exit code."""
+    """Return the reason why a tool failed, in one line: its time, its first error, or its exit code."""
     if command.limit_s and -code in (signal.SIGXCPU, signal.SIGKILL):
         return f"not done within {command.limit_s} s of CPU time"
     lines = (folder / command.log).read_text(errors="replace").splitlines()

@@ -36,12 +36,12 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True)
 class Library:
-    """Cells.
+    """A library of cells.
 
-    name       for people
+    name       for the user
     areas      cell -> gate equivalents
-    registers  cell -> its clock pin; they hold a bit
-    file       of the library; None: yosys's own gates
+    registers  cell -> its clock pin; each holds one bit
+    file       path of the library; None: yosys's own gates
     """
 
     name: str
@@ -51,12 +51,12 @@ class Library:
 
 
 def own_gates() -> Library:
-    """Yosys's gates."""
+    """Return the library of yosys's own gates."""
     return Library("yosys's gates", _GATES | _REGISTERS, dict.fromkeys(_REGISTERS, "C"))
 
 
 def liberty(path: Path) -> Library:
-    """The cells of a Liberty file, in areas of its smallest NAND2. Raises InputError, in one line."""
+    """Read the cells of a Liberty file; areas are in units of its smallest NAND2. Raise InputError, with one line."""
     try:
         text = _COMMENT.sub(" ", path.read_text(errors="replace"))
     except OSError as error:
@@ -79,7 +79,7 @@ def liberty(path: Path) -> Library:
 
 
 def _group(text: str, start: int) -> str:
-    """What is between the brace that opened before `start` and its partner."""
+    """Return the text between the brace that opened before `start` and its partner."""
     depth = 1
     for brace in re.compile(r"[{}]").finditer(text, start):
         depth += 1 if brace[0] == "{" else -1

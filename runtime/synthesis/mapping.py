@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the RTL to gates: elaboration, and mapping with one command of yosys each."""
+"""The synthesis from RTL to gates: elaboration and mapping, with one yosys command each."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from eyrie.runtime.synthesis.jobs import YOSYS, Command, Job
 from eyrie.runtime.synthesis.library import ABC_GATES, Library
 
 FILE_LIST = "rtl/eyrie.f"
-CHOSEN = "chosen_blocks"  # the module that holds what is to be mapped
+CHOSEN = "chosen_blocks"  # the module with the blocks to map
 
 # Long scripts of abc take hours of WebAssembly for the multiplexers of a memory made of registers, and lose the short
 # carries of yosys's adders. This is the end of its default script.
@@ -20,7 +20,7 @@ _REGISTERS = ("$_DFF_P_", "$_DFF_PN0_", "$_DFF_PN1_")
 
 
 def elaboration(folder: Path, top: str) -> Job:
-    """Writes elaborated.json of the accelerator in the checkout: every instance is a module of its own."""
+    """Write elaborated.json of the accelerator in the checkout. Every instance is a module of its own."""
     shutil.copytree(ROOT / "rtl", folder / "rtl")
     script = [
         f"read_slang -j 1 --keep-hierarchy --top {top} -f {FILE_LIST}",
@@ -31,13 +31,13 @@ def elaboration(folder: Path, top: str) -> Job:
 
 
 def yosys(folder: Path, name: str, script: list[str]) -> Command:
-    """The command that runs a script; it is kept in the folder."""
+    """Write a script into the folder; return the command that runs it."""
     (folder / f"{name}.ys").write_text("\n".join(script) + "\n")
     return Command(YOSYS, ("-Q", "-T", f"{name}.ys"), f"{name}.log")
 
 
 def holding(modules: Json, names: list[str]) -> Json:
-    """A module with one instance of each of those named, all of whose ports are its own."""
+    """Return a module with one instance of each named module. All their ports become its ports."""
     ports, cells, nets, count = {}, {}, {}, 2
     for index, name in enumerate(names):
         pins = {}
@@ -59,9 +59,9 @@ def holding(modules: Json, names: list[str]) -> Json:
 
 
 def mapping(folder: Path, modules: Json, names: list[str], library: Library) -> Job:
-    """Writes mapped.json: the modules named, and the blocks in them, in cells of the library.
+    """Write mapped.json: the named modules, and the blocks in them, in cells of the library.
 
-    modules: what design.for_mapping gives
+    `modules` is the result of design.for_mapping.
     """
     design = {"creator": "eyrie", "modules": modules | {CHOSEN: holding(modules, names)}}
     (folder / "blocks.json").write_text(json.dumps(design))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of mapped blocks: the entries of a summary (docs/reference/summary.md) and tables in Markdown."""
+"""The metrics of mapped blocks: the entries of a summary (docs/reference/summary.md) and tables in Markdown."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from eyrie.runtime.synthesis.library import Library
 from eyrie.runtime.synthesis.netlist import Netlist
 from eyrie.runtime.synthesis.paths import Path, between, longest
 
-LISTED_PATHS = 40  # of those between blocks
+LISTED_PATHS = 40  # between blocks
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of a module and all that is in it: gates and registers, bits of registers, bits of memories, area in GE."""
+    """The sizes of a module with its instances: gates and registers, register bits, memory bits, area in GE."""
 
     cells: int = 0
     flip_flop_bits: int = 0
@@ -47,7 +47,10 @@ class Sizes:
 
 
 def chosen(text: str) -> list[str]:
-    """Names of blocks, separated by commas; all of them for an empty text. Raises InputError, in one line."""
+    """Return the names of blocks from a text, separated by commas; all blocks for an empty text.
+
+    Raise InputError, with one line, if a name is unknown.
+    """
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in BLOCKS:
@@ -56,7 +59,7 @@ def chosen(text: str) -> list[str]:
 
 
 def sizes(netlists: dict[str, Netlist], name: str, library: Library, memories: dict[str, int]) -> Sizes:
-    """Those of a module."""
+    """Return the sizes of a module."""
     netlist = netlists[name]
     total = Sizes(
         sum(netlist.cells.values()),
@@ -70,8 +73,7 @@ def sizes(netlists: dict[str, Netlist], name: str, library: Library, memories: d
 
 
 def block_entries(design: Design, netlists: dict[str, Netlist], library: Library, names: list[str]) -> dict[str, dict]:
-    """By block, the entries that are its own: of one instance (the largest, where parameters differ), and the
-    gate equivalents of all."""
+    """Return the entries of each block: of one instance (the largest if parameters differ), and the GE of all."""
     entries = {}
     for name in names:
         everywhere = all_of(design, netlists, library, (name,))
@@ -91,7 +93,7 @@ def block_entries(design: Design, netlists: dict[str, Netlist], library: Library
 
 
 def path_entries(path: Path | None) -> dict[str, object]:
-    """The entries of a path: its cells, from where to where, and through which instances."""
+    """Return the entries of a path: its cells, its start and end, and its instances."""
     if path is None:
         return {"longest_path_cells": 0, "path_start": "", "path_end": "", "path_through": []}
     return {
@@ -103,7 +105,7 @@ def path_entries(path: Path | None) -> dict[str, object]:
 
 
 def all_of(design: Design, netlists: dict[str, Netlist], library: Library, names: tuple[str, ...]) -> Sizes:
-    """Those of all instances of the blocks named that the accelerator has. Raises InputError if it has none."""
+    """Return the sizes of all instances of the named blocks. Raise InputError if the accelerator has none."""
     kinds = [kind for kind in netlists if source_name(kind) in names]
     if not kinds:
         raise InputError(f"the accelerator has no {' or '.join(names)}: runtime/synthesis/blocks.py names its modules")
@@ -114,7 +116,7 @@ def all_of(design: Design, netlists: dict[str, Netlist], library: Library, names
 
 
 def summary(design: Design, netlists: dict[str, Netlist], library: Library, names: list[str]) -> dict:
-    """The entries of a summary. Those of the whole accelerator are None unless it is among the blocks."""
+    """Return the entries of a summary. Entries of the whole accelerator are None unless it is among the blocks."""
     blocks = block_entries(design, netlists, library, names)
     whole: dict[str, int | None] = dict.fromkeys(("cells", "flip_flop_bits", "memory_bits", "gate_equivalents"))
     modules = {"multiplier_gate_equivalents": MULTIPLIERS, "requantizer_gate_equivalents": REQUANTIZERS}
@@ -141,7 +143,7 @@ def summary(design: Design, netlists: dict[str, Netlist], library: Library, name
 
 
 def markdown(found: dict) -> str:
-    """The tables of a summary: blocks, and the longest paths between them."""
+    """Return the tables of a summary: blocks, and the longest paths between them."""
     heads = (
         "block",
         "instances",
@@ -174,7 +176,7 @@ def markdown(found: dict) -> str:
 
 
 def path_table(found: dict, count: int) -> str:
-    """The first so many of the longest paths between blocks."""
+    """Return a table of the `count` longest paths between blocks."""
     lines = ["| cells | from | to | through (cells) |", "|--:|---|---|---|"]
     for entry in found["paths"][:count]:
         through = ", ".join(f"{place.rpartition('.')[2] or TOP} {cells}" for place, cells, _ in entry["path_through"])

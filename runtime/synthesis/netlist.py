@@ -16,13 +16,13 @@ CLOCK = "clk_i"  # of every memory
 
 @dataclass
 class Netlist:
-    """Nets are small numbers; 0 stands for all constants.
+    """The netlist of a module. Nets are small numbers; 0 stands for all constants.
 
-    cells          type -> how many, instances of modules left out
-    source, target of each input of a gate: its net, and the net of the gate's output
-    starts, ends   (net, label) of the pins of registers and memories that give and take values
-    children       (name, module, port -> nets) of the instances; memories: the modules of those that are memories
-    ports          name -> (direction, nets)
+    cells           type -> count, without instances of modules
+    source, target  for each input of a gate: its net, and the net of the gate's output
+    starts, ends    (net, label) of the output pins and input pins of registers and memories
+    children        (name, module, port -> nets) of the instances; memories: the modules among them that are memories
+    ports           name -> (direction, nets)
     """
 
     name: str
@@ -39,7 +39,7 @@ class Netlist:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """The best name of each net: the designer's before a tool's, the shortest of these."""
+        """Return the best name of each net: the designer's before a tool's, then the shortest."""
         return _names(self.netnames)
 
 
@@ -57,13 +57,15 @@ def _names(netnames: Json) -> dict[int, str]:
 
 
 def nets(bits: list) -> np.ndarray:
-    """The nets of a port or pin; constants are 0."""
+    """Return the nets of a port or pin; constants are 0."""
     return np.array([bit if isinstance(bit, int) else 0 for bit in bits], np.int64)
 
 
 def read(modules: Json, library: Library, memories: dict[str, int]) -> dict[str, Netlist]:
-    """The netlists of all modules that are neither memories nor cells. Raises InputError for a cell that the library
-    does not have."""
+    """Read the netlists of all modules that are neither memories nor cells.
+
+    Raise InputError if the library does not have a cell.
+    """
     return {
         name: _read(name, module, modules, library, memories)
         for name, module in modules.items()
@@ -98,8 +100,7 @@ def _read(name: str, module: Json, modules: Json, library: Library, memories: di
             found.children.append((key, kind, {port: nets(bits) for port, bits in cell["connections"].items()}))
         else:
             raise InputError(
-                f"{name}: {key} is a {kind}, which {library.name} has not: what cannot be mapped to it "
-                "is no synchronous logic"
+                f"{name}: {key} is a {kind}, which is not in {library.name}: only synchronous logic can be mapped"
             )
     if edges:
         found.source, found.target = np.array(edges, np.int64).T
@@ -107,7 +108,7 @@ def _read(name: str, module: Json, modules: Json, library: Library, memories: di
 
 
 def _size(module: Json) -> int:
-    """One more than the largest number of a net."""
+    """Return the largest number of a net, plus one."""
     entries = [*module["ports"].values(), *module["netnames"].values()]
     used = [bit for entry in entries for bit in entry["bits"] if isinstance(bit, int)]
     used += [
@@ -128,7 +129,7 @@ def _add_memory(found: Netlist, key: str, cell: Json, ports: Json) -> None:
 
 
 def _add_cell(found: Netlist, edges: list[tuple[int, int]], key: str, cell: Json, clock: str | None) -> None:
-    """clock: the pin of a register's clock, None for a gate."""
+    """Add a cell to the netlist; `clock` is the clock pin of a register, None for a gate."""
     pins = {port: bits[0] for port, bits in cell["connections"].items() if isinstance(bits[0], int)}
     outputs = [bit for port, bit in pins.items() if cell["port_directions"][port] == "output"]
     inputs = [bit for port, bit in pins.items() if cell["port_directions"][port] == "input" and port != clock]

@@ -19,7 +19,7 @@ _NOWHERE = -(1 << 30)  # the distance of what no path reaches
 _INDEX = re.compile(r"\[\d+\]")
 
 
-Point = tuple[int, str, str]  # where paths begin or end: node, label, path of the instance
+Point = tuple[int, str, str]  # begin or end of a path: node, label, path of the instance
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Path:
 
 @dataclass
 class _Flat:
-    """What has been laid out, in a piece for each instance. Node 0 stands for constants.
+    """A flat netlist, with a range of nodes for each instance. Node 0 stands for constants.
 
-    first      node of each instance
+    first      first node of each instance
     instances  its path (empty for the top), its netlist, its own nets
     """
 
@@ -62,15 +62,19 @@ class _Flat:
 
 
 def longest(netlists: dict[str, Netlist], top: str) -> Path | None:
-    """The longest path of a module and all that is in it; None where nothing passes a gate. Raises InputError for a
-    combinational loop."""
+    """Return the longest path of a module with its instances, or None if no path has a gate.
+
+    Raise InputError for a combinational loop.
+    """
     flat = _laid_out(netlists, top)
     return _Graph(flat).longest(flat.starts, [flat.ends])[0]
 
 
 def between(netlists: dict[str, Netlist], top: str) -> list[Path]:
-    """For each pair of blocks, the longest path from one to the other; longest first. Instances that differ in an
-    index only are one block. Raises InputError for a combinational loop."""
+    """Return, for each pair of blocks, the longest path from one to the other; longest first.
+
+    Instances that differ only in an index are one block. Raise InputError for a combinational loop.
+    """
     flat = _laid_out(netlists, top)
     graph, ends = _Graph(flat), list(_by_block(flat.ends))
     found = [path for starts in _by_block(flat.starts) for path in graph.longest(starts, ends) if path]
@@ -98,7 +102,7 @@ def _laid_out(netlists: dict[str, Netlist], top: str) -> _Flat:
 
 
 def _lay(flat: _Flat, netlists: dict[str, Netlist], name: str, path: str, bound: dict[str, np.ndarray]) -> None:
-    """Lays out an instance; bound: the nodes outside of its ports."""
+    """Lay out an instance; `bound` has the outer nodes of its ports."""
     netlist = netlists[name]
     node = np.full(netlist.size, -1, np.int64)
     for port, (direction, bits) in netlist.ports.items():
@@ -125,7 +129,7 @@ def _join(path: str, name: str) -> str:
 
 
 class _Graph:
-    """The edges, level by level: those of a level leave nodes that only earlier levels lead to."""
+    """The edges in levels: an edge of a level leaves a node that only edges of earlier levels enter."""
 
     def __init__(self, flat: _Flat) -> None:
         self.flat = flat
@@ -138,7 +142,7 @@ class _Graph:
         self.source, self.target, self.weight = source[by_target], target[by_target], weight[by_target]
 
     def _levels(self, source: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
-        """Numbers of edges, which are sorted by source."""
+        """Return the indices of the edges in each level; the edges are sorted by source."""
         nodes = self.flat.nodes
         begin = np.searchsorted(source, np.arange(nodes + 1))
         missing = np.bincount(target, minlength=nodes)
@@ -154,11 +158,11 @@ class _Graph:
             ready = np.unique(reached[missing[reached] == 0])
         if done < nodes:
             place = self._place(int(np.flatnonzero(missing > 0)[0]))[0]
-            raise InputError(f"a combinational loop in or behind {place or 'the top'}")
+            raise InputError(f"a combinational loop in or after {place or 'the top'}")
         return levels
 
     def longest(self, starts: list[Point], groups: list[list[Point]]) -> list[Path | None]:
-        """The longest path from any of the starts to any end of each group; None without a gate between."""
+        """Return the longest path from any of the starts to any end of each group; None if it has no gate."""
         distance = np.full(self.flat.nodes, _NOWHERE, np.int64)
         distance[[node for node, _, _ in starts]] = 0
         for source, target, weight in self.edges:
@@ -188,7 +192,7 @@ class _Graph:
         return Path(cells, starts[node], end, tuple((place, number, name) for place, number, name in groups))
 
     def _place(self, node: int) -> tuple[str, str]:
-        """The path of the instance that has a node, empty for the top, and the node's name there if it has one."""
+        """Return the path of the instance that has a node, empty for the top, and the node's name there, if any."""
         index = bisect_right(self.flat.first, node) - 1
         if index < 0:
             return "", ""

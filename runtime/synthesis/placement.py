@@ -31,8 +31,10 @@ endmodule
 
 
 def frame(module: Json, block: str) -> str:
-    """Verilog of a module that holds a block: a shift register gives its inputs, another takes its outputs. An ECP5
-    has no pins for them all."""
+    """Return Verilog of a module with a block between two shift registers, one for its inputs, one for its outputs.
+
+    An ECP5 does not have enough pins for all ports.
+    """
     pins, count = [], {"input": 0, "output": 0}
     nets = {"input": "in_q", "output": "out"}
     for port, entry in module["ports"].items():
@@ -47,9 +49,9 @@ def frame(module: Json, block: str) -> str:
 
 
 def placement(folder: Path, modules: Json, block: str, done: Callable[[float | None, str], None]) -> Job:
-    """Places and routes a block; `done` gets its clock rate in MHz, or None, and why there is none.
+    """Place and route a block. `done` gets its clock rate in MHz, or None, and the reason if it is missing.
 
-    modules: the design's, memories included, for an ECP5 has some
+    `modules` is the whole design, with memories, because an ECP5 has memories.
     """
     name = f"ecp5_{block}"
     (folder / f"{name}.v").write_text(frame(modules[block], block))

@@ -25,10 +25,10 @@ SHOWN_PATHS = 15
 
 
 def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...], placed: bool) -> str:
-    """Writes build/synth (log.txt, summary.json, tables.md) and returns what is to be printed.
+    """Synthesise the blocks into build/synth (log.txt, summary.json, tables.md); return the text to print.
 
-    blocks: names separated by commas, empty for all. Raises InputError, in one line, for a bad request or where a tool
-    rejects.
+    `blocks` has names separated by commas, empty for all. Raise InputError, with one line, if an argument is wrong or a
+    tool fails.
     """
     names = metrics.chosen(blocks)
     library = own_gates() if library_file is None else liberty(library_file)
@@ -76,7 +76,7 @@ def _placed(folder: Path, design: Design, name: str, clocks: dict[str, tuple[flo
 
 
 def _clean(folder: Path) -> None:
-    """Leaves log.txt, which is the logs of all tools one after the other."""
+    """Remove all files but log.txt, which collects the logs of all tools."""
     with (folder / "log.txt").open("w") as log:
         for path in sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime):
             log.write(f"==== {path.stem}\n{path.read_text(errors='replace')}\n")

@@ -71,7 +71,7 @@ BAD = {
     "another shape": (lambda path: np.savez(path, ZEROS, ZEROS[1:]), "input right: int8 1 x 3 x 8: the network takes "),
     "another count": (
         lambda path: np.savez(path, ZEROS[None], np.stack([ZEROS] * 2)),
-        "input right: 2 images, of the first input there are 1: give as many",
+        "input right: 2 images, the first input has 1: give the same number",
     ),
 }
 

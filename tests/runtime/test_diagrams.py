@@ -144,8 +144,8 @@ def test_sides(tmp_path: Path) -> None:
         ("#6 DEQUANTIZE", "output t1"),
     }
     assert [entry.words for entry in legend(parts)] == [
-        "machine, part 1: 1 operator, 47.059 % of all operations",
-        "machine, part 3: 1 operator, 8.824 % of all operations",
+        "accelerator, subgraph 1: 1 operator, 47.059 % of all operations",
+        "accelerator, subgraph 3: 1 operator, 8.824 % of all operations",
         "host: 4 operators, 44.118 % of all operations",
     ]
     assert [text for lines in texts(picture(path)) for text in lines if "int8 1 x 4 x 4 x 2" in text] == [

@@ -225,7 +225,7 @@ def test_what_is_undefined_ends_the_program(tmp_path: Path, monkeypatch: pytest.
 
 def test_no_c_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "nosuch -x")
-    said = "nosuch: there is no such C compiler: install one, like gcc, or name it in CC"
+    said = "nosuch: C compiler not found: install one, like gcc, or name it in CC"
     with pytest.raises(ValueError, match=f"^{said}$"):
         build_library([next(of_operator("ADD")).sources], tmp_path)
 

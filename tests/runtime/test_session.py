@@ -145,11 +145,11 @@ DAMAGES = {
     "no text": (lambda net: (net / "network.json").write_bytes(b"\xff"), "network.json: not JSON (no text in UTF-8)"),
     "another order": (
         edit(lambda contents, _: contents["parts"].reverse()),
-        "network.json: part 0 takes t6, which nothing before it makes",
+        "network.json: subgraph 0 reads t6, which no earlier operator computes",
     ),
     "another order of nodes": (
         edit(lambda contents, _: contents["parts"][4]["nodes"].reverse()),
-        "network.json: part 4 takes t7, which nothing before it makes",
+        "network.json: subgraph 4 reads t7, which no earlier operator computes",
     ),
     "an input renamed": (
         edit(lambda _, maps: rename(maps[1], "inputs")),

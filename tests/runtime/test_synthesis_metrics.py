@@ -121,7 +121,7 @@ def test_the_tables() -> None:
 
 def test_a_cell_that_is_not_there_is_rejected() -> None:
     latch = {"l": gate("$_NOT_", 4, 3) | {"type": "$_DLATCH_P_"}}
-    with pytest.raises(ValueError, match=r"^top: l is a \$_DLATCH_P_, which yosys's gates has not: "):
+    with pytest.raises(ValueError, match=r"^top: l is a \$_DLATCH_P_, which is not in yosys's gates: "):
         read({"top": module({"a_i": [3]}, {"y_o": [4]}, latch)}, own_gates(), {})
 
 

@@ -93,7 +93,7 @@ def test_pairs_of_blocks() -> None:
 def test_a_loop_is_rejected() -> None:
     cells = {"a": gate("$_AND_", 4, 3, 5), "b": gate("$_NOT_", 5, 4)}
     netlists = read({"top": module({"x_i": [3]}, {"y_o": [5]}, cells)}, own_gates(), {})
-    with pytest.raises(ValueError, match="^a combinational loop in or behind the top$"):
+    with pytest.raises(ValueError, match="^a combinational loop in or after the top$"):
         longest(netlists, "top")
 
 
