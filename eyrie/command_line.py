@@ -129,6 +129,6 @@ def _module(name: str) -> ModuleType:
 
 
 def _summary(name: str) -> str:
-    """The first line of the docstring; the module is not imported."""
+    """Return the first line of a module's docstring without importing the module."""
     source = (Path(__file__).parent / "commands" / f"{name}.py").read_text()
     return source.split('"""')[1].split("\n")[0]

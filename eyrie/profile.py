@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the cycles of a network go, by layer."""
+"""The cycles of a network by layer."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from eyrie.runtime.session import AcceleratorRun, Session
 
 @dataclass(frozen=True)
 class LayerProfile:
-    """part: number of the accelerator part; mac_cycles: MACs / multipliers; measured_cycles: None without a run."""
+    """A layer. part: number of the accelerator's subgraph; mac_cycles: MACs / multipliers; measured_cycles: None
+    without a run.
+    """
 
     part: int
     name: str
@@ -23,8 +25,7 @@ class LayerProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """Of the accelerator's layers, for one image; host: the operators that the host does, of which nothing is
-    counted."""
+    """The layers of the accelerator, for one image; `host` lists the operators of the host, which are not counted."""
 
     layers: tuple[LayerProfile, ...]
     host: tuple[str, ...]
@@ -59,7 +60,7 @@ class Profile:
 
 
 def profile_of(parts: Session, measured: Sequence[AcceleratorRun]) -> Profile:
-    """parts: compiled; measured: of each configuration part, or none."""
+    """Return the profile; `measured` has the run of each subgraph of the accelerator, or is empty."""
     layers, folders = [], [folder for folder in parts.folders if folder]
     for number, folder in enumerate(folders):
         predicted = json.loads((folder / "summary.json").read_text())["layers"]

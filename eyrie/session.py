@@ -33,8 +33,7 @@ Value = np.ndarray | list | Picture | str | PathLike
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output: shape and dtype as the model has them; scale and zero point None where values are what they
-    are."""
+    """An input or output: shape and dtype as in the model; scale and zero point are None if it is not quantised."""
 
     name: str
     shape: tuple[int, ...]
@@ -53,7 +52,7 @@ def load(model: str | PathLike, config: Configuration = None, back_end: str = "r
               accelerator
     seed      seed of the start values of the accelerator's registers and memories
 
-    Compiled programs are cached (docs/developer/runs.md). Raises InputError, with one line, for an invalid argument or
+    Compiled programs are cached (docs/developer/runs.md). Raise InputError, with one line, for an invalid argument or
     a model that cannot be read or run; BuildError if the simulated SoC or the C cannot be built.
     """
     if back_end not in BACK_ENDS:
@@ -66,8 +65,11 @@ def load(model: str | PathLike, config: Configuration = None, back_end: str = "r
 
 
 class Session:
-    """A network on a back end. Calls may come from any number of threads, and run side by side: on the RTL each has a
-    SoC of its own. A session that is pickled is opened anew, from the model's file, where it arrives."""
+    """A network on a back end.
+
+    Any number of threads may call it at the same time; on the RTL each has its own SoC. A pickled session is created
+    again from the model's file when it is unpickled.
+    """
 
     def __init__(self, model: Path, config: AcceleratorConfig, back_end: str, seed: int) -> None:
         self.model, self.config, self.back_end, self.seed = model.absolute(), config, back_end, seed
@@ -85,26 +87,28 @@ class Session:
         return tuple(map(_port, self._graph.outputs))
 
     def __call__(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
-        """The outputs by name, in the model's types.
+        """Run the network; return the outputs by name, in the model's types.
 
-        For a network of one input a value; for others values by name, in a mapping or as arguments. A value is an array
-        or list of the model's type and shape, with the batch of 1 or without, or N of them; real numbers for quantised
-        inputs are quantised by their scales. For a network that takes one picture it may be a file or a picture of
-        Pillow's, which is fitted (docs/developer/runs.md, Pictures). Of N values the outputs have N in place of the
-        batch of 1, or in front of another shape.
-        Raises InputError, in one line, for what does not fit.
+        For a network with one input, give a value; for others, give values by name, in a mapping or as arguments. A
+        value is an array or list of the model's type and shape, with or without the batch of 1, or N of them. Real
+        numbers for quantised inputs are quantised by their scales. If the network takes one picture, the value may be a
+        file or an image of Pillow, which is fitted (docs/developer/runs.md, Pictures). For N values, the outputs have N
+        in place of the batch of 1, or before another shape.
+
+        Raise InputError, with one line, if a value does not match.
         """
         given, several = stacked(self._graph, value, values)
         return joined(self._graph, self._run(given), several)
 
     def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
-        """As a call, of the golden model."""
+        """Return the outputs of the golden model; arguments and result are as in a call."""
         given, several = stacked(self._graph, value, values)
         return joined(self._graph, self._parts.golden(given), several)
 
     def profile(self) -> Profile:
-        """Cycles by layer: predicted, and measured where this session has run on the RTL (the first image of its last
-        run)."""
+        """Return cycles by layer: predicted, and measured if this session has run on the RTL (first image of its last
+        run).
+        """
         return profile_of(self._parts, self._measured)
 
     @cached_property
@@ -135,7 +139,7 @@ class Session:
 
 
 def _again(model: Path, config: dict, back_end: str, seed: int, digest: str) -> Session:
-    """Raises InputError where the model is not what it was."""
+    """Create a session again. Raise InputError if the model has changed."""
     session = Session(model, AcceleratorConfig.of(config), back_end, seed)
     if session._digest != digest:
         raise InputError(f"{model}: has changed since the session was opened: open it again")

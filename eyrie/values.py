@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a caller gives, as stacks of the model's types and shapes, and back."""
+"""The conversion of a caller's values to the model's types and shapes, and back."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -21,9 +21,10 @@ _STEPS = np.array([-512.0, 512.0])  # more of a scale than any value of int8 is 
 
 
 def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[list[np.ndarray], bool]:
-    """For each input [N, ...], in the model's order, and whether there are several: N was given, even if it is 1.
+    """Return an array [N, ...] for each input, in the model's order, and whether N was given (even if it is 1).
 
-    value: the only input, or a mapping of all by name; values: as well. Raises InputError in one line.
+    `value` is the only input, or a mapping of all by name; `values` are inputs by name. Raise InputError, with one
+    line, if they do not match.
     """
     named = _named(graph, value, values)
     found = [_stack(tensor, named[tensor.name], graph) for tensor in graph.inputs]
@@ -35,7 +36,7 @@ def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[
 
 
 def joined(graph: Graph, outputs: list[np.ndarray], several: bool) -> dict[str, np.ndarray]:
-    """outputs: [N, ...] each."""
+    """Return the outputs by name; `outputs` are [N, ...] each."""
     return {
         tensor.name: _joined(tensor, values, several) for tensor, values in zip(graph.outputs, outputs, strict=True)
     }
@@ -83,7 +84,7 @@ def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, boo
 
 
 def as_array(value: object, dtype: np.typing.DTypeLike) -> np.ndarray:
-    """An array as it is; of a list the whole numbers in a type that holds them. Raises InputError in one line."""
+    """Return an array. A list of whole numbers gets a type that holds them. Raise InputError, with one line."""
     if not isinstance(value, list | tuple):
         return np.asarray(value)
     try:
@@ -99,7 +100,7 @@ def as_array(value: object, dtype: np.typing.DTypeLike) -> np.ndarray:
 
 
 def _converted(values: np.ndarray, tensor: Tensor) -> np.ndarray:
-    """Real numbers as the network takes them: quantised as QUANTIZE does, or in its float type."""
+    """Convert real numbers to the network's type: quantised as QUANTIZE does, or its float type."""
     if values.dtype.kind != "f":
         return values
     if np.isnan(values).any():

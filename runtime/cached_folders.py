@@ -24,7 +24,7 @@ _digests: dict[tuple[int, ...], str] = {}  # of files, by what changes when a fi
 def cached(folder: Path, about: str, fill: Callable[[Path, progress.Task], None], unit: str = "") -> Path:
     """Return a cached folder, filled first if it is missing or damaged. Another process waits meanwhile.
 
-    `about` describes the filling for the user, `unit` names what the task counts, and `fill` writes files into an
+    `about` describes the filling for the user, `unit` names the unit of the task, and `fill` writes files into an
     empty folder. Raise InputError, with one line, if the folder cannot be written, and every error of `fill`.
     """
     if not is_whole(folder):

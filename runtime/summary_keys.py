@@ -31,7 +31,7 @@ RUN: Keys = {
 NETWORK: Keys = {
     "simulated_cycles": "`net` tests: cycles of the accelerator from start to done.",
     "simulated_seconds": "`net` tests: wall-clock time from start to interrupt.",
-    "runs": "Number of runs, each of `images` images. The metrics are those of the first run. Not in `net` tests.",
+    "runs": "Number of runs, each of `images` images. The metrics are from the first run. Not in `net` tests.",
     "images": "Images of a run. All metrics except the two per image are totals over them.",
     "predicted_cycles": "Predicted cycles of the network. Null for a program without predictions.",
     "cycles_per_image": "`cycles` / `images`.",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials within a budget, whose results are kept: a campaign that ran out of time goes on when it is run again.
+"""A campaign: trials within a time budget with stored results. A campaign that ran out of time continues when it runs
+again.
 
-A right result is kept in build/results, by a digest of all that it depends on, and is taken from there as long as none
-of it has changed.
+A right result is stored in build/results under a digest of everything that it depends on. It is reused as long as the
+digest is the same.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from pathlib import Path
 from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.measure.trials import Trial, tried
 
-# What a result depends on beside the trial itself.
+# The files that a result depends on, besides the trial itself.
 SOURCES = (
     "rtl/**/*.sv*",
     "runtime/**/*.sv",
@@ -35,21 +36,23 @@ KEPT = ("ok", "rejected")  # a failure may have had other causes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What all campaigns take."""
+    """Add the arguments that all campaigns have."""
     parser.add_argument("--rtl", type=whole_number(0, 1), default=1, help="0: on the functional simulator only (1)")
-    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which none begins (60)")
+    parser.add_argument(
+        "--budget", type=minutes, default=60, metavar="MINUTES", help="time after which no trial begins (60)"
+    )
     parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="trials at a time (2)")
 
 
 def sources_digest() -> bytes:
-    """Of all files that decide on results."""
+    """Return the digest of all files that results depend on."""
     from eyrie.runtime.digests import COMPILER, digest_of
 
     return digest_of(*SOURCES, *COMPILER)
 
 
 def key(trial: Trial, sources: bytes) -> str:
-    """Of what decides on a trial's result; sources: sources_digest."""
+    """Return the digest of everything that a trial's result depends on; `sources` is the result of sources_digest."""
     parts = [sources, sys.version.encode(), repr((trial.rtl_macs, trial.inputs, trial.seed)).encode()]
     for path in (trial.model, trial.config, trial.input):
         parts.append(hashlib.sha256(path.read_bytes()).digest() if path else b"-")
@@ -58,16 +61,21 @@ def key(trial: Trial, sources: bytes) -> str:
 
 @dataclass(frozen=True)
 class Campaign:
-    """folder: gets a folder with the log of each trial that runs; end: time.monotonic() after which none begins; jobs:
-    trials at a time."""
+    """A campaign.
+
+    folder: gets a folder with the log of each trial that runs; end: time.monotonic() after which no trial begins; jobs:
+    trials at a time.
+    """
 
     folder: Path
     end: float
     jobs: int
 
     def run(self, trials: list[Trial], tell: Callable[[dict], None]) -> list[dict | None]:
-        """The entries in order, None for trials that the budget leaves; tell: is called with each as it is done.
-        Kept results are taken whatever the budget is."""
+        """Return the entries of the trials in order, None for trials that do not run within the budget.
+
+        `tell` is called with each entry as soon as it is known. Stored results are used whatever the budget is.
+        """
         sources, stop, speaking = sources_digest(), threading.Event(), threading.Lock()
 
         def result(trial: Trial) -> dict | None:
@@ -81,7 +89,7 @@ class Campaign:
             try:
                 return list(pool.map(result, trials))
             finally:
-                stop.set()  # after an interrupt nobody waits for what is under way
+                stop.set()  # after an interrupt, running trials end at once
 
     def _result(self, trial: Trial, sources: bytes, stop: threading.Event) -> dict | None:
         from eyrie.compiler.files import whole_file
@@ -95,7 +103,7 @@ class Campaign:
         if stop.is_set() or time.monotonic() > self.end:
             return None
         entry = tried(trial, self.folder / f"{shortened(trial.name)}-{'rtl' if trial.rtl_macs else 'model'}", stop)
-        if entry["status"] in KEPT and sources_digest() == sources:  # nobody has changed them meanwhile
+        if entry["status"] in KEPT and sources_digest() == sources:  # the files did not change meanwhile
             kept.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(kept) as file:
                 file.write(json.dumps(entry, indent=1).encode() + b"\n")
@@ -103,7 +111,7 @@ class Campaign:
 
 
 def with_ratios(entry: dict) -> dict:
-    """An entry with what its figures are compared by; None where one is not known."""
+    """Return an entry with the ratios that it is compared by; a ratio is None if one of its values is not known."""
     return entry | {
         "cycles_over_roofline": _ratio(entry["cycles"], entry["roofline_cycles"], 4),
         "dram_over_compulsory": _ratio(entry["dram_bytes"], entry["compulsory_dram_bytes"], 4),
@@ -117,5 +125,5 @@ def _ratio(value: int | None, of: int | None, digits: int) -> float | None:
 
 
 def left_line(left: list[str]) -> str:
-    """What is said where the budget was used up."""
+    """Return the line that reports a used-up budget."""
     return f"the budget is used up, {len(left)} left: {', '.join(left)}; run it again, and it goes on"

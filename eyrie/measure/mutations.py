@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-line changes of SystemVerilog sources: operators, conditions, constants, ternary arms, dropped
-assignments."""
+"""Mutations: one-line changes of SystemVerilog sources. They change operators, conditions, constants and ternary arms,
+and drop assignments.
+"""
 
 import itertools
 import re
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Candidate:
-    """One line of one file (relative to the repository, lines from 1) and what it becomes."""
+    """One line of one file (relative to the repository, lines from 1) and its replacement."""
 
     file: str
     line: int
@@ -50,13 +51,13 @@ _WIDTHS = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\(\w+ [+-] \d+\)'|#\(\.\w*WIDTH\(\d
 
 
 def _code(text: str) -> list[str]:
-    """The lines of a source, those that are not to be changed being empty, comments blanked out.
+    """Return the lines of a source, without comments. Lines that must not change are empty.
 
-    Left out: headers of modules, blocks that synthesis does not see, assertion macros.
+    Headers of modules, blocks that synthesis does not see and assertion macros must not change.
     """
     text = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL)
     lines = [line.split("//")[0].rstrip() for line in text.splitlines()]
-    skip_until = None  # what the line looks like that ends the part left out
+    skip_until = None  # pattern of the line that ends the part left out
     depth = 0  # open parentheses of a macro
     for number, line in enumerate(lines):
         kept = line
@@ -79,12 +80,12 @@ def _code(text: str) -> list[str]:
 
 
 def _starts_statement(previous: str) -> bool:
-    """Whether a line after `previous` begins a statement rather than continuing an expression."""
+    """Return whether a line after `previous` begins a statement; otherwise it continues an expression."""
     return previous == "" or bool(re.search(r"(;|:|\)|\bbegin|\bend|\belse)( : \w+)?$", previous))
 
 
 def _changes(line: str, starts: bool, registers: bool) -> Iterator[str]:
-    """What a line of code may become; `starts`: it begins a statement; `registers`: in an always_ff."""
+    """Yield the replacements of a line of code; `starts`: it begins a statement; `registers`: in an always_ff."""
     for pattern, new in _SWAPS:
         for match in pattern.finditer(line):
             yield line[: match.start()] + new + line[match.end() :]
@@ -116,7 +117,7 @@ def _changes(line: str, starts: bool, registers: bool) -> Iterator[str]:
 
 
 def _closing(line: str, start: int) -> int | None:
-    """Where the parenthesis closes that was opened just before `start`."""
+    """Return the index of the parenthesis that closes the one just before `start`."""
     depth = 1
     for place in range(start, len(line)):
         depth += {"(": 1, ")": -1}.get(line[place], 0)
@@ -126,7 +127,7 @@ def _closing(line: str, start: int) -> int | None:
 
 
 def candidates(file: str, text: str) -> list[Candidate]:
-    """All one-line changes of a SystemVerilog source, in order; comments of a changed line go."""
+    """Return all one-line changes of a SystemVerilog source, in order. A changed line loses its comment."""
     found = []
     lines = _code(text)
     previous, register_indent = "", None
@@ -148,7 +149,7 @@ def candidates(file: str, text: str) -> list[Candidate]:
 
 
 def apply(candidate: Candidate, text: str) -> str:
-    """The source with the change."""
+    """Return the source with the change."""
     lines = text.splitlines(keepends=True)
     old = lines[candidate.line - 1]
     lines[candidate.line - 1] = old[: len(old) - len(old.lstrip())] + candidate.after + "\n"

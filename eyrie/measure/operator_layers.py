@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of `eyrie operators`, and what each comes to."""
+"""The layers of `eyrie operators`, and the measurement of each."""
 
 import json
 from dataclasses import dataclass
@@ -89,8 +89,11 @@ LAYERS = (
 
 @dataclass(frozen=True)
 class Measured:
-    """cycles: counted by the accelerator; clocked: from the first register write to the end of the stream; match:
-    whether the output is the golden model's; None where it did not run."""
+    """The measurement of a layer.
+
+    cycles: counted by the accelerator; clocked: from the first register write to the end of the stream; match: True if
+    the output equals the golden model's; None if the layer did not run.
+    """
 
     name: str
     bounds: dict[str, int]
@@ -101,7 +104,7 @@ class Measured:
 
     @property
     def summary(self) -> dict:
-        """Its entry in summary.json."""
+        """Return the entry in summary.json."""
         bound = max(self.bounds, key=lambda name: self.bounds[name])
         took = self.clocked or self.predicted
         return {
@@ -118,8 +121,11 @@ class Measured:
 
 
 def bounds_of(graph: Graph, config: AcceleratorConfig = DEFAULT) -> dict[str, int]:
-    """Cycles that a layer by itself takes at least: of its MACs; of its constants and its maps through the
-    DRAM port; of an elementwise operation, a word of each value that it takes a cycle."""
+    """Return lower bounds of the cycles of a single layer.
+
+    The bounds are by its MACs, by the DRAM port (weights, quantisation parameters and feature maps), and by the words
+    of an elementwise operation (one word of each operand a cycle).
+    """
     [node] = graph.nodes
     constants = (
         sum(array.nbytes for array in (node.operator.filters, node.operator.bias))
@@ -137,7 +143,7 @@ def bounds_of(graph: Graph, config: AcceleratorConfig = DEFAULT) -> dict[str, in
 
 
 def measured(layer: Layer, most_cycles: int) -> Measured:
-    """Of a layer on random values, run where it is predicted to take at most so many cycles."""
+    """Predict a layer on random values; run it if the prediction is at most `most_cycles`."""
     rng = np.random.default_rng(SEED)
     values = rng.integers(-128, 128, layer.input.shape).astype(np.int8)
     weights = rng.integers(-127, 128, layer.filters.shape).astype(np.int8)
@@ -159,7 +165,7 @@ def _predicted(folder: Path) -> int:
 
 
 def _run(handle: Handle, layer: Layer, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The output; the handle's stream has what ran."""
+    """Run the layer and return the output; the stream of the handle knows the operators that ran."""
     descriptors = [TensorDescriptor(*of.shape, of.scale) for of in (layer.input, layer.output)]
     source, output = [(of, handle.malloc(of.get().bytes)) for of in descriptors]
     handle.copy_to(source[1], values, source[0])

@@ -20,13 +20,15 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 
 
 def program_of(path: Path) -> tuple[Request, Path]:
-    """A request, and the folder of its program. Raises InputError, in one line, where it does not compile."""
+    """Return a request and the folder of its program. Raise InputError, with one line, if it does not compile."""
     request = read_request(path)
     return request, compiled_graph(request.graph, request.name, request.config)
 
 
 def answer(folder: Path) -> str:
-    """What runtime/soc/operator_programs.c reads: the image's file, and the numbers of struct eyrie_network."""
+    """Return the input of runtime/soc/operator_programs.c: the file of the image, and the numbers of struct
+    eyrie_network.
+    """
     image = Image.load(folder)
     contents, ends = image.map, [[*image.map[end].items()] for end in ("inputs", "outputs")]
     program = contents["program"]
@@ -59,7 +61,7 @@ def _words(*values: object) -> str:
 
 
 def source_text(programs: Iterable[tuple[Request, Path]]) -> str:
-    """C that defines eyrie_linked_programs: a table of them, each once."""
+    """Return C that defines eyrie_linked_programs: a table of the programs, each once."""
     by_key = {request.key: Image.load(folder) for request, folder in programs}
     parts = [HEAD]
     for number, image in enumerate(by_key.values()):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the accelerator has to reach, one bar a line, and the comparison with what `eyrie bench` and `eyrie family`
-measured."""
+"""The thresholds of the accelerator, one a line, and their comparison with the results of `eyrie bench` and `eyrie
+family`.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ COMPARISONS = {"<=": lambda value, limit: value <= limit, ">=": lambda value, li
 
 
 def _by_name(entries: dict | list[dict]) -> dict:
-    """Entries, or what they are called by where they are a list."""
+    """Return the entries by name; a list becomes a dictionary by the names of its entries."""
     return {entry["name"]: entry for entry in entries} if isinstance(entries, list) else entries
 
 
@@ -17,9 +18,9 @@ class Bar:
     """A bound of a value of summary.json.
 
     key         names on the way to the value, a list's entry by its `name`: "layers.block2.roofline_share"
-    comparison  of COMPARISONS, the value standing left
+    comparison  of COMPARISONS, with the value at the left
     limit       in the unit of the value
-    about       what is measured
+    about       meaning of the value
     command     that measures it
     """
 
@@ -30,7 +31,7 @@ class Bar:
     command: str
 
     def value(self, summary: dict) -> float:
-        """The value in a summary. Raises KeyError if it has none."""
+        """Return the value in a summary. Raise KeyError if it has none."""
         *outer, last = self.key.split(".")
         for name in outer:
             summary = _by_name(summary[name])
@@ -40,8 +41,8 @@ class Bar:
         return COMPARISONS[self.comparison](value, self.limit)
 
     def line(self, value: float | None) -> str:
-        """What is said of a value; None: there is none, though what should give it ran."""
-        measured = "nothing measured" if value is None else f"{value:,}"
+        """Return the line about a value; None means that the measurement ran without giving the value."""
+        measured = "not measured" if value is None else f"{value:,}"
         verdict = "met" if value is not None and self.met(value) else "MISSED"
         return f"{verdict:6} {self.about}: {measured} {self.comparison} {self.limit:,} ({self.key}, {self.command})"
 
@@ -62,10 +63,10 @@ THRESHOLDS = [
     Bar("batch4.cycles_per_image", "<=", 148_000, "four images at once, cycles an image", _part("batch4")),
     Bar("bus128.cycles", "<=", 159_800, "ports of 128 bits, cycles", _part("bus128")),
     Bar("mult48.cycles", "<=", 585_000, "one multiplier in each PE, cycles", _part("mult48")),
-    Bar("cost_model.worst_share_of_bound", "<=", 1, "cost model, worst error / what is allowed", _part("cost_model")),
+    Bar("cost_model.worst_share_of_bound", "<=", 1, "cost model, worst error / allowed error", _part("cost_model")),
 ]
 
-# Over the whole family; docs/developer/testbenches.md has what is aimed at.
+# Over the whole family; docs/developer/benches.md has the targets.
 FAMILY_BARS = [
     Bar("geometric_mean", "<=", 1.18, "family, cycles / roofline, geometric mean", "make family"),
     Bar("most_over_roofline", "<=", 1.38, "family, cycles / roofline, largest", "make family"),
@@ -74,8 +75,10 @@ FAMILY_BARS = [
 
 
 def judged(summary: dict, skipped: set[str], thresholds: list[Bar] = THRESHOLDS) -> list[tuple[Bar, float | None]]:
-    """The bars of what ran, with their values; None where what ran has left no value. skipped: parts that did
-    not run."""
+    """Return the thresholds of the measurements that ran, with their values; `skipped` did not run.
+
+    The value is None if the measurement did not give it.
+    """
     found: list[tuple[Bar, float | None]] = []
     for bar in thresholds:
         if bar.key.split(".")[0] not in skipped:
@@ -87,7 +90,7 @@ def judged(summary: dict, skipped: set[str], thresholds: list[Bar] = THRESHOLDS)
 
 
 def entries(results: list[tuple[Bar, float | None]]) -> list[dict]:
-    """What summary.json keeps of them."""
+    """Return the entries for summary.json."""
     return [
         {
             "key": bar.key,

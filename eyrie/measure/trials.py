@@ -49,12 +49,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried.
+    """A trial of a model.
 
     name      in tables
     config    JSON file with accelerator parameters; None: the default configuration
     rtl_macs  MACs up to which it runs on the RTL too
-    inputs    drawn by the seed; or the file `input` has them, as runtime.session.read_session_inputs takes it
+    inputs    number of random inputs by the seed; or the file `input` has them (runtime.session.read_session_inputs)
     minutes   after which the process is ended
     as_c      whether it runs as portable C too
     """
@@ -71,7 +71,7 @@ class Trial:
 
 
 def command(trial: Trial, folder: Path) -> list[str]:
-    """What tries a model and leaves result.json in the folder."""
+    """Return the command line that tries a model and leaves result.json in the folder."""
     words = [
         sys.executable,
         "-m",
@@ -88,7 +88,10 @@ def command(trial: Trial, folder: Path) -> list[str]:
 
 
 def tried(trial: Trial, folder: Path, stop: threading.Event | None = None) -> dict:
-    """The entry of a trial, whatever its process does; the folder is made, and gets its log. stop: ends it early."""
+    """Return the entry of a trial, even if its process fails.
+
+    The folder is created and gets the log. `stop` ends the process early.
+    """
     from eyrie.runtime import progress
     from eyrie.runtime.folders import ROOT
     from eyrie.runtime.simulator.processes import process
@@ -106,7 +109,7 @@ def tried(trial: Trial, folder: Path, stop: threading.Event | None = None) -> di
             if not _ended(child, 60 * trial.minutes, stop or threading.Event()):
                 reason = f"ended after {trial.minutes:g} minutes"
         finally:
-            if child.poll() is None:  # by itself it ends what it has started
+            if child.poll() is None:  # a signal lets it end its own processes
                 child.terminate()
                 with suppress(subprocess.TimeoutExpired):
                     child.wait(GRACE_S)
@@ -119,7 +122,7 @@ def tried(trial: Trial, folder: Path, stop: threading.Event | None = None) -> di
 
 
 def _ended(child: subprocess.Popen, seconds: float, stop: threading.Event) -> bool:
-    """Waits; whether the process ended in time."""
+    """Wait for the process; return whether it ended in time."""
     end = time.monotonic() + seconds
     while not stop.is_set() and (left := end - time.monotonic()) > 0:
         with suppress(subprocess.TimeoutExpired):
@@ -129,17 +132,17 @@ def _ended(child: subprocess.Popen, seconds: float, stop: threading.Event) -> bo
 
 
 def ending(code: int) -> str:
-    """Of a process, by what subprocess returns."""
+    """Return the text about the end of a process, by its return code in subprocess."""
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def head(title: str, width: int, columns: Columns) -> str:
-    """The first line of a table; width: of the names."""
+    """Return the first line of a table; `width` is the width of the names."""
     return f"{title:{width}}  status    on    " + " ".join(f"{name:>{wide}}" for name, wide, *_ in columns)
 
 
 def row(entry: dict, width: int, columns: Columns) -> str:
-    """A line of a table."""
+    """Return a line of a table."""
     from eyrie.model.messages import one_line
 
     cells = " ".join(
@@ -150,7 +153,7 @@ def row(entry: dict, width: int, columns: Columns) -> str:
 
 
 def summarised(test: str, entries: list[dict], seconds: float) -> dict:
-    """The entries of summary.json that all campaigns of trials have."""
+    """Return the entries of summary.json that all campaigns have."""
     status = "fail" if any(entry["status"] in BAD for entry in entries) else "pass"
     return {
         "test": test,

@@ -4,7 +4,7 @@
     python -m eyrie.measure.zoo_model [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--seed N] [--input FILE]
                                       MODEL FOLDER
 
-Whatever goes wrong is in the result; what went on, with tracebacks, is on the standard streams.
+The result has every error. The standard streams have the progress and tracebacks.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
 
 
 def judge(entry: Entry, options: argparse.Namespace) -> None:
-    """Fills an entry. Raises whatever goes wrong beside a rejection and wrong outputs."""
+    """Fill an entry. Every error except a rejection and wrong outputs is raised."""
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     began, cpu_began = time.monotonic(), time.process_time()
     try:
@@ -119,7 +119,10 @@ def _note(entry: Entry, compiled: Compiled, config: AcceleratorConfig) -> None:
 
 
 def references(graph: Graph) -> tuple[Reference, ...]:
-    """Those that run what the golden model follows, the first that takes a network being the one to compare with."""
+    """Return the references that compute the operators as the golden model does.
+
+    The first one that runs a network is compared with.
+    """
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
     rescaled = any(
@@ -133,7 +136,7 @@ def references(graph: Graph) -> tuple[Reference, ...]:
 def _compare(
     entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray], found: dict[str, list[np.ndarray]]
 ) -> None:
-    """found: outputs, [N, ...] each, by what computed them."""
+    """Compare outputs, [N, ...] each, by the name of their simulator."""
     runs, said = [*zip(*inputs)], []
     for reference in references(graph):
         try:
@@ -150,7 +153,7 @@ def _compare(
 
 
 def _compare_with_golden(entry: Entry, found: dict[str, list[np.ndarray]]) -> None:
-    """Of a format whose operators are defined in real numbers: nothing else says which int8 they are."""
+    """Compare with the golden model, for formats that define operators in real numbers and have no int8 reference."""
     entry.status, entry.reference = "ok", GOLDEN
     expected = found.pop(GOLDEN)
     for where, outputs in found.items():

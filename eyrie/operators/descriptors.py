@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators are told: tensors, filters, and the operators themselves. A descriptor is created, set (again, if one
-likes), got and destroyed; a call takes what it says at that moment."""
+"""Descriptors of the operator library: settings of tensors, filters and operators.
+
+A descriptor is created, set (any number of times), read and destroyed. A call uses the setting at that moment.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +46,7 @@ class TensorSetting:
 
     @property
     def layout(self) -> FeatureMap:
-        """Of one of its maps in DRAM."""
+        """Return the memory layout of one of its maps in DRAM."""
         return FeatureMap(self.h, self.w, word_groups(self.c), 0, self.h)
 
     @property
@@ -53,11 +55,11 @@ class TensorSetting:
 
     @property
     def bytes(self) -> int:
-        """In DRAM: rows of [group of 8 channels][x], x even."""
+        """Return the bytes in DRAM: rows of [group of 8 channels][x], x even."""
         return self.n * self.map_bytes
 
     def tensor(self, name: str) -> Quantized:
-        """Of one of its maps."""
+        """Return the tensor of one of its maps."""
         return Quantized(
             name=name,
             shape=(1, self.h, self.w, self.c),
@@ -68,8 +70,9 @@ class TensorSetting:
 
 @dataclass(frozen=True)
 class FilterSetting:
-    """int8 [m, r, s, c], c the channels of a group; of fully connected layers r and s are 1. scales: of all filters, or
-    of each."""
+    """int8 [m, r, s, c], c the channels of a group; fully connected layers have r = s = 1. scales: one for all filters,
+    or one for each.
+    """
 
     m: int
     r: int
@@ -92,7 +95,7 @@ class FilterSetting:
 
     @property
     def bytes(self) -> int:
-        """In DRAM, in C order."""
+        """Return the bytes in DRAM, in C order."""
         return self.m * self.r * self.s * self.c
 
 
@@ -147,7 +150,7 @@ class ActivationSetting:
 
 
 def _as_tuples(setting: object, *names: str) -> None:
-    """Lists and arrays are taken like tuples."""
+    """Convert lists and arrays to tuples."""
     for name in names:
         value = getattr(setting, name)
         if isinstance(value, list | np.ndarray):
@@ -180,12 +183,12 @@ Setting = TypeVar("Setting")
 
 
 class _Descriptor(Generic[Setting]):
-    """create: the constructor, which may set it at once."""
+    """A descriptor that can be created, set, read and destroyed. The constructor may set it at once."""
 
     kind: Callable[..., Setting]
 
     def __init_subclass__(cls) -> None:
-        """Signatures and docstrings are those of the setting."""
+        """Give the methods the signature and the docstring of the setting."""
         for name, what in (("set", "Set it"), ("__init__", "Create it; without arguments it is not set yet")):
             setattr(cls, name, _with_fields(getattr(cls, name), cls.kind, what))
 
@@ -205,7 +208,7 @@ class _Descriptor(Generic[Setting]):
             raise OperatorError(Status.BAD_ARGUMENT, f"{type(self).__name__}: {said}") from error
 
     def get(self) -> Setting:
-        """Its setting. Raises OperatorError where there is none."""
+        """Return the setting. Raise OperatorError if the descriptor has none."""
         if self._setting is None:
             raise OperatorError(
                 Status.BAD_DESCRIPTOR, f"{type(self).__name__} is {'destroyed' if self._destroyed else 'not set'}"
@@ -217,7 +220,7 @@ class _Descriptor(Generic[Setting]):
 
 
 def _with_fields(function: Callable[..., None], kind: Callable[..., object], what: str) -> Callable[..., None]:
-    """The function, with the fields of a setting as its signature."""
+    """Return the function with the fields of a setting as its signature."""
 
     @wraps(function)
     def made(self: object, *values: object, **named: object) -> None:
@@ -226,12 +229,12 @@ def _with_fields(function: Callable[..., None], kind: Callable[..., object], wha
     this = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
     of = signature(kind)
     vars(made)["__signature__"] = of.replace(parameters=[this, *of.parameters.values()])
-    made.__doc__ = f"{what}. Raises OperatorError.\n\n{kind.__doc__ or ''}"
+    made.__doc__ = f"{what}. Raise OperatorError.\n\n{kind.__doc__ or ''}"
     return made
 
 
 def setting_of(name: str, descriptor: object, *kinds: type[_Descriptor[Setting]]) -> Setting:
-    """What a descriptor says. Raises OperatorError where the argument of this name is of none of these kinds."""
+    """Return the setting of a descriptor. Raise OperatorError if the argument `name` is not one of these kinds."""
     if not isinstance(descriptor, kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)
         raise OperatorError(Status.BAD_ARGUMENT, f"{name} is of type {type(descriptor).__name__}, must be a {wanted}")
@@ -239,7 +242,7 @@ def setting_of(name: str, descriptor: object, *kinds: type[_Descriptor[Setting]]
 
 
 def placed(name: str, pair: object, kind: type[_Descriptor[Setting]]) -> tuple[Setting, int]:
-    """What a descriptor says, and the offset. Raises OperatorError where the argument of this name is no such pair."""
+    """Return the setting of a descriptor, and the offset. Raise OperatorError if argument `name` is no such pair."""
     if not isinstance(pair, tuple | list) or len(pair) != 2 or type(pair[1]) is not int:
         raise OperatorError(
             Status.BAD_ARGUMENT, f"{name} is of type {type(pair).__name__}, must be a {kind.__name__} and an offset"
@@ -248,30 +251,30 @@ def placed(name: str, pair: object, kind: type[_Descriptor[Setting]]) -> tuple[S
 
 
 class TensorDescriptor(_Descriptor):
-    """Of a tensor: int8 [n, h, w, c], with a scale and a zero point."""
+    """A descriptor of a tensor: int8 [n, h, w, c], with a scale and a zero point."""
 
     kind = TensorSetting
 
 
 class FilterDescriptor(_Descriptor):
-    """Of filters: int8 [m, r, s, c], with one scale, or one of each."""
+    """A descriptor of filters: int8 [m, r, s, c], with one scale for all, or one for each."""
 
     kind = FilterSetting
 
 
 class ConvolutionDescriptor(_Descriptor):
-    """Of a convolution: stride, dilation, pads, groups, and the activation that is fused."""
+    """A descriptor of a convolution: stride, dilation, pads, groups, and the fused activation."""
 
     kind = ConvolutionSetting
 
 
 class PoolingDescriptor(_Descriptor):
-    """Of a pooling: its kind, kernel, stride and pads."""
+    """A descriptor of a pooling: its kind, kernel, stride and pads."""
 
     kind = PoolingSetting
 
 
 class ActivationDescriptor(_Descriptor):
-    """Of an activation: its function, and the slope of LEAKY_RELU."""
+    """A descriptor of an activation: its function, and the slope of LEAKY_RELU."""
 
     kind = ActivationSetting

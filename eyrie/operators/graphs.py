@@ -35,7 +35,7 @@ _FUNCTIONS = {
 
 
 def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: TensorSetting) -> Graph:
-    """Of one map of each tensor. Raises OperatorError where they do not go together."""
+    """Return the graph of an operator for one map of each tensor. Raise OperatorError if the settings do not match."""
     taken = tuple(setting.tensor(f"input{n}") for n, setting in enumerate(inputs))
     made = output.tensor("output")
     if isinstance(operator, FullyConnected):
@@ -52,7 +52,7 @@ def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: Tens
 def convolution(
     setting: ConvolutionSetting, channels: int, filters: FilterSetting, values: np.ndarray, bias: np.ndarray
 ) -> Operator:
-    """values: int8 of the filters' shape; bias: int32 [m]; channels: of the input."""
+    """Return a convolution; `values` are int8 of the filters' shape, `bias` int32 [m], `channels` of the input."""
     if filters.c * setting.groups != channels:
         raise OperatorError(
             Status.BAD_DESCRIPTOR,

@@ -35,16 +35,20 @@ MOST_BYTES = (1 << 32) - 64  # that a window has
 
 
 class Handle:
-    """An accelerator of its own, on a simulated SoC, until it is destroyed.
+    """An accelerator on a simulated SoC, until it is destroyed.
 
-    Operators are given to a stream (the handle's own, if none is named) and run while the caller goes on; what copies,
-    frees or synchronises waits for them. Offsets stand for pointers. Every method raises OperatorError, whose status
-    says what is wrong; what only shows when an operator runs is raised by what waits for its stream.
+    Operators are added to a stream (by default the handle's own) and run while the caller continues. Methods that copy,
+    free or synchronise wait for them. Offsets take the place of pointers. Every method raises OperatorError, whose
+    status gives the kind of error. If an operator fails while it runs, the next method that waits for its stream raises
+    the error.
     """
 
     def __init__(self, config: Configuration = None, memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
-        """memory_bytes: of DRAM, for tensors, filters and programs; seed: of the start values. Raises InputError for
-        sizes that are not legal, BuildError."""
+        """Create the handle.
+
+        `memory_bytes` is the size of the DRAM for tensors, filters and programs, `seed` the seed of the start values.
+        Raise InputError for sizes that are not legal, and BuildError if the simulated SoC cannot be built.
+        """
         if type(memory_bytes) is not int or not 0 < memory_bytes <= MOST_BYTES:
             raise OperatorError(
                 Status.BAD_ARGUMENT, f"memory_bytes = {memory_bytes}: must be an integer of 1 to {MOST_BYTES}"
@@ -56,7 +60,9 @@ class Handle:
         self._streams = [Stream()]
 
     def destroy(self) -> None:
-        """Waits for what goes on, whatever comes of it. A second time does nothing."""
+        """Wait for running operators, whether they fail or not, and close the simulated SoC. A second call has no
+        effect.
+        """
         if self._soc is None:
             return
         for stream in self._streams:
@@ -75,7 +81,7 @@ class Handle:
     # ---- Memory ----
 
     def malloc(self, size: int) -> int:
-        """The offset of so many bytes of DRAM, whose values are anything."""
+        """Allocate `size` bytes of DRAM; return the offset. The values are undefined."""
         self._open()
         if type(size) is not int or size < 1:
             raise OperatorError(Status.BAD_ARGUMENT, f"{size} bytes: must be an integer of at least 1")
@@ -90,7 +96,7 @@ class Handle:
     def copy_to(
         self, offset: int, values: np.ndarray | list, descriptor: TensorDescriptor | FilterDescriptor | None = None
     ) -> None:
-        """int8 values of the descriptor's shape, or without one a bias: int32 [m]."""
+        """Copy int8 values of the descriptor's shape to DRAM, or without a descriptor a bias: int32 [m]."""
         setting = (
             setting_of("descriptor", descriptor, TensorDescriptor, FilterDescriptor) if descriptor is not None else None
         )
@@ -103,7 +109,7 @@ class Handle:
         if not setting and (values.dtype != np.int32 or values.ndim != 1):
             raise OperatorError(
                 Status.BAD_ARGUMENT,
-                f"values are {array(values)}, a bias is int32 numbers: give a descriptor with what is none",
+                f"values are {array(values)}, a bias is int32 numbers: give a descriptor for other values",
             )
         contents = packed(values, setting) if isinstance(setting, TensorSetting) else values
         contents = contents.reshape(-1).view(np.uint8)
@@ -111,7 +117,7 @@ class Handle:
         self._open().memory[offset:][: contents.size] = contents
 
     def copy_from(self, offset: int, descriptor: TensorDescriptor | FilterDescriptor) -> np.ndarray:
-        """int8 of the descriptor's shape."""
+        """Return int8 values of the descriptor's shape from DRAM."""
         setting = setting_of("descriptor", descriptor, TensorDescriptor, FilterDescriptor)
         self.synchronize()
         self._memory.check(offset, setting.bytes, "copy_from")
@@ -130,14 +136,14 @@ class Handle:
         return self._streams[-1]
 
     def synchronize(self) -> None:
-        """Waits for all streams."""
+        """Wait for all streams."""
         self._open()
         for stream in self._streams:
             stream.synchronize()
 
     @property
     def stream(self) -> Stream:
-        """The handle's own."""
+        """Return the handle's own stream."""
         return self._streams[0]
 
     # ---- Operators ----
@@ -151,7 +157,7 @@ class Handle:
         output: Source,
         stream: Stream | None = None,
     ) -> None:
-        """filters: with their offset; bias: the offset of int32 [m], None: zeros."""
+        """Add a convolution. `filters` have their offset; `bias` is the offset of int32 [m], None: zeros."""
         setting = setting_of("convolution", convolution, ConvolutionDescriptor)
         channels = placed("source", source, TensorDescriptor)[0].c
         self._filtered(
@@ -171,7 +177,7 @@ class Handle:
         output: Source,
         stream: Stream | None = None,
     ) -> None:
-        """Of all values of each of the n maps."""
+        """Add a fully connected layer over all values of each of the n maps."""
         self._filtered(graphs.fully_connected, source, filters, bias, output, stream)
 
     def pooling(self, pooling: PoolingDescriptor, source: Source, output: Source, stream: Stream | None = None) -> None:
@@ -190,7 +196,7 @@ class Handle:
         self._add(lambda: graphs.addition(activation), [first, second], output, stream)
 
     def softmax(self, source: Source, output: Source, beta: float = 1.0, stream: Stream | None = None) -> None:
-        """Over the channels, by the host."""
+        """Add a softmax over the channels, which the host computes."""
         self._add(lambda: graphs.softmax(beta), [source], output, stream, host=True)
 
     def _filtered(
@@ -202,7 +208,7 @@ class Handle:
         output: Source,
         stream: Stream | None,
     ) -> None:
-        """make: of the setting of the filters, their values and the bias."""
+        """Add an operator with filters; `make` takes the setting of the filters, their values and the bias."""
         setting, place = placed("filters", filters, FilterDescriptor)
         self._open()
         self._memory.check(place, setting.bytes, "filters")
@@ -228,7 +234,7 @@ class Handle:
         stream: Stream | None,
         host: bool = False,
     ) -> None:
-        """make: called when the operator runs, and before, to see whether all goes together."""
+        """Add an operator. `make` is called here, to check the arguments, and again when the operator runs."""
         inputs = [placed(f"input {number}", source, TensorDescriptor) for number, source in enumerate(sources)]
         made = placed("output", output, TensorDescriptor)
         self._open()

@@ -33,27 +33,29 @@ class Placed:
 
 
 class Launcher:
-    """Runs networks of one operator; used by one thread at a time. Programs stay in the memory until it is full: those
-    that were used longest ago leave first."""
+    """The runner of networks of one operator; one thread uses it at a time.
+
+    Programs stay in the memory until it is full. Then the least recently used ones are removed first.
+    """
 
     def __init__(self, soc: Soc, memory: Memory) -> None:
         self._soc, self._memory = soc, memory
         self._programs: OrderedDict[bytes, Placed] = OrderedDict()
 
     def room(self, size: int) -> int:
-        """Takes so many bytes of the memory. Raises OperatorError."""
+        """Allocate `size` bytes of the memory; return the offset. Raise OperatorError if they do not fit."""
         while (offset := self._memory.take(size)) is None:
             if not self._programs:
                 raise OperatorError(
                     Status.NO_MEMORY,
-                    f"{size} bytes have no room in the {self._memory.size} of the "
-                    "machine's memory: free others, or create the handle with more",
+                    f"{size} bytes do not fit into the {self._memory.size} of the "
+                    "accelerator's memory: free others, or create the handle with more",
                 )
             self._memory.give(self._programs.popitem(last=False)[1].offset)
         return offset
 
     def run(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
-        """A run for each map of the tensors, which are as `graph` has its inputs and its output."""
+        """Run a graph once for each map of the tensors, which match the inputs and the output of the graph."""
         program = self._program(graph)
         try:
             return [
@@ -73,7 +75,7 @@ class Launcher:
             raise OperatorError(Status.ACCELERATOR_ERROR, str(error)) from error
 
     def on_host(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
-        """By the golden function."""
+        """Run a graph with its golden function."""
         for n in range(output[0].n):
             values = [self._map(setting, place, n)[None] for setting, place in inputs]
             self._write(output, n, graph.run(*values)[graph.output.name][0])
@@ -95,7 +97,7 @@ class Launcher:
         return self._programs[key]
 
     def _run(self, graph: Graph, program: Placed, inputs: list[Place], output: Place) -> Ran:
-        """Where a map lies in the program as it does in the tensor, the program works on the tensor itself."""
+        """Run a program on one map. If the program has the tensor's memory layout, it works on the tensor itself."""
         soc, image = self._soc, program.image
         given = {tensor.name: place for tensor, place in zip(graph.inputs, inputs)}
         taken = [(given[name], entry) for name, entry in image.map["inputs"].items()]
@@ -120,7 +122,7 @@ class Launcher:
         return ran
 
     def _map(self, setting: TensorSetting, place: int, number: int) -> np.ndarray:
-        """A map of a tensor, int8 [h, w, c]."""
+        """Return a map of a tensor, int8 [h, w, c]."""
         begin = place + number * setting.map_bytes
         words = self._soc.memory[begin:][: setting.map_bytes].view(np.uint64)
         return setting.layout.unpack(words.reshape(setting.h, setting.layout.groups, -1), setting.c)
@@ -132,7 +134,7 @@ class Launcher:
 
 
 def _is_tensor(setting: TensorSetting, entry: dict) -> bool:
-    """Whether a map of the program (an entry of the image's map) lies as the tensor's do."""
+    """Return whether a map of the program (an entry of the image's map) has the memory layout of the tensor's maps."""
     return tuple(entry["shape"]) == setting.shape[1:] and FeatureMap(**entry["layout"]) == setting.layout
 
 
@@ -141,11 +143,11 @@ def _bound(program: Placed, place: Place, entry: dict) -> int:
 
 
 def packed(values: np.ndarray, setting: TensorSetting) -> np.ndarray:
-    """int8 [n, h, w, c] as it lies in DRAM, uint64."""
+    """Return int8 [n, h, w, c] in its DRAM layout, uint64."""
     return np.stack([setting.layout.pack(one) for one in values])
 
 
 def unpacked(contents: np.ndarray, setting: TensorSetting) -> np.ndarray:
-    """Of uint8."""
+    """Return int8 [n, h, w, c] from its DRAM layout, uint8."""
     rows = contents.view(np.uint64).reshape(setting.n, setting.h, setting.layout.groups, -1)
     return np.stack([setting.layout.unpack(one, setting.c) for one in rows])

@@ -3,18 +3,18 @@
 
 from eyrie.operators.status import OperatorError, Status
 
-STEP = 64  # bytes: where networks may begin
+STEP = 64  # bytes: alignment of networks
 
 
 class Memory:
-    """Offsets of allocations, first fit."""
+    """Offsets of allocations, by first fit."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._taken: dict[int, int] = {}  # bytes by offset, in order
 
     def take(self, size: int) -> int | None:
-        """The offset of so many bytes; None where there is no room."""
+        """Allocate `size` bytes; return the offset, or None if no free range is large enough."""
         begin = 0
         for offset, taken in self._taken.items():
             if offset - begin >= size:
@@ -31,7 +31,7 @@ class Memory:
         del self._taken[offset]
 
     def check(self, offset: int, size: int, what: str) -> None:
-        """Raises OperatorError unless an allocation begins there with so many bytes."""
+        """Raise OperatorError unless an allocation of at least `size` bytes begins at `offset`."""
         if offset not in self._taken:
             raise OperatorError(Status.BAD_POINTER, f"{what}: 0x{offset:x} is no allocation: give what malloc gave")
         if self._taken[offset] < size:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that C programs ask for (runtime/c/eyrie.h): the files that they leave, as networks to compile.
+"""Requests of operators by C programs (runtime/c/eyrie.h): the files that the programs write, as networks to compile.
 
-A file is a line, the key, and behind it the constants: scales, filters, bias. The key is the operator's name and what
-its descriptors say, name=value; numbers of single precision are their bits in hexadecimal digits.
-docs/howto/operators.md has an example.
+A file has a line, the key, followed by scales, filters and bias. The key has the operator's name and the fields of its
+descriptors, name=value. Numbers of single precision are their bits in hexadecimal digits. docs/howto/operators.md has
+an example.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ REMEDY = "give a file that a program of the operator library left in SOC_REQUEST
 
 @dataclass(frozen=True)
 class Request:
-    """An operator, as a C program asks for it, and the accelerator that it is for."""
+    """An operator that a C program requests, and the configuration of its accelerator."""
 
     key: str
     graph: Graph
@@ -45,7 +45,9 @@ class Request:
 
 
 def read_request(path: Path) -> Request:
-    """Raises InputError, in one line, for what is no request, and OperatorError for an operator that there is not."""
+    """Read a request. Raise InputError, with one line, if the file is no request, and OperatorError for an unknown
+    operator.
+    """
     line, _, constants = read_file(path, REMEDY).partition(b"\n")
     with about(path):
         try:
@@ -90,7 +92,7 @@ def _tensor(text: str) -> TensorSetting:
 
 
 def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, np.ndarray, np.ndarray]:
-    """Their setting, their values, and the bias. Raises InputError where the constants are not those of the key."""
+    """Return the setting of the filters, their values, and the bias. Raise InputError if they do not match the key."""
     shape, count, has_bias = _integers(fields["filters"]), int(fields["scales"]), int(fields["bias"])
     size = int(np.prod(shape, dtype=object))
     parts = constants[: 4 * count], constants[4 * count :][:size], constants[4 * count + size :]
@@ -98,7 +100,7 @@ def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, n
     for part in parts[1 : 2 + has_bias]:
         digest.update(hashlib.sha256(part).digest())
     if digest.hexdigest() != fields["constants"] or len(parts[2]) != 4 * shape[0] * has_bias:
-        raise InputError("the constants are not those of the key")
+        raise InputError("scales, filters or bias do not match the key")
     setting = FilterSetting(*_four(fields["filters"]), tuple(map(float, np.frombuffer(parts[0], "<f4"))))
     bias = np.frombuffer(parts[2], "<i4") if has_bias else np.zeros(shape[0], np.int32)
     return setting, np.frombuffer(parts[1], np.int8).reshape(shape), bias

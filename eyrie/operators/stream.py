@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that run one after the other, while the caller goes on."""
+"""Operators that run one after the other while the caller continues."""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class Ran:
 
     folder   of its program (docs/concepts/compiler.md)
     cycles   by the accelerator's counter, from start to done
-    clocked  of the clock, from the first register write to the interrupt's end
+    clocked  clock cycles from the first register write to the end of the interrupt
     """
 
     name: str
@@ -26,8 +26,10 @@ class Ran:
 
 
 class Stream:
-    """Operators in the order in which they were given; one that fails ends those behind it. The accelerator is shared
-    with the other streams of the handle, operator by operator."""
+    """Operators in the order of their calls. If one fails, the following ones do not run.
+
+    The streams of a handle share the accelerator, one operator at a time.
+    """
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(1, "eyrie-stream")
@@ -56,11 +58,13 @@ class Stream:
 
     @property
     def cycles(self) -> int:
-        """Clock cycles, from the first register write to the end, of what the last synchronisation waited for."""
+        """Return the clock cycles of the operators that the last synchronisation waited for, from the first register
+        write.
+        """
         return sum(ran.clocked for ran in self.ran)
 
     def synchronize(self) -> None:
-        """Waits until all is done. Raises the OperatorError of what failed, once."""
+        """Wait until all operators are done. Raise the OperatorError of a failed one, once."""
         with self._lock:
             queue, self._queue = self._queue, []
         wait(queue)

@@ -26,11 +26,10 @@ from eyrie.runtime.session import Session
 
 @dataclass(frozen=True)
 class Options:
-    """What torch.compile(..., options={...}) takes.
+    """The options of torch.compile(..., options={...}).
 
     back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model of the compiled
-    Graphs;
-              c: these as portable C
+              Graphs; c: the compiled Graphs as portable C
     config    the default one if None, an AcceleratorConfig, names and numbers, or a JSON file of these
     """
 
@@ -39,7 +38,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "Options":
-        """Raises InputError, in one line, for what means nothing."""
+        """Return the options. Raise InputError, with one line, if a name or a value is unknown."""
         for name in given:
             if name not in cls.__dataclass_fields__:
                 raise InputError(unknown("option", str(name), list(cls.__dataclass_fields__)))
@@ -62,8 +61,10 @@ def eyrie(
     options: Mapping[str, object] | None = None,
     mode: str | None = None,
 ) -> Callable[..., tuple[Tensor, ...]]:
-    """A graph whose regions of int8 operators run on the accelerator; the rest is PyTorch's. Raises InputError, in one
-    line, for options that mean nothing."""
+    """Return a graph whose regions of int8 operators run on the accelerator; PyTorch runs the rest.
+
+    Raise InputError, with one line, if an option is invalid.
+    """
     if mode not in (None, "default"):
         raise InputError(f"mode {mode} is not one of this back end's: give options")
     chosen = Options.of(options or {})
@@ -90,12 +91,12 @@ def eyrie(
 
 
 def _taken(region: Region, known: Mapping[Node, Tensor]) -> list[int | Tensor]:
-    """What the module that takes the place of a region does with its arguments."""
+    """Return the `taken` argument of the OnAccelerator module of a region."""
     return [region.taken.index(node) if node in region.taken else known[node] for node in region.outside]
 
 
 def _place(module: GraphModule, name: str, nodes: list[Node], on_accelerator: OnAccelerator) -> None:
-    """Puts a module where nodes are."""
+    """Replace nodes by a module."""
     inner, taken, made = fuse_as_graphmodule(module, nodes, name)
     insert_subgm(module, inner, taken, made, nodes[-1])
     setattr(module, name, on_accelerator)

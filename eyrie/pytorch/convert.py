@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A float model and images to calibrate with: an int8 model."""
+"""The conversion of a float model to an int8 model by calibration images."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +22,11 @@ AT_ONCE = 32  # images of a calibration step
 
 
 def quantized(model: nn.Module, images: Tensor) -> nn.Module:
-    """An int8 model of a float one, which takes and gives what that does. images: [N, ...], as the model takes them:
-    its scales are made for what they lead to. Raises InputError, in one line, without images."""
+    """Return the int8 model of a float model, with the same inputs and outputs.
+
+    `images` are [N, ...], as the model takes them. Scales are calibrated on their activations. Raise InputError, with
+    one line, if `images` is empty.
+    """
     from eyrie.pytorch.quantizer import EyrieQuantizer
 
     steps = require("torchao.quantization.pt2e.quantize_pt2e", "pytorch")
@@ -40,16 +43,20 @@ def quantized(model: nn.Module, images: Tensor) -> nn.Module:
 
 
 def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
-    """Writes a float model as int8 `.tflite`, whose inputs and outputs are the codes. images: as `quantized` takes
-    them. Raises InputError, in one line, for what TensorFlow Lite has no operator for."""
+    """Write a float model as int8 `.tflite`, whose inputs and outputs are int8; `images` are as in `quantized`.
+
+    Raise InputError, with one line, if TensorFlow Lite does not have an operator.
+    """
     contents = written(graph_of_model(quantized(model, images), images[:1]), type(model).__name__)
     with whole_file(path) as file:
         file.write(contents)
 
 
 def graph_of_model(model: nn.Module, image: Tensor) -> Graph:
-    """The Graph of an int8 model, as a whole, with the names of the float model; image: [1, ...]. Raises InputError, in
-    one line, for what is not known."""
+    """Return the Graph of a whole int8 model, with the names of the float model; `image` is [1, ...].
+
+    Raise InputError, with one line, if an operator is unknown.
+    """
     found: list[tuple[GraphModule, dict[Node, np.ndarray]]] = []
 
     def backend(module: GraphModule, inputs: list[Tensor]) -> Callable:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which scales a model gets: a Quantizer of PT2E, the quantisation of PyTorch's exported models.
+"""The choice of scales for a model: a Quantizer of PT2E, the quantisation of PyTorch's exported models.
 
-Weights have a scale for each output channel and no zero point, activations one scale and a zero point: int8, as
-TensorFlow Lite has it. What is one operator of the accelerator is quantised as one: an activation behind a convolution
-or a sum has no scale in front of it. What only moves values keeps their scale.
+Weights have a scale for each output channel and no zero point. Activations have one scale and a zero point. All are
+int8, as in TensorFlow Lite. Operators that the accelerator fuses are quantised as one: an activation after a
+convolution or a sum has no scale at its input. Data-movement operators keep the scale of their values.
 """
 
 import torch
@@ -69,7 +69,7 @@ WEIGHT = QuantizationSpec(
 
 
 class EyrieQuantizer(Quantizer):
-    """All operators that the accelerator may run; the others stay as they are."""
+    """The quantizer of all operators that the accelerator can run. The others stay in float."""
 
     def annotate(self, model: GraphModule) -> GraphModule:
         for node in model.graph.nodes:
@@ -78,7 +78,7 @@ class EyrieQuantizer(Quantizer):
         return model
 
     def validate(self, model: GraphModule) -> None:
-        """Nothing is asked of a model."""
+        """Accept every model."""
 
 
 def _annotation(node: Node) -> QuantizationAnnotation:
@@ -93,7 +93,7 @@ def _annotation(node: Node) -> QuantizationAnnotation:
 
 
 def _input(node: Node, source: Node) -> object:
-    """Of what a node takes: the scale of what made it, where that has one."""
+    """Return the scale of a node's input: the scale of its producer, if that has one."""
     made = "quantization_annotation" in source.meta and source.meta["quantization_annotation"].output_qspec
     first = next(each for each in node.all_input_nodes if _is_activation(each))
     if _name(node) in _MOVES and source is not first:
@@ -102,7 +102,7 @@ def _input(node: Node, source: Node) -> object:
 
 
 def _output(node: Node, inputs: list[Node]) -> object:
-    """None where a clamp follows."""
+    """Return the scale of a node's output, or None if a clamp follows."""
     if any(_is_clamp_behind(reader) for reader in node.users):
         return None
     if _name(node) in _FIXED:
@@ -128,7 +128,7 @@ def _is_quantised(node: Node) -> bool:
 
 
 def _is_clamp_behind(node: Node) -> bool:
-    """Whether a clamp is all that reads what an operator makes that can do it."""
+    """Return whether a clamp is the only reader of an operator that can fuse it."""
     if _name(node) not in _CLAMPS or not isinstance(node.args[0], Node):
         return False
     source = node.args[0]

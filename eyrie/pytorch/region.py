@@ -14,9 +14,11 @@ from eyrie.runtime.session import Session
 
 
 class OnAccelerator(nn.Module):
-    """taken: for each argument the number of the Graph's input that it is, or a tensor that is compiled into the
-    program, and has to be the same; maps: how many axes values have that are maps. Gives the Graph's outputs in its
-    order."""
+    """A region as a module. It returns the outputs of the Graph in order.
+
+    taken: for each argument, the number of its input in the Graph, or a tensor that is compiled into the program and
+    must not change; maps: numbers of axes of values that are feature maps.
+    """
 
     def __init__(self, session: Session, run: Run, taken: Sequence[int | Tensor], maps: Collection[int]) -> None:
         super().__init__()
@@ -24,7 +26,7 @@ class OnAccelerator(nn.Module):
         self._taken = tuple(each if isinstance(each, int) else each.detach().clone() for each in taken)
 
     def forward(self, *arguments: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Raises InputError, in one line, where weights have been changed."""
+        """Run the region. Raise InputError, with one line, if weights have changed."""
         inputs: dict[int, np.ndarray] = {}
         for place, argument in zip(self._taken, arguments, strict=True):
             if isinstance(place, int):
@@ -40,13 +42,13 @@ class OnAccelerator(nn.Module):
 
 
 def to_accelerator(values: Tensor, maps: Collection[int]) -> np.ndarray:
-    """[N, 1, ...], maps with channels last."""
+    """Return values as [N, 1, ...], feature maps with channels last."""
     values = values.detach().cpu()
     values = values.permute(TO_CHANNELS_LAST[values.dim()]) if values.dim() in maps else values
     return values.contiguous().numpy()[:, None]
 
 
 def from_accelerator(values: np.ndarray, maps: Collection[int]) -> Tensor:
-    """Of [N, 1, ...]."""
+    """Return values from [N, 1, ...]."""
     made = torch.from_numpy(np.array(values[:, 0]))
     return made.permute(FROM_CHANNELS_LAST[made.dim()]).contiguous() if made.dim() in maps else made

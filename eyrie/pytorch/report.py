@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ran where."""
+"""The report of a compiled model: the operators on the accelerator, on the host, and in PyTorch."""
 
 import json
 import weakref
@@ -21,10 +21,10 @@ from eyrie.runtime.session import Session
 class OnAccelerator:
     """A region of a graph.
 
-    operators  those of PyTorch by name, without QUANTIZE and DEQUANTIZE: how many
+    operators  number of PyTorch operators by name, without QUANTIZE and DEQUANTIZE
     macs       MACs of weights for one image
-    cycles     that the cost model expects for one image
-    host       operators that the accelerator does not run together with the others: place and name
+    cycles     predicted cycles for one image
+    host       operators that the accelerator does not run together with the others: position and name
     """
 
     name: str
@@ -37,7 +37,7 @@ class OnAccelerator:
 
 @dataclass(frozen=True)
 class InPyTorch:
-    """An operator that was left to PyTorch. name: of its node."""
+    """An operator that PyTorch runs. name: of its node."""
 
     name: str
     operator: str
@@ -46,7 +46,7 @@ class InPyTorch:
 
 @dataclass(frozen=True)
 class Report:
-    """Of one graph."""
+    """The report of one graph."""
 
     regions: tuple[OnAccelerator, ...]
     rest: tuple[InPyTorch, ...]
@@ -56,21 +56,21 @@ class Report:
         for region in self.regions:
             count = sum(region.operators.values())
             lines.append(
-                f"machine  {region.name:12} {count:3} operators {region.macs:13,} MACs "
+                f"accelerator {region.name:12} {count:3} operators {region.macs:13,} MACs "
                 f"{region.cycles:11,} cycles  {_counted(region.operators)}"
             )
-            lines += [f"         host: {name}" for name in region.host]
+            lines += [f"            host: {name}" for name in region.host]
         reasons: dict[str, list[str]] = {}
         for each in self.rest:
             reasons.setdefault(each.reason, []).append(each.name)
-        lines += [f"PyTorch  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        lines += [f"PyTorch     {', '.join(names)}: {reason}" for reason, names in reasons.items()]
         return "\n".join(lines)
 
 
 def report_of(
     module: GraphModule, placed: Iterable[tuple[str, Region, Session]], reasons: Mapping[Node, str]
 ) -> Report:
-    """placed: regions by name; reasons: why a node is in none."""
+    """Return the report; `placed` has regions by name, `reasons` why a node is in no region."""
     rest = tuple(
         InPyTorch(node.name, short(node), reasons[node])
         for node in module.graph.nodes
@@ -105,21 +105,23 @@ _REPORTS: list[tuple[Report, list[weakref.ref[Tensor]]]] = []
 
 
 def keep(report: Report, tensors: Iterable[Tensor]) -> None:
-    """tensors: of the model that the graph is of."""
+    """Store a report; `tensors` belong to the model of the graph."""
     _REPORTS.append((report, [weakref.ref(tensor) for tensor in tensors]))
 
 
 def reports(model: nn.Module) -> list[Report]:
-    """Of all graphs that have been compiled of a model, the last one at the end: it has one for each form of its
-    inputs, and for each part where PyTorch breaks it. `model`: what torch.compile was given, or gave. Raises
-    InputError, in one line, where there are none."""
+    """Return the reports of all graphs that were compiled of a model, the newest last.
+
+    A model has a graph for each form of its inputs, and for each part if PyTorch breaks it. `model` is the argument or
+    the result of torch.compile. Raise InputError, with one line, if no graph was compiled.
+    """
     own = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
     found = [report for report, tensors in _REPORTS if any(id(ref()) in own for ref in tensors)]
     if not found:
-        raise InputError("nothing of this model has been compiled: call what torch.compile gave once")
+        raise InputError("no graph of this model has been compiled: call the result of torch.compile once")
     return found
 
 
 def report(model: nn.Module) -> Report:
-    """The last one of `reports`."""
+    """Return the last one of `reports`."""
     return reports(model)[-1]

@@ -7,7 +7,7 @@ from torch.fx import GraphModule, Node
 
 
 def fixed_tensors(module: GraphModule, example_inputs: list[Tensor]) -> dict[Node, Tensor]:
-    """Parameters and buffers, which are arguments of the graph or its attributes."""
+    """Return parameters and buffers, which are arguments of the graph or its attributes."""
     found: dict[Node, Tensor] = {}
     given = iter(example_inputs)
     for node in module.graph.nodes:

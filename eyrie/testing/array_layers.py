@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of the PE array's benches, drawn from their options."""
+"""Random layers for the testbenches of the PE array, from their options."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ PADS = [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
 
 
 def why_not(options: dict, config: AcceleratorConfig) -> str | None:
-    """Why the array takes no layer of these options; None: it does."""
+    """Return why the array cannot run a layer with these options, or None if it can."""
     try:
         draw(np.random.default_rng(0), options, config)
     except InputError as error:
@@ -24,8 +24,11 @@ def why_not(options: dict, config: AcceleratorConfig) -> str | None:
 
 
 def draw(rng: np.random.Generator, options: dict, config: AcceleratorConfig) -> tuple[str, layers.Layer]:
-    """A layer of a kind, "convolution", "fused", "pointwise", "depthwise" or "connected": (what it is,
-    the layer). What the options leave open is drawn."""
+    """Return a description and a random layer of a kind: "convolution", "fused", "pointwise", "depthwise" or
+    "connected".
+
+    Properties that the options leave open are random.
+    """
     options = dict(options)
     kind = options.pop("kind")
     if kind == "convolution":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one pass sends into the PE array and what has to leave it, as the golden model says."""
+"""The beats that one pass sends into the PE array, and the sums that must leave it according to the golden model."""
 
 from dataclasses import dataclass, replace
 
@@ -22,9 +22,9 @@ TWO = 8  # bit of a note
 class PassBeats:
     """The beats of one pass on each stream, in order, and its results.
 
-    sums     int32 [tiles, sums of a column, cols]; columns that are not in use mean nothing
+    sums     int32 [tiles, sums of a column, cols]; columns that are not in use are undefined
     second   bool [sums of a column]: the second one of its beat
-    notes    int [tiles, beats]: what a drain beat carries along; bit TWO says of two pixels
+    notes    int [tiles, beats]: the note of a drain beat; bit TWO: it has two pixels
     used     columns in use
     macs     MACs
     """
@@ -42,12 +42,12 @@ class PassBeats:
 
 
 def behind_any_glb(config: AcceleratorConfig) -> AcceleratorConfig:
-    """The accelerator's array, behind a GLB that holds any layer in one pass."""
+    """Return the configuration with a GLB that holds any layer in one pass."""
     return replace(config, glb_banks=8, glb_bank_words=8192)
 
 
 def pass_beats(config: AcceleratorConfig, case: Case, rng: np.random.Generator) -> PassBeats:
-    """All beats of a case; notes and the start sums that must not matter are random."""
+    """Return all beats of a case; notes and start sums that must not matter are random."""
     glb = np.zeros(config.glb_words, np.uint64)
     glb[: len(case.glb)] = case.glb
     descriptor = case.descriptor
@@ -93,7 +93,7 @@ def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes
 def _start_sums(
     descriptor: Descriptor, glb: np.ndarray, shape: tuple[int, int, int], rng: np.random.Generator
 ) -> np.ndarray:
-    """What each chain starts with: int32 [tiles, sums of a column, cols]."""
+    """Return the start value of each chain: int32 [tiles, sums of a column, cols]."""
     starts = rng.integers(-(2**31), 2**31, shape).astype(np.int32)
     drain = descriptor.drain
     if drain["mode"] == DrainMode.WORDS:  # a word takes the sum's place
@@ -142,13 +142,13 @@ def _bits(rows: np.ndarray) -> int:
 
 
 def first_row(descriptor: Descriptor, tile: int) -> int:
-    """The row of a set that has the first filter of a tile of the pass, of all outer and inner blocks in order."""
+    """Return the set row that has the first filter of a tile of the pass, counted over outer and inner blocks."""
     loops = descriptor.loops
     return tile // loops["inner"] % loops["tiles"] * descriptor.shape["rotation"] % SET_ROWS
 
 
 def multiplications(config: AcceleratorConfig, descriptor: Descriptor) -> int:
-    """What the PEs that take part issue in a pass."""
+    """Return the MACs that the PEs issue in a pass."""
     shape, loops = descriptor.shape, descriptor.loops
     _, columns = descriptor.ids(config.rows, config.cols)
     blocks = loops["outer"] * loops["inner"] * loops["groups"]

@@ -12,14 +12,14 @@ from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
 class UnknownTest(InputError):
-    """No bench of that name; the message is one line with the known names."""
+    """No testbench has that name. The message is one line with the known names."""
 
 
 @cache
 def simulation_tests() -> dict[str, SimulationTest]:
-    """All benches by name, in the order of the folders' names and of the lists in them.
+    """Return all testbenches by name, in the order of the folders' names and of the lists in them.
 
-    Raises InputError, in one line, outside a checkout.
+    Raise InputError, with one line, outside a checkout.
     """
     root = checkout("the test benches")
     if str(root) not in sys.path:
@@ -36,7 +36,7 @@ def simulation_tests() -> dict[str, SimulationTest]:
 
 
 def find(name: str) -> SimulationTest:
-    """The bench of that name; raises UnknownTest."""
+    """Return the testbench of that name. Raise UnknownTest if it does not exist."""
     try:
         return simulation_tests()[name]
     except KeyError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines drawn over the whole table of legal sizes, and beyond its edges; and what elaboration says of them."""
+"""Random configurations, legal ones and ones beyond the bounds, and their elaboration by Verilator."""
 
 import re
 import subprocess
@@ -13,8 +13,8 @@ from eyrie.runtime.folders import ROOT
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.sources import arguments, closure, parameters
 
-LEGAL_SHARE = 0.75  # of the configurations that are drawn
-# Values that are drawn in any case, if there are enough configurations; others are drawn beside them.
+LEGAL_SHARE = 0.75  # of the random configurations
+# Values that are always included if the number of configurations allows it, besides random ones.
 NAMED = {
     "rows": (3, 6, 9, 12, 15),
     "cols": (2, 4, 8, 14, 16),
@@ -34,7 +34,7 @@ _REJECTED = re.compile(r"%Warning-USER\w+: \S+ (.*)")
 
 
 class _Deck:
-    """Hands out the named values of a parameter and some others, in any order, then again."""
+    """A deck of values of a parameter: the named ones and some others, in any order, then again."""
 
     def __init__(self, rng: np.random.Generator, name: str) -> None:
         self.rng, self.name = rng, name
@@ -53,8 +53,10 @@ class _Deck:
 
 
 def random_configs(seed: int, count: int, most_pes: int = 240) -> list[dict[str, int]]:
-    """Sizes by the names of AcceleratorConfig's fields: three of four configurations legal, of at most so many PEs, the
-    others with one size beyond an edge. They come in any order."""
+    """Return random sizes by the names of AcceleratorConfig's fields, in any order.
+
+    Three of four configurations are legal, with at most `most_pes` PEs. The others have one size beyond a bound.
+    """
     rng = np.random.default_rng(seed)
     legal, wrong = _legal(rng, most_pes), _wrong_sizes(rng)
     within = -(-int(count * LEGAL_SHARE * 100) // 100)
@@ -75,7 +77,7 @@ def _legal(rng: np.random.Generator, most_pes: int) -> Iterator[dict[str, int]]:
 
 
 def _wrong_sizes(rng: np.random.Generator) -> Iterator[dict[str, int]]:
-    """Sizes that are not legal, a parameter after the other, the GLB's product among them."""
+    """Yield illegal sizes, one parameter after the other, including the GLB's product."""
     while True:
         for name in rng.permutation([*sizes(), "glb_words"]).tolist():
             if name == "glb_words":
@@ -86,20 +88,20 @@ def _wrong_sizes(rng: np.random.Generator) -> Iterator[dict[str, int]]:
 
 
 def beyond(name: str) -> list[int]:
-    """Values of a parameter that are not legal: next to the edges, between legal ones, and the last one far off."""
+    """Return illegal values of a parameter: next to the ends, between legal ones, and one far away."""
     values = sizes()[name].values
     inside = [value for value in range(values[0], values[-1]) if value not in values]
     return [0, values[0] - 1, *inside[:2], values[-1] + 1, 2 * values[-1], 1 << 20]
 
 
 def edges(name: str) -> list[int]:
-    """Legal values of a parameter: the ends, and next to them."""
+    """Return legal values of a parameter: the ends and their neighbours."""
     values = sizes()[name].values
     return sorted({values[0], values[1], values[-2], values[-1]})
 
 
 def model_rejection(config: Mapping[str, int]) -> str | None:
-    """What AcceleratorConfig says against an accelerator, in the words of the RTL; None: it is legal."""
+    """Return AcceleratorConfig's reason to reject a configuration, in the words of the RTL; None if it is legal."""
     try:
         AcceleratorConfig(**config)
     except InputError as error:
@@ -109,8 +111,10 @@ def model_rejection(config: Mapping[str, int]) -> str | None:
 
 
 def rtl_rejections(config: Mapping[str, int]) -> list[str]:
-    """What the RTL says against an accelerator, in `configuration_check`, when Verilator elaborates it; none: it is
-    legal."""
+    """Return the reasons of `configuration_check` to reject a configuration when Verilator elaborates it.
+
+    The list is empty if the configuration is legal.
+    """
     said = elaboration("configuration_check", config)
     rejected = _REJECTED.findall(said)
     assert bool(rejected) == bool(said), said
@@ -118,7 +122,7 @@ def rtl_rejections(config: Mapping[str, int]) -> list[str]:
 
 
 def elaboration(top: str, config: Mapping[str, int]) -> str:
-    """What Verilator finds wrong when it elaborates a module with an accelerator's sizes; nothing: all is well."""
+    """Return Verilator's messages for the elaboration of a module with a configuration; an empty text means success."""
     known = parameters(top)
     generics = [f"-G{name.upper()}={value}" for name, value in config.items() if name.upper() in known]
     command = [*verilator.command(), *"--lint-only --quiet --no-timing --assert --top-module".split()]
@@ -133,8 +137,11 @@ def elaboration(top: str, config: Mapping[str, int]) -> str:
 
 
 def disagreement(config: Mapping[str, int], top: str) -> str | None:
-    """Where model and RTL are not of one mind about an accelerator: each has to reject it in the same words, and the
-    module `top`, whose sizes these are, not to elaborate; or neither, and it to elaborate. None: they are."""
+    """Return how model and RTL disagree about a configuration, or None if they agree.
+
+    Both must reject an illegal one in the same words, and the module `top`, which has these sizes, must not elaborate.
+    Both must accept a legal one, and `top` must elaborate.
+    """
     reason, rejections, wrong = model_rejection(config), rtl_rejections(config), elaboration(top, config)
     if (reason in rejections) if reason else not rejections:
         if bool(wrong) == bool(reason):

@@ -21,5 +21,5 @@ def demo_network(config: AcceleratorConfig = DEFAULT) -> tuple[Graph, Image]:
 
 
 def demo_input() -> np.ndarray:
-    """int8 [32, 32, 3]: pixel - 128."""
+    """Return the input of the bundled photo, int8 [32, 32, 3]: pixel - 128."""
     return (np.asarray(Picture.open(PHOTO).convert("RGB")).astype(np.int16) - 128).astype(np.int8)

@@ -22,7 +22,7 @@ MOST_ADDED = 6000  # words of the first operand of a pass that are drawn
 
 
 def draw(rng: np.random.Generator, config: AcceleratorConfig, scale: float) -> tuple[Layer, str]:
-    """An operation on the words of a map, or a pool of one; smaller with a smaller `scale`."""
+    """Return a random operation on the words of a map, or a pooling, with a description; `scale` scales its size."""
     name = str(rng.choice([*operations.ALL, *POOLS, *POOLS]))
     rows, cols, channels = (int(rng.integers(1, max(2, int(most * scale)))) for most in (24, 24, 60))
     if name in POOLS:
@@ -34,14 +34,14 @@ def draw(rng: np.random.Generator, config: AcceleratorConfig, scale: float) -> t
 def operated(
     rng: np.random.Generator, name: str, values: np.ndarray, config: AcceleratorConfig = DEFAULT, window: int = 0
 ) -> tuple[Layer, str]:
-    """An operation of operations.ALL on a map's words, int8 [H, W, C], along columns, rows and groups."""
+    """Return an operation of operations.ALL on the words of a map, int8 [H, W, C], along columns, rows and groups."""
     rows, cols, channels = values.shape
     memory = Allocator(config.glb_words)
     groups = channels // 8
     a = values.reshape(rows, cols, groups, 8).transpose(2, 0, 1, 3).reshape(-1, 8)
     drawn = operations.draw_operation(rng, name, a, window)
     source = _placed(memory, FeatureMap(rows, cols, groups, 0, rows), values)
-    # Windows of any number of words end anywhere in the map: what they become is a row.
+    # Windows of any number of words can end anywhere in the map, so that their results form a row.
     count = len(drawn.words)
     shape: tuple[int, int, int] = (rows, cols, groups) if count == len(a) else (1, count, 1)
     target = _placed(memory, FeatureMap(*shape, 0, shape[0]))
@@ -75,7 +75,7 @@ def operated(
 def _pool(
     rng: np.random.Generator, name: str, shape: tuple[int, int, int], config: AcceleratorConfig
 ) -> tuple[Layer, str]:
-    """Any window, stride and padding, so that each window has a pixel of the map."""
+    """Return a pooling with any window, stride and padding, in which each window has a pixel of the map."""
     rows, cols, channels = shape
     taps = (int(rng.integers(1, rows + 1)), int(rng.integers(1, cols + 1)))
     down, across = (int(v) for v in rng.integers(1, 4, 2))
@@ -111,7 +111,7 @@ def _pool(
 
 
 def _placed(memory: Allocator, empty: FeatureMap, values: np.ndarray | None = None) -> FeatureMap:
-    """A map in the memory, of zeros if it has no values."""
+    """Return a map in the memory, with zeros if it has no values."""
     words = np.zeros(empty.words, np.uint64) if values is None else empty.pack(values)
     return FeatureMap(empty.rows, empty.cols, empty.groups, memory.place(words), empty.rows)
 

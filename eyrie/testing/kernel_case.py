@@ -21,9 +21,10 @@ def kernel_case(
     blocks: Blocks,
     config: AcceleratorConfig = DEFAULT,
 ) -> Case:
-    """A convolution as pointwise work, with its int8 ofmap.
+    """Return a convolution as pointwise work, with its int8 ofmap.
 
-    filters [M, C, R, S], int8 or int16 of a range of at most 255, with table `output`.
+    `filters` are [M, C, R, S], int8 or int16 with a range of at most 255, and `output` has their quantisation
+    parameters.
     """
     height, width = output_size(ifmap.shape[1:], window)
     memory = Allocator(config.glb_words)

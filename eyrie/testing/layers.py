@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random layers as single-pass cases, drawn from one generator, with what they must compute according
-to the operators of the golden model."""
+"""Random layers as single-pass cases, with the results of the golden model's operators."""
 
 from collections.abc import Set
 from dataclasses import dataclass
@@ -25,11 +24,11 @@ SAME = Window((3, 3), pads=(1, 1, 1, 1))
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer cut into passes.
+    """A layer that is split into passes.
 
     parts  (case, filters, output rows) of each pass
-    sums   int32 [M, E, F] that have to leave the array; ofmap int8 [rows, cols, C], where there is one, in the rows
-           of the sums or, where maxima are taken, in half as many
+    sums   int32 [M, E, F] that must leave the array; ofmap int8 [rows, cols, C], if any, in the rows of the sums, or in
+           half as many rows if maxima are taken
     """
 
     parts: list[tuple[Case, slice, slice]]
@@ -47,7 +46,9 @@ def int8(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarra
 
 
 def filter_values(rng: np.random.Generator, *shape: int, unsigned: float = 0.4) -> np.ndarray:
-    """int8, or, with this probability, int16 as uint8 filters are less their zero point, some of them zero."""
+    """Return random int8 filters, or with probability `unsigned` int16 ones (uint8 less their zero point); some are
+    zero.
+    """
     if rng.random() >= unsigned:
         return int8(rng, *shape)
     zero_point = int(rng.choice([0, 255, int(rng.integers(256))], p=[0.2, 0.2, 0.6]))
@@ -65,10 +66,10 @@ def convolution(
     extra: int = 1,
     has: Set[str] = frozenset({"ipsum"}),
 ) -> Layer:
-    """A convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
+    """Return a convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
 
-    width: F, output columns. window: with the same kernel and stride both ways. has: "ipsum", "ofmap", "addition" to
-    that, and "packed", an ifmap of so few channels.
+    `width` is F, the number of output columns. `window` has the same kernel and stride both ways. `has` contains
+    "ipsum", "ofmap", "addition" to the ofmap, and "packed", an ifmap of so few channels.
     """
     (kernel, _), (stride, _), pads = window.kernel, window.stride, window.pads
     channels = 3 * mapping["q"] * mapping["r"] + extra
@@ -92,7 +93,7 @@ def convolution(
 
 
 def table(rng: np.random.Generator, channels: int, terms: int, spread: int = 0) -> Table:
-    """A requantisation that spreads sums over the int8 range: of `terms` products and of anything up to `spread`."""
+    """Return parameters that spread sums of `terms` products, plus any value up to `spread`, over the int8 range."""
     bits = np.log2(127 * 74 * np.sqrt(terms) + spread / 2) - 6.5
     shift = -np.round(bits + rng.normal(0, 0.7, channels)).astype(np.int8) + 1
     low, high = sorted(rng.choice(np.arange(-128, 128), 2, replace=False)) if rng.random() < 0.3 else (-128, 127)
@@ -105,7 +106,7 @@ def table(rng: np.random.Generator, channels: int, terms: int, spread: int = 0) 
 
 
 def raw(values: np.ndarray, zero_point: int) -> tuple[np.ndarray, int]:
-    """Activations as the multipliers see them, and the padding value."""
+    """Return activations as the multipliers see them, and the padding value."""
     return (values.view(np.uint8) ^ 0x80, 0) if zero_point == OFFSET else (values, zero_point)
 
 
@@ -123,7 +124,7 @@ def kernel(
     blocks: Blocks,
     config: AcceleratorConfig = DEFAULT,
 ) -> Layer:
-    """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
+    """Return a convolution of any kernel, stride and dilation as pointwise work; `shape` is H, W."""
     ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, int(rng.integers(-127, 128))]))
     weights = filter_values(rng, filters, channels, *window.kernel)
     output = table(rng, filters, channels * window.taps)
@@ -137,7 +138,7 @@ def kernel(
 
 
 def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> Addition:
-    """A residual addition of a random map."""
+    """Return a residual addition of a random map."""
     scales = 2.0 ** rng.uniform(-3, 1, 3)
     scales[2] = max(scales[2], scales[:2].max() / 4)
     first, second, output = (quantization.Quantization(float(scale), int(rng.integers(-128, 128))) for scale in scales)
@@ -146,7 +147,7 @@ def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> A
 
 
 def finished(sums: np.ndarray, finish: Finish) -> np.ndarray:
-    """Sums int32 [M, E, F] as the operators finish them: int8 [rows, cols, M]."""
+    """Return sums int32 [M, E, F] finished by the operators: int8 [rows, cols, M]."""
     assert finish.output is not None
     values, other = requantize(sums.transpose(1, 2, 0), finish.output), finish.addition
     if finish.maxima:
@@ -163,8 +164,11 @@ def separable(
     tiling: Tiling = ANY,
     has: Set[str] = frozenset(),
 ) -> Layer:
-    """kind: "fused", "depthwise" or "pointwise"; shape: C, M, H, W; window: of the depthwise work, with the same stride
-    both ways; has: "ipsum", "maxima", "addition", a depthwise one at most the last."""
+    """Return a layer with depthwise or pointwise work.
+
+    `kind` is "fused", "depthwise" or "pointwise"; `shape` is C, M, H, W; `window` of the depthwise work has the same
+    stride both ways; `has` contains "ipsum", "maxima", "addition". A depthwise layer can only have the last one.
+    """
     channels, filters, rows, cols = shape
     ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, int(rng.integers(-127, 128))]))
     depthwise = filter_values(rng, channels, *window.kernel) if kind != "pointwise" else None

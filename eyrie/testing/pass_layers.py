@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random layers for whole passes, of a size that suits the accelerator."""
+"""Random layers for whole passes, of a size that matches the accelerator."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ ATTEMPTS = 1000
 
 
 def why_not(kind: str, config: AcceleratorConfig) -> str | None:
-    """Why the accelerator runs no layer of a kind, or not the standard ones; None: it does."""
+    """Return why the accelerator cannot run layers of a kind, or the standard ones; None if it can."""
     if kind == "depthwise" and config.sets < 2:
         return f"a depthwise layer alone needs two PE sets, the accelerator has {config.sets}"
     if kind == "fold" and (config.sets < 2 or config.filter_words < MOST_BLOCK):
@@ -55,8 +55,11 @@ def why_not(kind: str, config: AcceleratorConfig) -> str | None:
 
 
 def draw(rng: np.random.Generator, kind: str, config: AcceleratorConfig) -> tuple[Layer, str]:
-    """A random layer of a kind ("standard": a convolution with a standard mapping; "packed": one of a packed ifmap; one
-    of FINISHES: any that has it), and what it is."""
+    """Return a random layer of a kind, and its description.
+
+    "standard" is a convolution with a standard mapping, "packed" one with a packed ifmap, and one of FINISHES any layer
+    that has it.
+    """
     if kind == "standard":
         case = dict(STANDARD[rng.integers(len(STANDARD))])
         width, packed = case.pop("width"), bool(rng.random() < SHARE)
@@ -74,7 +77,7 @@ def draw(rng: np.random.Generator, kind: str, config: AcceleratorConfig) -> tupl
 
 
 def finishes(descriptor: Descriptor) -> list[str]:
-    """Those of FINISHES that a pass of the array has."""
+    """Return the members of FINISHES that a pass of the array has."""
     if not descriptor.drain["to_ppu"] or descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
         return []
     has = {
@@ -89,7 +92,7 @@ def finishes(descriptor: Descriptor) -> list[str]:
 def _until_it_fits(
     build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str, config: AcceleratorConfig, finish: str
 ) -> tuple[Layer, str]:
-    """Draws until a layer fits the GLB, smaller and smaller ones."""
+    """Try random layers, smaller and smaller ones, until one fits the GLB."""
     for attempt in range(ATTEMPTS):
         try:
             return build(rng, kind, config, 1 / (1 + attempt / 4), finish)
@@ -103,26 +106,26 @@ def _up_to(rng: np.random.Generator, most: float, least: int = 1) -> int:
 
 
 def _filters(rng: np.random.Generator, most: float) -> int:
-    """Up to so many, now and then few: less than a block, or one and a short last one."""
+    """Return a number of filters up to `most`, sometimes few: less than a block, or one and a short last one."""
     return _up_to(rng, min(most, FEW) if rng.random() < SHARE else most)
 
 
 def _turned(rng: np.random.Generator, blocks: Blocks) -> Blocks:
-    """Now and then row blocks of whole rows become inner blocks."""
+    """Sometimes turn row blocks of whole rows into inner blocks."""
     if blocks.along > 1 or rng.random() < 0.5:
         return blocks
     return replace(blocks, down=1, inner=blocks.down, below=blocks.down > 1)
 
 
 def _odd(rng: np.random.Generator, blocks: Blocks, width: int) -> Blocks:
-    """Now and then blocks of an odd number of pixels, so that others begin at odd columns."""
+    """Sometimes make blocks of an odd number of pixels, so that others begin at odd columns."""
     if blocks.pixels % 2 or rng.random() < 0.7:
         return blocks
     return replace(blocks, pixels=blocks.pixels - 1, along=-(-width // (blocks.cols * (blocks.pixels - 1))))
 
 
 def _finish(rng: np.random.Generator, finish: str, *names: str) -> dict[str, bool]:
-    """Which of these finishes a layer has: the one that is wanted, others at random."""
+    """Return which of the finishes `names` a layer has: the wanted one, others at random."""
     return {name: bool(name == finish or rng.random() < SHARE) for name in names}
 
 
@@ -194,7 +197,7 @@ def _convolution(
 def _block_mapping(
     rng: np.random.Generator, config: AcceleratorConfig, kernel: int, stride: int, finish: str
 ) -> dict[str, int] | None:
-    """A mapping whose filters are blocks of an int8 ofmap, each in a set of its own or in two; None: there is none."""
+    """Return a mapping whose filters are blocks of an int8 ofmap, each in one set or in two; None if none exists."""
     found, sets = [], range(1, config.sets + 1)
     for p, t, r, folds in product((2, 4, MOST_BLOCK), sets, (1, 2), sets):
         e = folds * config.cols if folds > 1 else _up_to(rng, config.cols)
@@ -208,7 +211,7 @@ def _block_mapping(
             continue
         try:
             convolution_ids(config, e, r, t, kernel, stride)
-        except InputError:  # an arrangement that there is not
+        except InputError:  # this arrangement does not exist
             continue
         found.append(dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t))
     return found[rng.integers(len(found))] if found else None
@@ -223,7 +226,7 @@ def _elementwise(
 def _kernel(
     rng: np.random.Generator, kind: str, config: AcceleratorConfig, scale: float, finish: str
 ) -> tuple[Layer, str]:
-    """Any kernel, any stride and dilation, pads up to the kernel's span."""
+    """Return a convolution of any kernel, stride and dilation, with pads up to the kernel's span."""
     size, stride, dilation = (_pair(rng, most) for most in (7, 4, 3))
     window = Window(size, stride, dilation=dilation)
     top, bottom, left, right = (int(rng.integers(0, window.span[side // 2])) for side in range(4))
@@ -249,7 +252,7 @@ def _pair(rng: np.random.Generator, most: int) -> tuple[int, int]:
 
 
 def draw_mapping(rng: np.random.Generator, config: AcceleratorConfig, kernel: int, stride: int) -> dict[str, int]:
-    """A mapping e, p, q, r, t of a convolution that the array takes."""
+    """Return a mapping e, p, q, r, t of a convolution that the array can run."""
     p = _up_to(rng, min(MOST_BLOCK, config.filter_words // kernel))
     for _ in range(ATTEMPTS):
         e = _up_to(rng, config.cols * (config.sets if rng.random() < 0.3 else 1))
@@ -257,12 +260,12 @@ def draw_mapping(rng: np.random.Generator, config: AcceleratorConfig, kernel: in
         t = _up_to(rng, config.sets // r * (1 if rng.random() < 0.5 else config.cols // min(e, config.cols)))
         try:
             convolution_ids(config, e, r, t, kernel, stride)
-        except InputError:  # an arrangement that there is not
+        except InputError:  # this arrangement does not exist
             continue
         return dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t)
     raise AssertionError(f"no mapping of a {kernel} x {kernel} kernel fits {config}")
 
 
 def layers_to_draw(layers: int, kinds: Sequence[str]) -> int:
-    """Return the number of layers that a bench draws: `layers`, scaled, and at least one of each kind."""
+    """Return the number of random layers of a testbench: `layers`, scaled, and at least one of each kind."""
     return scaled(layers, least=len(kinds))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random elementwise operations that leave the PPU, and what has to come out, value by value.
+"""Random elementwise operations of the PPU with their expected results, value by value.
 
 Written from the reference kernels, not from model/ppu.py: gemmlowp's SaturatingRoundingDoublingHighMul and
 RoundingDivideByPOT; Add, SubElementwise, MulElementwise, AveragePool, MaxPool and Mean of TensorFlow Lite's
@@ -32,7 +32,7 @@ class Operated:
 
 
 def high_mul(a: int, b: int) -> int:
-    """Half of the high half of a product, rounded: of both signs the quotient is cut towards zero."""
+    """Return half of the high half of a product, rounded. The quotient is truncated towards zero for both signs."""
     product = a * b
     total = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
     return total // (1 << 31) if total >= 0 else -(-total // (1 << 31))
@@ -54,13 +54,16 @@ def finish(value: int, result: dict[str, int]) -> int:
 
 
 def words_of(values: np.ndarray) -> list[int]:
-    """int8 [n, 8] as GLB words."""
+    """Return int8 [n, 8] as GLB words."""
     return [int.from_bytes(row.astype(np.int8).tobytes(), "little") for row in values]
 
 
 def draw_operation(rng: np.random.Generator, name: str, a: np.ndarray, window: int = 0) -> Operated:
-    """An operation of ALL on words of the first operand, int8 [n, 8]. window: of those of WINDOWS, random if 0."""
-    if name == "NONE":  # what else the words say means nothing
+    """Return a random operation of ALL on words of the first operand, int8 [n, 8].
+
+    `window` is one of WINDOWS, random if 0.
+    """
+    if name == "NONE":  # the other fields have no effect
         result = {"operation": Operation.NONE, **_result(rng, 0.5)}
         return Operated(_ports({**_operand(rng), "window": 0}, _operand(rng), result), a)
     build = {"ADD": _sum, "SUB": _sum, "MUL": _product, "TABLE": _table, "SUM": _window_sum}.get(name, _extreme)
@@ -84,7 +87,7 @@ def _operand(rng: np.random.Generator) -> dict[str, int]:
 
 
 def _result(rng: np.random.Generator, factor: float) -> dict[str, int]:
-    """A factor around one, and a zero point and clamp of any kind."""
+    """Return a factor around one, with any zero point and clamp."""
     shift = int(np.floor(np.log2(factor) + rng.uniform(-1, 2)))
     low, high = sorted(int(v) for v in rng.integers(-128, 128, 2)) if rng.random() < 0.4 else (-128, 127)
     return {
@@ -131,7 +134,7 @@ def _product(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Oper
 
 
 def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
-    """Maxima and minima, most of them left as they are."""
+    """Return maxima and minima, most of them without a change of scale."""
     kind = name.removeprefix("WINDOW_")
     choose = max if kind == "MAXIMUM" else min
     first = _operand(rng) | {"window": 0}
@@ -163,12 +166,12 @@ def _table(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operat
 
 
 def _windows(a: np.ndarray, window: int) -> list[np.ndarray]:
-    """The last one may be shorter."""
+    """Return the windows; the last one may be shorter."""
     return [a[first : first + window] for first in range(0, len(a), window)]
 
 
 def _window_sum(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
-    """Averages of as many values as there are, or of fewer, or any factor and bias."""
+    """Return averages of all values or of fewer, or sums with any factor and bias."""
     averages = rng.random() < 0.5
     result = {"operation": Operation.SUM, **_result(rng, 1.0)}
     if averages:

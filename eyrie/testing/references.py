@@ -15,11 +15,11 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from eyrie.model.operators.reference import Reference
 
-MICRO_ARENA_BYTES = 1 << 26  # for maps of 4 Mi values; what is not used takes no memory
+MICRO_ARENA_BYTES = 1 << 26  # for maps of 4 Mi values; unused bytes take no memory
 
 
 class Rejected(Exception):
-    """What the reference says of a model that it does not run, in one line."""
+    """The reference does not run a model; the message is its reason, in one line."""
 
 
 def run_litert(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
@@ -54,7 +54,10 @@ RUN = {Reference.LITERT: run_litert, Reference.MICRO: run_micro}
 
 
 def run_apart(reference: Reference, model: bytes, runs: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-    """The outputs of each of `runs`, tuples of inputs, in a process of its own: a reference may end its process."""
+    """Return the outputs for each of `runs`, which are tuples of inputs.
+
+    The reference runs in a process of its own, because it can end its process.
+    """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
             return pool.submit(_run_all, reference, model, runs).result()

@@ -13,5 +13,5 @@ def scale() -> float:
 
 
 def scaled(count: int, least: int = 1) -> int:
-    """Return the number of random cases to draw, at least `least`, where `count` is the number at a factor of 1."""
+    """Return the number of random cases to generate, at least `least`; `count` is the number at a factor of 1."""
     return max(least, round(count * scale()))

@@ -17,12 +17,12 @@ TENSOR_TYPES = {
     name: getattr(schema.TensorType, name.upper()) for name in ("int8", "uint8", "int32", "int64", "float32")
 }
 
-# The version of an operator, 2 where none is given: the oldest that computes int8.
+# The version of an operator that is the oldest to compute int8; 2 if it is not listed.
 VERSIONS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4} | dict.fromkeys(
     ("ELU", "EXPAND_DIMS", "HARD_SWISH", "MIRROR_PAD", "PADV2", "PRELU", "RELU_N1_TO_1", "RESHAPE", "SQUEEZE"), 1
 )
 
-# The class of an operator's options, where it is not named after it.
+# The class of an operator's options, if it is not named after the operator.
 OPTIONS = {
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "CONV_2D": "Conv2DOptions",

@@ -29,10 +29,10 @@ _UNPACK, _FETCH = f"unpack {ARCHIVE} anew", "delete it and fetch it again with e
 
 
 def preprocess(images: np.ndarray) -> np.ndarray:
-    """uint8 RGB images [..., 32, 32, 3] -> the int8 network's input, same shape: pixel - 128.
+    """Return the int8 network's input for uint8 RGB images [..., 32, 32, 3], same shape: pixel - 128.
 
-    Mean and standard deviation live in the first layer's weights, so this is all the host does.
-    Raises InputError for another shape or type.
+    Mean and standard deviation are in the first layer's weights, so that the host needs no other step. Raise InputError
+    for another shape or type.
     """
     images = np.asarray(images)
     if images.dtype != np.uint8 or images.shape[-3:] != (32, 32, 3):
@@ -41,7 +41,7 @@ def preprocess(images: np.ndarray) -> np.ndarray:
 
 
 class _BatchUnpickler(pickle.Unpickler):
-    """Reads what a batch needs, NumPy arrays, and nothing that could run code."""
+    """Unpickles a batch: only NumPy arrays, no code."""
 
     allowed: ClassVar[dict[str, object]] = {
         "_reconstruct": np.empty(0).__reduce__()[0],  # moved between NumPy versions; ask for it
@@ -56,8 +56,10 @@ class _BatchUnpickler(pickle.Unpickler):
 
 
 def locate(directory: Path | str, split: str) -> Path:
-    """The unpacked folder with the batches of `split` if there is one, else the archive. Raises InputError, in one
-    line, if there is neither."""
+    """Return the unpacked folder with the batches of `split` if it exists, else the archive.
+
+    Raise InputError, with one line, if neither exists.
+    """
     directory, names = Path(directory), BATCHES[split]
     if directory.exists() and not directory.is_dir():
         raise InputError(f"{directory}: no folder: give the one that eyrie cifar10 fills")
@@ -72,7 +74,7 @@ def locate(directory: Path | str, split: str) -> Path:
 
 
 def _read_batches(place: Path, names: list[str]) -> list[bytes]:
-    """The batch files' bytes."""
+    """Return the bytes of the batch files."""
     if place.is_dir():
         return [read_file(place / name, _UNPACK) for name in names]
     check_readable(place, _FETCH)
@@ -84,7 +86,7 @@ def _read_batches(place: Path, names: list[str]) -> list[bytes]:
 
 
 def _member(tar: tarfile.TarFile, name: str) -> bytes:
-    """Raises KeyError where there is no file of this name."""
+    """Return a file of the archive. Raise KeyError if it does not exist."""
     file = tar.extractfile(name)
     if file is None:
         raise KeyError(name)
@@ -94,7 +96,7 @@ def _member(tar: tarfile.TarFile, name: str) -> bytes:
 def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
     """Return images uint8 [N, 32, 32, 3] (RGB) and labels uint8 [N] of `split`, "train" or "test".
 
-    N is 50,000 or 10,000, in the official order. Raises InputError if the data is missing,
+    N is 50,000 or 10,000, in the official order. Raise InputError if the data is missing,
     truncated or damaged, OSError if it cannot be read.
     """
     images, labels = [], []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bundled network in floating point, in NumPy: what the demo compares the int8 network with.
+"""The bundled network in floating point, in NumPy: the demo compares the int8 network with it.
 
 float_network.py defines the same network for training, in PyTorch; the parameters have the same names here.
 """
@@ -20,7 +20,7 @@ Weights = Mapping[str, np.ndarray]
 
 
 def read_weights(path: Path | str) -> Weights:
-    """Return the float weights by name, as `eyrie train` writes them. Raises InputError, in one line."""
+    """Return the float weights by name, as `eyrie train` writes them. Raise InputError, in one line."""
     return read_npz(path, REMEDY)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNetV1 for 32x32 images (CIFAR-10): the float network that Eyrie ships, in PyTorch.
+"""MobileNetV1 for 32x32 images (CIFAR-10): the bundled float network, in PyTorch.
 
 A 3x3 convolution, then eight depthwise-separable blocks (depthwise 3x3, batch norm, ReLU, pointwise
 1x1, batch norm, ReLU), 2x2 average pooling and a linear classifier: 25,051,136 MACs.
@@ -50,7 +50,7 @@ class MobileNetV1(nn.Module):
 
 
 def normalise(images: np.ndarray | torch.Tensor) -> torch.Tensor:
-    """uint8 [N, 32, 32, 3] -> float32 [N, 3, 32, 32], normalised by the training images."""
+    """Normalise uint8 [N, 32, 32, 3] by the training images: float32 [N, 3, 32, 32]."""
     x = torch.as_tensor(images).float().div_(255.0)
     return x.sub_(torch.tensor(MEAN)).div_(torch.tensor(STD)).permute(0, 3, 1, 2)
 
@@ -58,7 +58,7 @@ def normalise(images: np.ndarray | torch.Tensor) -> torch.Tensor:
 def load_float(path: Path | str) -> MobileNetV1:
     """Return the network with the weights of an .npz file, in evaluation mode.
 
-    Raises InputError, in one line, if the file is missing, unreadable or of another network.
+    Raise InputError, in one line, if the file is missing, unreadable or of another network.
     """
     model, weights = MobileNetV1(), read_npz(path, REMEDY)
     try:
@@ -76,7 +76,7 @@ def save_float(model: MobileNetV1, path: Path) -> None:
 
 @torch.no_grad()
 def float_logits(model: MobileNetV1, images: np.ndarray | torch.Tensor, batch: int = 500) -> torch.Tensor:
-    """Logits float32 [N, classes] of uint8 images [N, 32, 32, 3]."""
+    """Return the logits, float32 [N, classes], of uint8 images [N, 32, 32, 3]."""
     if len(images) < FEW_IMAGES:  # starting threads would take hundreds of times as long
         torch.set_num_threads(1)
     return torch.cat([model(normalise(part)) for part in torch.tensor(images).split(batch)])

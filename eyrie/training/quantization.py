@@ -51,7 +51,7 @@ class Layer:
 
     @property
     def pads(self) -> bool:
-        """Whether TFLite needs a PAD operator to place the kernel where PyTorch places it."""
+        """Return whether TFLite needs a PAD operator to place the kernel as PyTorch does."""
         return self.stride > 1 and self.weight.shape[2] > 1
 
 
@@ -70,7 +70,7 @@ def fold(model: MobileNetV1) -> list[Layer]:
         layers.append(Layer(name, weight, bias, conv.stride[0], conv.groups))
     layers.append(Layer("fc", model.fc.weight[:, :, None, None], model.fc.bias, relu=False))
     mean, std = torch.tensor(cifar10.MEAN), torch.tensor(cifar10.STD)
-    offset = (GREY / 255 - mean) / std  # what a real zero of the new input was for the old one
+    offset = (GREY / 255 - mean) / std  # value of the old input for a real zero of the new one
     first = layers[0]
     first.bias = first.bias + (first.weight.sum((2, 3)) * offset).sum(1)
     first.weight = first.weight / std[:, None, None]
@@ -78,7 +78,7 @@ def fold(model: MobileNetV1) -> list[Layer]:
 
 
 def _with_norm(layers: nn.Module, place: int) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
-    """A convolution of several layers, and the batch norm behind it."""
+    """Return a convolution of several layers, and the batch norm after it."""
     assert isinstance(layers, nn.Sequential)
     conv, norm = layers[place], layers[place + 1]
     assert isinstance(conv, nn.Conv2d) and isinstance(norm, nn.BatchNorm2d)

@@ -16,7 +16,7 @@ from eyrie.model.errors import InputError
 def run(model: Path | str, inputs: np.ndarray, batch: int = 50) -> np.ndarray:
     """Return the raw int8 outputs [N, ...] of int8 `inputs` [N, H, W, C].
 
-    Raises InputError, in one line, if the file is not a model or the inputs do not fit it.
+    Raise InputError, in one line, if the file is not a model or the inputs do not fit it.
     """
     try:
         interpreter = Interpreter(str(model), num_threads=1, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write int8 TensorFlow Lite models: a small builder over the TFLite schema's object API.
+"""A writer of int8 TensorFlow Lite models: a small builder over the TFLite schema's object API.
 
     net = TfliteBuilder("what it is")
     x = net.input("image", (1, 32, 32, 3), Quant(1 / 255, -128))
@@ -25,7 +25,7 @@ from numpy.typing import DTypeLike
 from eyrie.model.errors import InputError
 
 SCHEMA_VERSION = 3
-# The oldest version of each operator that computes int8 (per channel where there are weights).
+# The oldest version of each operator that computes int8 (per channel if it has weights).
 VERSIONS = {
     "ADD": 2,
     "AVERAGE_POOL_2D": 2,
@@ -62,7 +62,7 @@ class Tensor:
 
 
 def _activation(relu: bool | int) -> int:
-    """False: none, True: ReLU, 6: ReLU6."""
+    """Return the activation: False: none, True: ReLU, 6: ReLU6."""
     kind = tfl.ActivationFunctionType
     return kind.RELU6 if relu == 6 else kind.RELU if relu else kind.NONE
 
@@ -154,7 +154,9 @@ class TfliteBuilder:
         out: Quant,
         relu: bool | int = False,
     ) -> Tensor:
-        """`weight` int8 [M, C], `weight_scale` [1] (for the whole tensor), `bias` int32 [M]."""
+        """Add a fully connected layer: `weight` int8 [M, C], `weight_scale` [1] (for the whole tensor), `bias` int32
+        [M].
+        """
         outputs, inputs = self._check(name, weight, 2, bias, 0)
         if inputs != int(np.prod(x.shape[1:])) or np.size(weight_scale) != 1:
             raise InputError(f"{name}: weight {weight.shape} does not fit input {x.shape}")
@@ -207,7 +209,7 @@ class TfliteBuilder:
         return self._operator(kind, options, [a.index, b.index], result)
 
     def reshape(self, name: str, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-        """The same values in another shape."""
+        """Reshape a tensor; the values stay the same."""
         if np.prod(shape) != np.prod(x.shape):
             raise InputError(f"{name}: {x.shape} cannot become {shape}")
         options = tfl.ReshapeOptionsT()

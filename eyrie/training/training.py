@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the float network is trained on CIFAR-10's training images.
+"""The training of the float network on CIFAR-10's training images.
 
 The recipe of the bundled weights (90.95 % on the test images): SGD with Nesterov momentum and a
 one-cycle learning rate (Smith & Topin, arXiv:1708.07120), label smoothing, random crops and flips.
-45 epochs take about 80 minutes on two cores with nothing beside it. The test images are looked at
+45 epochs take about 80 minutes on two cores with nothing beside it. The test images are used only
 once, at the end. Another configuration or number of threads gives other weights, for the same seed too.
 """
 
@@ -46,7 +46,7 @@ def epoch(
     random: np.random.Generator,
     name: str,
 ) -> None:
-    """Train on every image once, in random order, and print how it goes."""
+    """Train on every image once, in random order, and print the progress."""
     model.train()
     criterion = nn.CrossEntropyLoss(label_smoothing=LABEL_SMOOTHING)
     batches = np.array_split(random.permutation(len(labels)), max(1, len(labels) // BATCH))

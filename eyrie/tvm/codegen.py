@@ -22,8 +22,10 @@ tvm_ffi.register_error("InputError", InputError)
 
 @tvm.register_global_func(f"relax.ext.{CODE_GENERATOR}", override=True)
 def generate(functions: Sequence[relax.Function], options: Mapping[str, object], names: Mapping) -> list:
-    """Registers what calls the accelerator under the name of each function. There are no modules to link: the
-    accelerator is in this process. Raises InputError for functions that `partitioned` did not make."""
+    """Register, under the name of each function, a call of the accelerator. Return no modules to link.
+
+    The accelerator is in this process. Raise InputError for functions that `partitioned` did not make.
+    """
     with _through_tvm():
         for function in functions:
             tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
@@ -31,7 +33,7 @@ def generate(functions: Sequence[relax.Function], options: Mapping[str, object],
 
 
 def _call_of(function: relax.Function) -> Callable[..., None]:
-    """Takes the function's tensors and, behind them, those to write what it makes to."""
+    """Return a function that takes the tensors of `function`, followed by the tensors for its outputs."""
     if BACK_END not in function.attrs:
         raise InputError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
     run = BACK_ENDS[str(function.attrs[BACK_END])]
@@ -58,12 +60,12 @@ def _through_tvm() -> Iterator[None]:
 
 
 def _to_accelerator(values: np.ndarray) -> np.ndarray:
-    """[N, 1, ...], maps with channels last."""
+    """Return values as [N, 1, ...], feature maps with channels last."""
     values = values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
     return np.ascontiguousarray(values[:, None])
 
 
 def _from_accelerator(values: np.ndarray) -> np.ndarray:
-    """Of [N, 1, ...]."""
+    """Return values from [N, 1, ...]."""
     values = values[:, 0]
     return np.ascontiguousarray(values.transpose(0, 3, 1, 2) if values.ndim == 4 else values)

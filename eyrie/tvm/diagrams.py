@@ -17,7 +17,7 @@ from eyrie.tvm.report import computing
 
 
 def picture(before: ir.IRModule, after: ir.IRModule, function: str = "main") -> str:
-    """SVG of a function as it was and as `partitioned` gave it: in a part a box is what was found by one pattern."""
+    """Return SVG of a function before and after `partitioned`. In a part, a box has the operators of one pattern."""
     steps = steps_of(after[function], after)
     hues = dict(zip(dict.fromkeys(step.part for step in steps.steps if step.part), cycle(ACCELERATOR)))
     diagrams = [_diagram("in the module", steps_of(before[function]), None), _diagram("partitioned", steps, hues)]
@@ -30,12 +30,12 @@ def _legend(module: ir.IRModule, steps: Steps, hues: dict[str, str]) -> list[Mea
         return f"{where}: {count} {'operator' if count == 1 else 'operators'}"
 
     names = {part: module[part].attrs[SYMBOL].rpartition("_")[0] for part in hues}
-    entries = [Meaning(hue, said(f"machine, {names[part]}", part)) for part, hue in hues.items()]
+    entries = [Meaning(hue, said(f"accelerator, {names[part]}", part)) for part, hue in hues.items()]
     return [*entries, Meaning(HOST, said("TVM", ""))]
 
 
 def _diagram(title: str, steps: Steps, hues: dict[str, str] | None) -> Diagram:
-    """hues: of parts; None where there are none to tell from TVM's own."""
+    """Return a diagram; `hues` has the colour of each part, or is None before the partition."""
     fixed = settled(steps)
     units: dict[object, list[Step]] = {}
     for number, step in enumerate(steps.steps):
@@ -69,7 +69,9 @@ def _diagram(title: str, steps: Steps, hues: dict[str, str] | None) -> Diagram:
 
 
 def _lines(members: Sequence[Step]) -> tuple[Line, ...]:
-    """The operators of a box, those of scales only where there are no others, and what the last one makes."""
+    """Return the lines of a box: its operators and its output. QUANTIZE and DEQUANTIZE are listed only if it has no
+    others.
+    """
     named = [step for step in members if step.operator not in (QUANTIZE, DEQUANTIZE)] or [members[-1]]
     lines = [Line(step.operator, strong=True) for step in named]
     return *lines, Line(_form(members[-1].made), _scale(members[-1]))

@@ -22,16 +22,17 @@ BACK_END, CONFIG, SYMBOL = "eyrie.back_end", "eyrie.config", "global_symbol"
 
 
 def partitioned(module: ir.IRModule, back_end: str = "functional", config: Configuration = None) -> ir.IRModule:
-    """A module for RunCodegen: each part of its functions that the accelerator runs is a function for the code
-    generator "eyrie", and is compiled.
+    """Return a module for RunCodegen, in which the parts that the accelerator runs are compiled functions.
 
-    module    quantised: float operators between relax.quantize and relax.dequantize, parameters bound
-    back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model; c: portable C
-    config    accelerator configuration: None for the default one, an AcceleratorConfig, names and numbers, or a JSON
-              file of these
+    The code generator of these functions is "eyrie".
 
-    Raises InputError, in one line, for arguments that mean nothing, and for a part that does not compile: one with
-    weights that the accelerator has no room for.
+      module    quantised: float operators between relax.quantize and relax.dequantize, parameters bound
+      back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model; c: portable C
+      config    accelerator configuration: None for the default one, an AcceleratorConfig, names and numbers, or a JSON
+                file of these
+
+    Raise InputError, with one line, if an argument is invalid, or a part does not compile because its weights do not
+    fit.
     """
     if back_end not in BACK_ENDS:
         raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
@@ -57,7 +58,7 @@ def relax_functions(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Funct
 
 
 def functions_of(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function]]:
-    """Those for the code generator, in the order in which they are called."""
+    """Return the functions for the code generator, in the order of their calls."""
     called = dict.fromkeys(
         step.part for _, function in relax_functions(module) for step in steps_of(function, module).steps if step.part
     )
@@ -65,8 +66,11 @@ def functions_of(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function
 
 
 def _compiled(number: int, function: relax.Function, back_end: str, config: AcceleratorConfig) -> dict[str, str]:
-    """Attributes of a function. Its symbol is that of all that it computes and of what on: TVM finds what it calls by
-    names that all modules share."""
+    """Return the attributes of a compiled function.
+
+    Its symbol covers everything that it computes, and the back end. TVM finds functions by names that all modules
+    share.
+    """
     graph, sizes = graph_of_steps(steps_of(function)), json.dumps(config.as_dict())
     digest = hashlib.sha256(contents_of(graph) + f"\0{back_end}\0{sizes}".encode()).hexdigest()[:16]
     name = f"{CODE_GENERATOR}_{number}_{digest}"
@@ -89,7 +93,7 @@ def _is_supported(context: transform.PatternCheckContext) -> bool:
 
 @relax.expr_functor.mutator
 class _OneReader(relax.PyExprMutator):
-    """Gives each reader of a DEQUANTIZE one of its own."""
+    """Gives each reader of a DEQUANTIZE its own copy of it."""
 
     def visit_call_(self, call: ir.Call) -> ir.Expr:
         arguments = [self._own(self.visit_expr(each)) for each in call.args]

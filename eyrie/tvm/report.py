@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs where."""
+"""The report of a partitioned module: the operators on the accelerator, on the host, and in TVM."""
 
 import json
 from collections import Counter
@@ -22,10 +22,10 @@ NOT_QUANTISED = "it is not between int8 values"
 class OnAccelerator:
     """A part.
 
-    operators  those of Relax by name, without QUANTIZE and DEQUANTIZE: how many
+    operators  number of Relax operators by name, without QUANTIZE and DEQUANTIZE
     macs       MACs of weights for one image
-    cycles     that the cost model expects for one image
-    host       operators that the accelerator does not run together with the others: place and name
+    cycles     predicted cycles for one image
+    host       operators that the accelerator does not run together with the others: position and name
     """
 
     name: str
@@ -37,7 +37,7 @@ class OnAccelerator:
 
 @dataclass(frozen=True)
 class InTVM:
-    """An operator that was left to TVM."""
+    """An operator that TVM runs."""
 
     name: str
     operator: str
@@ -54,19 +54,19 @@ class Report:
         for part in self.parts:
             counted = ", ".join(f"{count} {name}" if count > 1 else name for name, count in part.operators.items())
             lines.append(
-                f"machine  {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
+                f"accelerator {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
                 f"{part.macs:13,} MACs {part.cycles:11,} cycles  {counted}"
             )
-            lines += [f"         host: {name}" for name in part.host]
+            lines += [f"            host: {name}" for name in part.host]
         reasons: dict[str, list[str]] = {}
         for each in self.rest:
             reasons.setdefault(each.reason, []).append(each.operator)
-        lines += [f"TVM      {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        lines += [f"TVM         {', '.join(names)}: {reason}" for reason, names in reasons.items()]
         return "\n".join(lines)
 
 
 def report(module: ir.IRModule) -> Report:
-    """Of what `partitioned` gave."""
+    """Return the report of a result of `partitioned`."""
     parts = tuple(_on_accelerator(function) for _, function in functions_of(module))
     inside = {variable.name_hint for variable, _ in functions_of(module)}
     rest = [
@@ -95,7 +95,7 @@ def _in_tvm(function: relax.Function, module: ir.IRModule) -> Iterable[InTVM]:
     steps = steps_of(function, module)
     reasons: dict[str, str] = {}
     for unit in units_of(steps):
-        found = reason_of(unit.steps, obstacle) or "what it makes is read elsewhere, too"
+        found = reason_of(unit.steps, obstacle) or "its output is also read elsewhere"
         reasons |= {step.made.name: found for step in unit.steps.steps}
     for step in computing(steps):
         if not step.part:
@@ -103,6 +103,6 @@ def _in_tvm(function: relax.Function, module: ir.IRModule) -> Iterable[InTVM]:
 
 
 def computing(steps: Steps) -> list[Step]:
-    """Without constants, QUANTIZE and DEQUANTIZE."""
+    """Return the steps without constants, QUANTIZE and DEQUANTIZE."""
     fixed = settled(steps)
     return [step for step in steps.steps if step.operator not in (QUANTIZE, DEQUANTIZE) and step.made.name not in fixed]

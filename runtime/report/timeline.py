@@ -105,7 +105,7 @@ class _Lanes:
 
 
 def timeline(image: Image, passes: list[dict], predicted: list[PassTimes] | None, width: float) -> Figure:
-    """Return the timeline; `predicted` has the passes' times by the cost model (compiler.cost.timing), or None."""
+    """Return the plot; `predicted` has the passes' times by the cost model (compiler.cost.timing), or None."""
     ends, units = shares(image.config, passes)
     layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
     high = max(ends[-1], *(times.done for times in predicted or []), 1)

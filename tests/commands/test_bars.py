@@ -59,7 +59,7 @@ def test_a_missed_bar_is_named(capsys: pytest.CaptureFixture) -> None:
 
 def test_a_value_that_is_not_there_is_missed(capsys: pytest.CaptureFixture) -> None:
     assert not report_verdict(SUMMARY, {}, [(MOST, None)])
-    assert capsys.readouterr().out.splitlines()[-1] == "MISSED a part: nothing measured <= 7 (part.cycles, make p)"
+    assert capsys.readouterr().out.splitlines()[-1] == "MISSED a part: not measured <= 7 (part.cycles, make p)"
 
 
 def test_wrong_results_are_named(capsys: pytest.CaptureFixture) -> None:

@@ -115,7 +115,7 @@ def test_a_profile_of_a_network_in_parts(what: str, parts: Path, build: Path) ->
     assert ended.returncode == 0 and ended.stdout.endswith("match\n"), ended.stderr
     summary = json.loads((build / "profile" / "summary.json").read_text())
     assert summary["match"] and summary["comparisons"] == 3 and len(summary["parts"]) == 2
-    assert ended.stdout.count("layer        cycles") == 2 and "of all operations on the host" in ended.stdout
+    assert ended.stdout.count("predicted  MAC bound") == 2 and "of all operations on the host" in ended.stdout
 
 
 def test_dumps_of_a_network_in_parts(parts: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_layer_that_is_not_known_is_left_to_pytorch(seed: int) -> None:
     assert len(found.regions) == 2
     assert "conv2d" in found.regions[0].operators and "linear" in found.regions[1].operators
     assert {each.operator for each in found.rest} == {"fft_fft", "abs"}
-    assert "PyTorch" in str(found) and "machine" in str(found)
+    assert "PyTorch" in str(found) and "accelerator" in str(found)
 
 
 def test_pads_of_each_axis(seed: int) -> None:
@@ -252,7 +252,7 @@ def test_weights_that_have_changed_are_rejected(seed: int) -> None:
     ("options", "message"),
     [
         ({"back_end": "chip"}, "unknown back end 'chip': choose from functional, rtl, golden, c"),
-        ({"machin": None}, "unknown option 'machin'; did you mean 'machine'?"),
+        ({"confg": None}, "unknown option 'confg'; did you mean 'config'?"),
     ],
 )
 def test_options_that_mean_nothing(options: dict, message: str) -> None:

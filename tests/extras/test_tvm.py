@@ -254,7 +254,7 @@ def test_a_value_that_is_read_elsewhere() -> None:
         made = module.builder.emit(op.nn.relu(module.through(module.inputs[0], 0.03, 5)))
         return module.builder.emit(op.sin(module.builder.emit(op.add(module.through(made, 0.02, -128), made))))
 
-    assert "nn.relu: what it makes is read elsewhere, too" in reasons(make)
+    assert "nn.relu: its output is also read elsewhere" in reasons(make)
 
 
 def test_a_part_that_does_not_compile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

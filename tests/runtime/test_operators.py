@@ -421,7 +421,7 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
         "input 0 has 2 maps, the output 1",
         lambda of: of.activation(ActivationDescriptor("RELU"), room(of, (2, 2, 2, 8)), room(of, (1, 2, 2, 8))),
     ),
-    (Status.NO_MEMORY, "bytes have no room in the", lambda of: of.malloc(1 << 30)),
+    (Status.NO_MEMORY, "bytes do not fit into the", lambda of: of.malloc(1 << 30)),
     (
         Status.NOT_SUPPORTED,
         "",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that the literature measures by, with drawn weights: LeNet-5, CIFAR-10 quick, AlexNet, VGG-16, VGG-19,
+"""Networks that the literature measures, with random weights: LeNet-5, CIFAR-10 quick, AlexNet, VGG-16, VGG-19,
 ResNet-34.
 
-By their authors' descriptions, but for what no int8 operator does: AlexNet's normalisation between layers is left out.
-Values mean nothing, but every layer makes use of its whole range.
+They follow their authors' descriptions, except for operators that have no int8 form: AlexNet lacks its normalisation
+between layers. The outputs have no meaning, but every layer uses its whole range of values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # which takes a while to import
 
 
 def lenet5() -> bytes:
-    """LeCun et al., 1998, with rectified layers and maxima instead of weighted means."""
+    """Return LeNet-5 of LeCun et al., 1998, with ReLU layers and maxima instead of weighted means."""
     layers = Layers("lenet5", 32, 1, channels=1)
     x = layers.max_pool(layers.conv(layers.input, 6, 5, padding="VALID"), 2, 2)
     x = layers.max_pool(layers.conv(x, 16, 5, padding="VALID"), 2, 2)
@@ -29,7 +29,7 @@ def lenet5() -> bytes:
 
 
 def cifar10_quick() -> bytes:
-    """Of Caffe's examples, its means being maxima."""
+    """Return the network "CIFAR-10 quick" of Caffe's examples, with maxima instead of means."""
     layers = Layers("cifar10_quick", 32, 1)
     x = layers.max_pool(layers.conv(layers.input, 32, 5), 3, 2)
     x = layers.max_pool(layers.conv(x, 32, 5), 3, 2)
@@ -38,7 +38,7 @@ def cifar10_quick() -> bytes:
 
 
 def alexnet() -> bytes:
-    """Krizhevsky et al., 2012, as one column; its first layer makes 55 x 55 of 227 x 227."""
+    """Return AlexNet of Krizhevsky et al., 2012, as one column; its first layer makes 55 x 55 of 227 x 227."""
     layers = Layers("alexnet", 227, 1)
     x = layers.max_pool(layers.conv(layers.input, 96, 11, 4, padding="VALID"), 3, 2)
     x = layers.max_pool(layers.conv(x, 256, 5), 3, 2)
@@ -47,7 +47,7 @@ def alexnet() -> bytes:
 
 
 def vgg(*convolutions: int) -> bytes:
-    """Simonyan and Zisserman, 2014: so many convolutions in each of five stages."""
+    """Return VGG of Simonyan and Zisserman, 2014, with the given number of convolutions in each of five stages."""
     layers = Layers(f"vgg{sum(convolutions) + 3}", 224, 1)
     x = layers.input
     for channels, count in zip((64, 128, 256, 512, 512), convolutions, strict=True):
@@ -58,7 +58,7 @@ def vgg(*convolutions: int) -> bytes:
 
 
 def resnet34() -> bytes:
-    """He et al., 2015."""
+    """Return ResNet-34 of He et al., 2015."""
     layers = Layers("resnet34", 224, 1)
     x = layers.net.max_pool("pool", layers.conv(layers.input, 64, 7, 2), 3, 2, "SAME")
     for channels, blocks, first_stride in RESNET34:
@@ -71,7 +71,7 @@ def resnet34() -> bytes:
 
 
 def _classified(layers: Layers, x: Tensor) -> bytes:
-    """Two layers of 4,096 and the classes."""
+    """Add two layers of 4,096 and the classes; return the network."""
     x = layers.fully_connected(layers.fully_connected(x, 4096, relu=6), 4096, relu=6)
     return layers.net.build([layers.fully_connected(x)])
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNetV1 (Howard et al., 2017) and MobileNetV2 (Sandler et al., 2018) of any width and size, with drawn weights.
+"""MobileNetV1 (Howard et al., 2017) and MobileNetV2 (Sandler et al., 2018) of any width and size, with random weights.
 
-`FAMILY` has 26 of them, the yardstick of the accelerator's speed (docs/developer/testbenches.md). Their values mean
-nothing, but every layer uses its whole range, so that no error is clipped away.
+`FAMILY` has 26 of them, the benchmark of the accelerator's speed (docs/developer/benches.md). Their outputs have no
+meaning, but every layer uses its whole range of values, so that clipping hides no error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # which takes a while to import
     Windowed = Callable[[str, Tensor, np.ndarray, np.ndarray, np.ndarray, Quant, int, str, int], Tensor]
 
 CLASSES = 1000
-RMS = 50.0  # of what a layer's sums become, in counts
+RMS = 50.0  # of a layer's outputs, in counts
 # Output channels and stride of MobileNetV1's blocks.
 V1 = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
 # Expansion, output channels, blocks and stride of the first of MobileNetV2's stages.
@@ -29,7 +29,9 @@ V2_LAST = 1280
 
 @dataclass(frozen=True)
 class Mobilenet:
-    """version: 1 or 2; width: of the channels, 1 being the paper's; size: rows and columns of the picture."""
+    """A network of the family. version: 1 or 2; width: factor of the channels (the paper's is 1); size: rows and
+    columns.
+    """
 
     version: int
     width: float
@@ -40,7 +42,9 @@ class Mobilenet:
         return f"mobilenet_v{self.version}_{self.width:.2f}_{self.size}"
 
     def channels(self, count: int) -> int:
-        """Of a layer with `count` at width 1: a multiple of 8, at most a tenth less (the authors' rule)."""
+        """Return the channels of a layer that has `count` at width 1: a multiple of 8, at most a tenth less (the
+        authors' rule).
+        """
         scaled = count * self.width
         rounded = max(8, int(scaled + 4) // 8 * 8)
         return rounded + 8 if rounded < 0.9 * scaled else rounded
@@ -53,12 +57,12 @@ FAMILY = (
 
 
 def model(network: Mobilenet, seed: int = 1) -> bytes:
-    """The .tflite file."""
+    """Return the .tflite file of a network."""
     return (_v1 if network.version == 1 else _v2)(network, Layers(network.name, network.size, seed))
 
 
 class Layers:
-    """Convolutions with drawn constants, as TfliteBuilder has them, named in turn."""
+    """Convolutions with random weights on a TfliteBuilder, named by consecutive numbers."""
 
     def __init__(self, description: str, size: int, seed: int, channels: int = 3) -> None:
         from eyrie.training.tflite_writer import Quant, TfliteBuilder
@@ -85,7 +89,7 @@ class Layers:
         return self.net.max_pool(f"pool{self._count}", x, size, stride)
 
     def fully_connected(self, x: Tensor, outputs: int = CLASSES, relu: int = 0) -> Tensor:
-        """The last one has no activation; of a map as one row of values."""
+        """Add a fully connected layer, by default the classifier without activation; `x` becomes one row."""
         inputs = int(np.prod(x.shape))
         if len(x.shape) > 2:
             self._count += 1
@@ -115,7 +119,9 @@ class Layers:
     def _constants(
         self, shape: tuple[int, ...], taps: int, channels: int, scale: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Weights, their scales and biases, of which the sums of `taps` products have a deviation of about 1."""
+        """Return random weights, their scales and biases, for which sums of `taps` products have a deviation of about
+        1.
+        """
         weight = self._random.integers(-127, 128, shape).astype(np.int8)
         scales = self._random.uniform(0.5, 1.5, channels) / (scale * RMS * 73 * np.sqrt(taps))
         bias = self._random.normal(0.5, 0.5, channels) / (scale * scales)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet-50 (He et al., arXiv:1512.03385) for 224 x 224 pictures, with drawn weights.
+"""ResNet-50 (He et al., arXiv:1512.03385) for 224 x 224 pictures, with random weights.
 
-A block's stride is that of its 3x3 convolution. Values mean nothing, but every layer makes use of its whole range.
+The stride of a block is in its 3x3 convolution. The outputs have no meaning, but every layer uses its whole range of
+values.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SIZE = 224
 
 
 def model(size: int = SIZE, seed: int = 1) -> bytes:
-    """The .tflite file; size: rows and columns of the picture."""
+    """Return the .tflite file; `size` is the number of rows and columns of the picture."""
     layers = Layers("resnet50", size, seed)
     x = layers.conv(layers.input, 64, 7, 2)
     x = layers.net.max_pool("pool", x, 3, 2, "SAME")
@@ -30,7 +31,7 @@ def model(size: int = SIZE, seed: int = 1) -> bytes:
 
 
 def _block(layers: Layers, x: Tensor, channels: int, stride: int) -> Tensor:
-    """Of three convolutions, added to what comes in, or to a 1x1 convolution of that where shapes differ."""
+    """Add a block of three convolutions, plus its input, or plus a 1x1 convolution of the input if shapes differ."""
     made = EXPANSION * channels
     shortcut = layers.conv(x, made, 1, stride, relu=0) if x.shape[3] != made or stride > 1 else x
     inner = layers.conv(layers.conv(x, channels), channels, 3, stride)

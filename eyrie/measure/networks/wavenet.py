@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WaveNet (van den Oord et al., arXiv:1609.03499), with drawn weights, as a framework writes it out.
+"""WaveNet (van den Oord et al., arXiv:1609.03499), with random weights, as a framework exports it.
 
-Stacks of gated residual blocks: a causal convolution of two taps, whose dilation doubles from layer to layer; of its
-channels one half goes through TANH, the other through LOGISTIC, and their product through two 1x1 convolutions, to the
-next block and to the sum that two more layers make the output of, mean and scale of each sample (as in Parallel
-WaveNet, arXiv:1711.10433). A dilation is written out as moves around a convolution without one: samples become images
-of a batch and back. A network of the default size has 124 tensors that such moves make.
+The network has stacks of gated residual blocks. A block begins with a causal convolution of two taps, whose dilation
+doubles from layer to layer. Half of its channels go through TANH, the other half through LOGISTIC. Their product goes
+through two 1x1 convolutions, to the next block and to a sum. Two more layers turn the sum into the output, mean and
+scale of each sample (as in Parallel WaveNet, arXiv:1711.10433).
+
+A dilation is exported as data movement around a convolution without dilation: samples become images of a batch and
+back. A network of the default size has 124 tensors that such operators make.
 """
 
 from collections.abc import Sequence
@@ -17,12 +19,14 @@ from numpy.typing import ArrayLike
 from eyrie.model.errors import InputError
 
 TAPS = 2
-RMS = 50.0  # of what a layer's sums become, in counts
+RMS = 50.0  # of a layer's outputs, in counts
 
 
 @dataclass(frozen=True)
 class Wavenet:
-    """stacks: of `layers` blocks each, whose dilations are 1, 2, 4 ..; samples: a multiple of the largest."""
+    """A network. stacks: of `layers` blocks each, with dilations 1, 2, 4 ..; samples: a multiple of the largest
+    dilation.
+    """
 
     stacks: int = 2
     layers: int = 9
@@ -37,12 +41,12 @@ class Wavenet:
 
     @property
     def dilations(self) -> tuple[int, ...]:
-        """Of a stack."""
+        """Return the dilations of a stack."""
         return tuple(1 << layer for layer in range(self.layers))
 
 
 def model(network: Wavenet, seed: int = 1) -> bytes:
-    """The .tflite file: int8 [1, samples, 1] to two of [1, 1, samples, 1]."""
+    """Return the .tflite file: int8 [1, samples, 1] to two of [1, 1, samples, 1]."""
     net = _Layers(seed)
     audio = net.tensor((1, network.samples, 1), 1 / 50, 0)
     x = net.reshape(audio, (1, 1, network.samples, 1))
@@ -55,25 +59,25 @@ def model(network: Wavenet, seed: int = 1) -> bytes:
         if number < network.layers * network.stacks:
             x = net.binary("ADD", x, net.conv(product, network.channels), _grown(x.scale, number))
         total = skip if total is None else net.binary("ADD", total, skip, _grown(total.scale, number))
-    assert total is not None  # there is a layer at least
+    assert total is not None  # every network has a layer
     x = net.function("RELU", total)
     x = net.function("RELU", net.conv(x, network.channels))
     return net.builder.pack([audio.index], [half.index for half in net.split(net.conv(x, 2))])
 
 
 def _grown(scale: float, count: int) -> float:
-    """Of a sum of one more than so many like each other."""
+    """Return the scale of a sum of `count` + 1 similar terms; `scale` is the scale of a sum of `count`."""
     return scale * float(np.sqrt(1 + 1 / count))
 
 
 def _gated(net: "_Layers", x: "_Tensor", dilation: int) -> "_Tensor":
-    """What a block makes of what comes in."""
+    """Add the gated convolution of a block."""
     filter_, gate = net.split(_dilated(net, x, dilation))
     return net.binary("MUL", net.function("TANH", filter_), net.function("LOGISTIC", gate), 1 / 128)
 
 
 def _dilated(net: "_Layers", x: "_Tensor", dilation: int) -> "_Tensor":
-    """A causal convolution to twice as many channels; every `dilation`-th sample is one image."""
+    """Add a causal convolution to twice as many channels; every `dilation`-th sample belongs to one image."""
     *_, samples, channels = x.shape
     if dilation == 1:
         return net.conv(net.pad(x, TAPS - 1), 2 * channels, TAPS)
@@ -91,7 +95,7 @@ class _Tensor:
 
 
 class _Layers:
-    """Operators with drawn constants."""
+    """Operators with random weights."""
 
     def __init__(self, seed: int) -> None:
         from eyrie.testing.tflite_builder import STEPS, Builder
@@ -128,16 +132,16 @@ class _Layers:
         return self._moved("TRANSPOSE", x, tuple(x.shape[axis] for axis in axes), axes)
 
     def pad(self, x: _Tensor, before: int) -> _Tensor:
-        """In front of the columns."""
+        """Add columns before the first one."""
         shape = (*x.shape[:2], x.shape[2] + before, x.shape[3])
         return self._moved("PAD", x, shape, ((0, 0), (0, 0), (before, 0), (0, 0)))
 
     def slice(self, x: _Tensor, shape: tuple[int, ...]) -> _Tensor:
-        """From the first value on."""
+        """Slice from the first value on."""
         return self._moved("SLICE", x, shape, (0,) * len(shape), shape)
 
     def split(self, x: _Tensor) -> tuple[_Tensor, _Tensor]:
-        """Two halves of the channels."""
+        """Return the two halves of the channels."""
         axis = self.builder.tensor((1,), "int32", data=[3])
         first, second = (self.tensor((*x.shape[:3], x.shape[3] // 2), x.scale, x.zero_point) for _ in range(2))
         self.builder.operator("SPLIT", [axis, x.index], [first.index, second.index], numSplits=2)
