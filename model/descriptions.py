@@ -163,15 +163,15 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     },
     "PassCommand": {
         "opcode": _OPCODE,
-        "wait_transfers": "The pass waits until so many transfers are done. 0: no dependency.",
-        "wait_passes": "The ifmap stream of the pass waits until so many passes are done. 0: no dependency.",
+        "wait_transfers": "The pass waits until this number of transfers are done. 0: no dependency.",
+        "wait_passes": "The ifmap stream of the pass waits until this number of passes are done. 0: no dependency.",
     },
     "TransferCommand": {
         "opcode": _OPCODE,
         "chunk": "The transfer completes one chunk of filters.",
         "block": "Two more words follow: the transfer is a block of rows and planes.",
-        "wait_passes": "The transfer waits until so many passes are done. 0: no dependency.",
-        "wait_chunks": "The transfer waits until so many chunks are freed. 0: no dependency.",
+        "wait_passes": "The transfer waits until this number of passes are done. 0: no dependency.",
+        "wait_chunks": "The transfer waits until this number of chunks are freed. 0: no dependency.",
     },
     "TransferAddress": {
         "dram_address": "DRAM byte address of the first word.",

@@ -143,10 +143,10 @@ def conv2d(
     pads: Sequence[int] = NO_PADS,
     dilation: Pair = 1,
 ) -> np.ndarray:
-    """Int8 convolution -> int8 [E, F, M].
+    """Compute an int8 convolution: int8 [E, F, M].
 
-    `ifmap` int8 [H, W, C] with `zero_point`, `filter_` [M, R, S, C] (in groups as conv2d_sums has them), `bias` int32
-    [M] or None, `parameters` a Requantization.
+    `ifmap` is int8 [H, W, C] with `zero_point`; `filter_` [M, R, S, C] (groups as in conv2d_sums); `bias` int32 [M] or
+    None; `parameters` a Requantization.
     """
     sums = conv2d_sums(ifmap, filter_, stride, pads, zero_point, dilation)
     return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point)), parameters)
@@ -162,7 +162,7 @@ def depthwise_conv2d(
     pads: Sequence[int] = NO_PADS,
     dilation: Pair = 1,
 ) -> np.ndarray:
-    """Int8 depthwise convolution -> int8 [E, F, M]; `filter_` [R, S, M], else as conv2d."""
+    """Compute an int8 depthwise convolution: int8 [E, F, M]. `filter_` is [R, S, M]; otherwise as conv2d."""
     sums = depthwise_conv2d_sums(ifmap, filter_, stride, pads, zero_point, dilation)
     return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point, -1)), parameters)
 
@@ -170,7 +170,7 @@ def depthwise_conv2d(
 def fully_connected(
     ifmap: np.ndarray, filter_: np.ndarray, bias: np.ndarray | None, zero_point: int, parameters: Requantization
 ) -> np.ndarray:
-    """Int8 fully connected layer: `ifmap` [..., C], `filter_` [M, C] -> int8 [..., M].
+    """Compute an int8 fully connected layer of `ifmap` [..., C] and `filter_` [M, C]: int8 [..., M].
 
     Rescaled in fixed point like every operator, as TensorFlow Lite did up to 2.19 and TensorFlow
     Lite Micro does. Since 2.20 (LiteRT) its kernel multiplies in double instead and rounds once;

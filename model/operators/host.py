@@ -25,7 +25,7 @@ _DIFFERENCE_BITS, _SUM_BITS = 5, 12  # integer bits of differences to the larges
 
 
 def softmax(values: np.ndarray, input_: Quantization, beta: float = 1.0) -> np.ndarray:
-    """Int8 SOFTMAX over the last axis to SOFTMAX_OUTPUT, in fixed point; `beta` multiplies the input."""
+    """Compute int8 SOFTMAX over the last axis to SOFTMAX_OUTPUT, in fixed point; `beta` multiplies the input."""
     factor = min(np.float64(np.float32(beta)) * input_.scale * 2.0 ** (31 - _DIFFERENCE_BITS), 2.0**31 - 1)
     multiplier, shift = quantize_multiplier(factor)
     lowest = -int(np.floor((2**_DIFFERENCE_BITS - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - int(shift))))
@@ -40,25 +40,25 @@ def softmax(values: np.ndarray, input_: Quantization, beta: float = 1.0) -> np.n
 
 
 def arg_max(values: np.ndarray, axis: int = -1) -> np.ndarray:
-    """ARG_MAX -> int64: the first of the largest along `axis`, which is gone."""
+    """Compute ARG_MAX, int64: the index of the first largest value along `axis`, which the result does not have."""
     return np.argmax(values, axis=axis)
 
 
 def quantize(values: ArrayLike, output: Quantization) -> np.ndarray:
-    """QUANTIZE of float32 -> int8."""
+    """Quantise float32 to int8 (QUANTIZE)."""
     steps = round_away(np.asarray(values, np.float32) / np.float32(output.scale)) + output.zero_point
     return np.clip(steps, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
 def dequantize(values: np.ndarray, input_: Quantization) -> np.ndarray:
-    """DEQUANTIZE of int8 -> float32."""
+    """Dequantise int8 to float32 (DEQUANTIZE)."""
     return ((values.astype(np.int64) - input_.zero_point) * input_.scale).astype(np.float32)
 
 
 def resize_bilinear(
     values: np.ndarray, shape: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
 ) -> np.ndarray:
-    """Int8 RESIZE_BILINEAR of maps [..., H, W, C] to `shape` (rows, columns), with 10 fraction bits."""
+    """Compute int8 RESIZE_BILINEAR of maps [..., H, W, C] to `shape` (rows, columns), with 10 fraction bits."""
     rows, columns = (
         _neighbours(size, wanted, align_corners, half_pixel_centers)
         for size, wanted in zip(values.shape[-3:-1], shape, strict=True)

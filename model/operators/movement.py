@@ -16,19 +16,19 @@ from eyrie.model.messages import times
 
 
 def concatenation(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
-    """CONCATENATION of several arrays."""
+    """Concatenate arrays along `axis` (CONCATENATION)."""
     return np.concatenate(parts, axis=axis)
 
 
 def split(values: np.ndarray, count: int, axis: int) -> list[np.ndarray]:
-    """SPLIT into `count` arrays of one size. Raise InputError if `count` does not divide the axis."""
+    """Split into `count` arrays of one size (SPLIT). Raise InputError if `count` does not divide the axis."""
     if values.shape[axis] % count:
         raise InputError(f"{values.shape[axis]} values along an axis do not split into {count}")
     return np.split(values, count, axis=axis)
 
 
 def split_v(values: np.ndarray, sizes: Sequence[int], axis: int) -> list[np.ndarray]:
-    """SPLIT_V into arrays of given sizes. One size may be -1: the remaining entries."""
+    """Split into arrays of given sizes (SPLIT_V). One size may be -1: the remaining entries."""
     parts, total = np.array(sizes), values.shape[axis]
     parts[parts == -1] = total - parts[parts != -1].sum()
     if parts.min() < 0 or parts.sum() != total:
@@ -37,7 +37,7 @@ def split_v(values: np.ndarray, sizes: Sequence[int], axis: int) -> list[np.ndar
 
 
 def slice_(values: np.ndarray, begin: Sequence[int], size: Sequence[int]) -> np.ndarray:
-    """SLICE; a size of -1 is up to the end."""
+    """Cut out a part of an array (SLICE). A size of -1 reaches to the end."""
     ends = [
         total if count == -1 else start + count for start, count, total in zip(begin, size, values.shape, strict=True)
     ]
@@ -57,9 +57,10 @@ def strided_slice(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> np.ndarray:
-    """STRIDED_SLICE; bit n of a mask makes entry n start or end at the edge, an ellipsis, a new axis or an index.
+    """Cut out a part with strides (STRIDED_SLICE).
 
-    An index whose begin is masked is 0, unlike in TensorFlow.
+    Bit n of a mask makes entry n start at the edge (begin), end at the edge (end), an ellipsis, a new axis, or an index
+    (shrink axis). An index whose begin is masked is 0, unlike in TensorFlow.
     """
     picks: list[EllipsisType | slice | int | None] = []
     for place, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
@@ -78,59 +79,59 @@ def strided_slice(
 
 
 def pad(values: np.ndarray, margins: Sequence[tuple[int, int]], value: int) -> np.ndarray:
-    """PAD (`value` is the zero point) and PADV2: `margins` are (before, after) of each axis."""
+    """Pad with `value` (PAD with the zero point, PADV2); `margins` are (before, after) for each axis."""
     return np.pad(values, margins, constant_values=value)
 
 
 def mirror_pad(values: np.ndarray, margins: Sequence[tuple[int, int]], mode: str) -> np.ndarray:
-    """MIRROR_PAD; `mode` is REFLECT, without the edge, or SYMMETRIC, with it."""
+    """Pad with mirrored values (MIRROR_PAD); `mode` is REFLECT, without the edge, or SYMMETRIC, with it."""
     return np.pad(values, margins, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
 def tile(values: np.ndarray, multiples: Sequence[int]) -> np.ndarray:
-    """TILE: how often along each axis."""
+    """Repeat an array along each axis (TILE)."""
     return np.tile(values, multiples)
 
 
 def reshape(values: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    """RESHAPE; one size may be -1."""
+    """Reshape an array (RESHAPE). One size may be -1."""
     return values.reshape(tuple(int(size) for size in shape))
 
 
 def transpose(values: np.ndarray, axes: Sequence[int]) -> np.ndarray:
-    """TRANSPOSE: axis n of the result is axis axes[n]."""
+    """Permute axes (TRANSPOSE): axis n of the result is axis axes[n]."""
     return values.transpose(tuple(axes))
 
 
 def squeeze(values: np.ndarray, axes: Sequence[int] = ()) -> np.ndarray:
-    """SQUEEZE: remove these axes, which have size 1; without `axes`, all axes of size 1."""
+    """Remove the given axes, which have size 1 (SQUEEZE); without `axes`, remove all axes of size 1."""
     return np.squeeze(values, tuple(axes) or None)
 
 
 def expand_dims(values: np.ndarray, axis: int) -> np.ndarray:
-    """EXPAND_DIMS: with a new axis of size 1."""
+    """Insert a new axis of size 1 (EXPAND_DIMS)."""
     return np.expand_dims(values, axis)
 
 
 def pack(parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
-    """PACK of arrays of one shape along a new axis."""
+    """Stack arrays of one shape along a new axis (PACK)."""
     return np.stack(parts, axis=axis)
 
 
 def unpack(values: np.ndarray, axis: int) -> list[np.ndarray]:
-    """UNPACK into arrays without the axis."""
+    """Split into arrays without the axis (UNPACK)."""
     return [np.take(values, place, axis=axis) for place in range(values.shape[axis])]
 
 
 def gather(values: np.ndarray, places: np.ndarray, axis: int = 0) -> np.ndarray:
-    """GATHER: the entries at `places`, an array of integers, along `axis`."""
+    """Return the entries at the indices `places` along `axis` (GATHER)."""
     return np.take(values, places, axis=axis)
 
 
 def resize_nearest_neighbor(
     values: np.ndarray, shape: Sequence[int], align_corners: bool = False, half_pixel_centers: bool = False
 ) -> np.ndarray:
-    """RESIZE_NEAREST_NEIGHBOR of maps [..., H, W, C] to `shape` (rows, columns)."""
+    """Resize maps [..., H, W, C] to `shape` (rows, columns) by the nearest value (RESIZE_NEAREST_NEIGHBOR)."""
     rows, columns = (
         _nearest(size, wanted, align_corners, half_pixel_centers)
         for size, wanted in zip(values.shape[-3:-1], shape, strict=True)

@@ -25,7 +25,7 @@ def average_pool2d(
     maximum: int = INT8_MAX,
     ties_up: bool = False,
 ) -> np.ndarray:
-    """Int8 average pooling -> int8 [E, F, C]; each window averages the pixels inside the map.
+    """Compute int8 average pooling, int8 [E, F, C]; each window averages the pixels inside the map.
 
     The reference requires input and output to have the same scale and zero point. A tie rounds away from zero; with
     `ties_up` towards the larger value, as the uint8 kernel rounds values that int8 values stand for. Raise InputError
@@ -48,7 +48,7 @@ def max_pool2d(
     minimum: int = INT8_MIN,
     maximum: int = INT8_MAX,
 ) -> np.ndarray:
-    """Int8 max pooling -> int8 [E, F, C]; padding never wins. Scales as in average_pool2d."""
+    """Compute int8 max pooling, int8 [E, F, C]; padding never wins. Scales are as in average_pool2d."""
     view = windows(pad(ifmap, pads, INT8_MIN), pair(kernel), stride)
     return np.clip(view.max(axis=(-2, -1)), minimum, maximum).astype(np.int8)
 
@@ -69,7 +69,7 @@ def mean_requantization(input_: Quantization, output: Quantization, count: int) 
 def mean(
     values: np.ndarray, axes: int | Sequence[int], keep_dims: bool, input_: Quantization, output: Quantization
 ) -> np.ndarray:
-    """Int8 MEAN of an array of any shape over `axes` -> int8; `keep_dims` leaves them with size 1."""
+    """Compute int8 MEAN of an array of any shape over `axes`; `keep_dims` leaves them with size 1."""
     axes = tuple({axis % values.ndim for axis in np.atleast_1d(axes)})
     count = int(np.prod([values.shape[axis] for axis in axes]))
     sums = values.sum(axis=axes, keepdims=keep_dims, dtype=np.int64) - input_.zero_point * count

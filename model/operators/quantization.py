@@ -183,10 +183,10 @@ def int32(values: np.ndarray) -> np.ndarray:
 
 
 def from_uint8(values: ArrayLike) -> np.ndarray:
-    """Return the int8 array that stands for a uint8 one: q - 128."""
+    """Convert a uint8 array to the int8 array that represents it: q - 128."""
     return (np.asarray(values, np.uint8) ^ 0x80).view(np.int8)
 
 
 def to_uint8(values: ArrayLike) -> np.ndarray:
-    """Return the uint8 array for which an int8 one stands: q + 128."""
+    """Convert an int8 array to the uint8 array that it represents: q + 128."""
     return np.asarray(values, np.int8).view(np.uint8) ^ 0x80

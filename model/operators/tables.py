@@ -44,14 +44,14 @@ def apply(table: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def rescale(input_: Quantization, output: Quantization) -> np.ndarray:
-    """QUANTIZE from one scale to another."""
+    """Return the table of QUANTIZE from one scale to another."""
     return requantize(VALUES - input_.zero_point, rescaling(input_.scale / output.scale, output))
 
 
 def relu(
     input_: Quantization, output: Quantization, activation: str = "RELU", reference: Reference = Reference.MICRO
 ) -> np.ndarray:
-    """RELU, RELU6, RELU_N1_TO_1: another scale, and a clamp.
+    """Return the table of RELU, RELU6 or RELU_N1_TO_1: another scale, and a clamp.
 
     The last two are LiteRT's: TensorFlow Lite Micro has no RELU_N1_TO_1, and its RELU6 takes the output's scale for the
     input's.
@@ -64,7 +64,7 @@ def relu(
 def leaky_relu(
     input_: Quantization, output: Quantization, alpha: float, reference: Reference = Reference.MICRO
 ) -> np.ndarray:
-    """LEAKY_RELU; of a negative `alpha` the multiplier is negative."""
+    """Return the table of LEAKY_RELU. If `alpha` is negative, the multiplier is negative."""
     precision = factor_precision(reference)
     scale, out = precision(input_.scale), precision(output.scale)
     centred = VALUES - input_.zero_point
@@ -75,14 +75,17 @@ def leaky_relu(
 
 
 def absolute(input_: Quantization, output: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
-    """ABS."""
+    """Return the table of ABS."""
     precision = factor_precision(reference)
     factor = precision(input_.scale) / precision(output.scale)
     return requantize(np.abs(VALUES - input_.zero_point), rescaling(factor, output))
 
 
 def logistic(input_: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
-    """LOGISTIC to LOGISTIC_OUTPUT: in fixed point by TensorFlow Lite Micro, in float32 by LiteRT."""
+    """Return the table of LOGISTIC to LOGISTIC_OUTPUT.
+
+    TensorFlow Lite Micro computes it in fixed point, LiteRT in float32.
+    """
     if reference == Reference.LITERT:
         return of_function("LOGISTIC", input_, LOGISTIC_OUTPUT)
     scaled, radius = _in_q4(input_)
@@ -91,7 +94,7 @@ def logistic(input_: Quantization, reference: Reference = Reference.MICRO) -> np
 
 
 def tanh(input_: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
-    """TANH to TANH_OUTPUT: in fixed point by TensorFlow Lite Micro, in float32 by LiteRT."""
+    """Return the table of TANH to TANH_OUTPUT: in fixed point for TensorFlow Lite Micro, in float32 for LiteRT."""
     if reference == Reference.LITERT:
         return of_function("TANH", input_, TANH_OUTPUT)
     scaled, radius = _in_q4(input_)
@@ -113,7 +116,10 @@ def _within(input_: Quantization, radius: int, inside: np.ndarray) -> np.ndarray
 
 
 def hard_swish(input_: Quantization, output: Quantization, reference: Reference = Reference.MICRO) -> np.ndarray:
-    """HARD_SWISH, in 16-bit fixed point. Raise InputError if the result would have to be scaled up."""
+    """Return the table of HARD_SWISH, in 16-bit fixed point.
+
+    Raise InputError if the result would have to be scaled up.
+    """
     precision = factor_precision(reference)
     fine_scale = precision(input_.scale) / 128
     multiplier, exponent = _int16_multiplier(fine_scale / precision(output.scale))
