@@ -7,7 +7,7 @@ from importlib.metadata import version
 from eyrie.runtime.folders import PACKAGE
 
 COMPILER = ("compiler/**/*.py", "model/**/*.py")
-LIBRARIES = ("numpy", "ai-edge-litert")  # whose versions may change results, too
+LIBRARIES = ("numpy", "ai-edge-litert")  # a new version of these may also change results
 
 
 def digest_of(*patterns: str) -> bytes:

@@ -75,7 +75,7 @@ def _in_colour(picture: Image.Image, negative: bool, notes: list[str]) -> Image.
     """Return the picture as RGB, 8 bits each, in sRGB, without transparency; `negative`: 0 is white."""
     if picture.mode in DEEP:
         shallow = _shallow(np.asarray(picture), notes)
-        # Of fewer bits Pillow turns these around by itself.
+        # Pillow inverts pictures of fewer bits by itself.
         return (ImageOps.invert(shallow) if negative else shallow).convert("RGB")
     profile = picture.info.get("icc_profile")
     alpha = None

@@ -21,7 +21,7 @@ SHORT_S = 1.0  # shorter work is not reported
 
 _shown: TextIO | None = None
 _moving = False
-_number = ""  # of the step that is under way, in front of the names of its tasks
+_number = ""  # of the current step, before the names of its tasks
 
 
 def show(stream: TextIO | None = sys.stderr, moving: bool = True) -> None:
@@ -137,7 +137,7 @@ def _repeating(action: Callable[[], None], period_s: float) -> Iterator[None]:
 
     def repeat() -> None:
         while not ended.wait(period_s):
-            with suppress(OSError):  # the caller that reads has gone: the work goes on
+            with suppress(OSError):  # the reader has closed the pipe: the work continues
                 action()
 
     thread = threading.Thread(target=repeat, daemon=True)

@@ -128,7 +128,7 @@ MODEL: Keys = {
     "outputs": "Values that were compared, over all inputs and back ends.",
     "differences": "Values that differ.",
     "reference": "`tflite-micro`, `litert`, or for ONNX `the golden model`.",
-    "on_rtl": "Whether the model ran on the RTL too.",
+    "on_rtl": "True if the model ran on the RTL too.",
     "macs": "MACs.",
     "multipliers": "Multipliers of the accelerator.",
     "cycles": "Cycles of one input: measured if `on_rtl`, else predicted.",

@@ -152,7 +152,7 @@ def _labelled(
 
 
 def levels(metrics: dict, clock_hz: int, width: float) -> Figure:
-    """Bytes to and from DRAM and GLB, and energy by level."""
+    """Draw the bytes to and from DRAM and GLB, and the energy by level."""
     rows = metrics["layers"]
     panels = _Panels(
         rows,

@@ -56,7 +56,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Reason:
-    """bound: the limit of the layer in two or three words; text: one to three sentences."""
+    """The limit of a layer. bound: in two or three words; text: one to three sentences."""
 
     bound: str
     text: str

@@ -45,7 +45,7 @@ Row = list[str | Cell]
 
 @dataclass(frozen=True)
 class Table:
-    """rows: the first entry of each is its name, the others are cells; total: the last row is the sum."""
+    """A table. rows: the first entry of each is its name, the others are cells; total: the last row is the sum."""
 
     title: str
     text: str

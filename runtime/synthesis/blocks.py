@@ -38,9 +38,9 @@ BLOCKS = (
     "elementwise_unit",
 )
 
-# Whose instances, with their registers, are the multipliers and the requantisers of the accelerator.
+# Modules whose instances, with their registers, count as multipliers and requantisers of the accelerator.
 MULTIPLIERS = ("dot4",)
 REQUANTIZERS = ("requantizer",)
 
-# Which are placed and routed, too.
+# Blocks that are also placed and routed.
 PLACED = ("pe", "super_pe", "pass_controller", "stream_set", "tiling_controller", "requantizer", "dot4")

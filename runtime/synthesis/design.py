@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from eyrie.model.errors import InputError
 
-Json = dict  # what json.load gives
+Json = dict  # a result of json.load
 
 _SET = format(1, "032b")  # an attribute that holds
 MEMORY_BITS = 1024  # from which on an instance of rtl/tech counts as a memory
@@ -41,8 +41,8 @@ def source_name(name: str) -> str:
 
 def merged(modules: dict[str, Json], top: str) -> Design:
     """Return the design without duplicates. Modules that differ only in names and dead logic become one."""
-    names: dict[str, str] = {}  # of a module of the hierarchy -> of the one that stands for it
-    known: dict[str, str] = {}  # digest -> that
+    names: dict[str, str] = {}  # module of the hierarchy -> module that represents it
+    known: dict[str, str] = {}  # digest -> module that represents it
     variants: Counter = Counter()
     kept: dict[str, Json] = {}
 

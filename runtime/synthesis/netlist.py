@@ -10,7 +10,7 @@ import numpy as np
 from eyrie.model.errors import InputError
 from eyrie.runtime.synthesis.library import Library
 
-Json = dict  # what json.load gives
+Json = dict  # a result of json.load
 CLOCK = "clk_i"  # of every memory
 
 

@@ -12,7 +12,7 @@ from eyrie.runtime.synthesis.mapping import yosys
 DEVICE = ("--85k", "--package", "CABGA756", "--speed", "6")
 TARGET_MHZ = 100
 SEED = 1
-LIMIT_S = 400  # of CPU time; a block that takes longer has no figure
+LIMIT_S = 400  # of CPU time; a block that takes longer has no clock rate
 
 _FRAME = """module frame(input clk, input rst_n, input scan, input load, output result);
   reg [{ins}:0] in_q;
