@@ -71,7 +71,7 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
         if "MAKELEVEL" not in os.environ:  # make has a line of its own
             say(f"eyrie {name}: {'terminated' if isinstance(end, Terminated) else 'interrupted'}")
         return end.status if isinstance(end, Terminated) else INTERRUPTED
-    except BrokenPipeError:  # the caller that read the output has gone
+    except BrokenPipeError:  # the reader of the output has closed the pipe
         _drop_output()
         return 1
     except Exception as error:

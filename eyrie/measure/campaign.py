@@ -126,4 +126,4 @@ def _ratio(value: int | None, of: int | None, digits: int) -> float | None:
 
 def left_line(left: list[str]) -> str:
     """Return the line that reports a used-up budget."""
-    return f"the budget is used up, {len(left)} left: {', '.join(left)}; run it again, and it goes on"
+    return f"the budget is used up, {len(left)} left: {', '.join(left)}; run it again to continue"

@@ -30,7 +30,7 @@ WORD_VALUES = 2 * WORD_CHANNELS  # of a GLB word
 
 @dataclass(frozen=True)
 class Layer:
-    """kind: convolution, pooling (maxima) or fully_connected; size: of a map's side; channels in and out."""
+    """A layer. kind: convolution, pooling (maxima) or fully_connected; size: of a map's side; channels in and out."""
 
     name: str
     kind: str

@@ -15,7 +15,7 @@ MINUTES = 60
 GRACE_S = 20  # to clean up in
 POLL_S = 0.5
 BAD = ("wrong", "failed", "unchecked")
-# Of a table: title, width, key, and how its values are written; None is left empty.
+# Columns of a table: title, width, key, and format of the values; None gives an empty cell.
 Columns = tuple[tuple[str, int, str, str], ...]
 
 

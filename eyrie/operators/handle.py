@@ -31,7 +31,7 @@ from eyrie.values import as_array
 
 Source = tuple[TensorDescriptor, int]  # with the offset of its allocation
 MEMORY_BYTES = 64 << 20
-MOST_BYTES = (1 << 32) - 64  # that a window has
+MOST_BYTES = (1 << 32) - 64  # largest window of the DRAM
 
 
 class Handle:

@@ -69,7 +69,7 @@ class Launcher:
             ]
         except DeviceError as error:
             self._soc.reset()
-            for each in self._programs.values():  # whatever stopped it may have written over them
+            for each in self._programs.values():  # the failed run may have overwritten them
                 self._memory.give(each.offset)
             self._programs.clear()
             raise OperatorError(Status.ACCELERATOR_ERROR, str(error)) from error

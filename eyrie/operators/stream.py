@@ -33,7 +33,7 @@ class Stream:
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(1, "eyrie-stream")
-        self._lock = threading.Lock()  # of all below, but not while something runs
+        self._lock = threading.Lock()  # for all fields below; not held while an operator runs
         self._queue: list = []
         self._failure: OperatorError | None = None
         self._ran: list[Ran] = []

@@ -26,7 +26,7 @@ from torchao.quantization.pt2e.quantizer import (  # noqa: E402
 
 SMALLEST = 2**-12  # scale, so that a constant map has one
 _WEIGHTED = ("conv1d", "conv2d", "linear")
-_FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # that do a clamp on the way out
+_FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # operators that can fuse a clamp
 _CLAMPS = ("relu", "relu6", "hardtanh", "clamp", "clamp_min")
 _MOVES = (
     "max_pool1d",
@@ -48,7 +48,7 @@ _MOVES = (
     "upsample_nearest2d",
 )
 _IDLE = ("dropout", "contiguous", "clone", "detach", "alias")
-_NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # that stay as they are
+_NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # operators that stay in float
 _FIXED = {"sigmoid": (1 / 256, -128), "hardsigmoid": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
 
 ACTIVATION = QuantizationSpec(

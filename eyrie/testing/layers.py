@@ -37,7 +37,7 @@ class Layer:
 
 
 def int8(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarray:
-    """Random int8 values, some of them zero and some at the ends of the range."""
+    """Return random int8 values, some of them zero and some at the ends of the range."""
     values = rng.integers(-128, 128, shape)
     values[rng.random(shape) < zeros] = 0
     extreme = rng.random(shape) < 0.05

@@ -31,9 +31,9 @@ STANDARD = [
     dict(e=16, p=4, q=4, r=1, t=1, width=16),
 ]
 KINDS = ("fused", "pointwise", "depthwise", "convolution", "packed", "kernel", "elementwise")
-FINISHES = ("maxima", "addition", "ipsum", "fold")  # of passes with an int8 ofmap: layers that have it for sure
-SHARE = 0.2  # of other layers that have such a finish
-FEW = 12  # filters that a layer has at most, in as great a share
+FINISHES = ("maxima", "addition", "ipsum", "fold")  # of passes with an int8 ofmap; a test can require one
+SHARE = 0.2  # of the other layers have such a finish
+FEW = 12  # largest number of filters in the same share of layers
 MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
 MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
@@ -150,7 +150,7 @@ def _separable(
         blocks = _turned(rng, blocks)
     halves = 2 if config.sets == 1 else 1
     channels = _up_to(rng, 49 * scale)
-    if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER keeps, in several tiles if that is so
+    if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER PE holds, so that several tiles are possible
         channels = max(1, min(8 * (config.word_buffer_words // (blocks.pixels * halves)), int(400 * scale) + 8))
     most = MOST_CYCLES * config.total_multipliers // (rows * cols * channels)
     if kind == "fused" and word_groups(channels) * blocks.pixels * halves > config.word_buffer_words:

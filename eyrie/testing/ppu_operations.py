@@ -127,7 +127,7 @@ def _sum(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated
 
 
 def _product(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
-    b, first, second = _other(rng, a), _operand(rng), _operand(rng)  # of these only the zero points count
+    b, first, second = _other(rng, a), _operand(rng), _operand(rng)  # only their zero points matter
     result = {"operation": Operation.MUL, **_result(rng, float(2.0 ** rng.uniform(-12, 3)))}
     words = _each(a, b, lambda x, y: (x - first["zero_point"]) * (y - second["zero_point"]), result)
     return Operated(_ports({**first, "window": 0}, second, result), words, words_of(b))

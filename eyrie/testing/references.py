@@ -23,7 +23,7 @@ class Rejected(Exception):
 
 
 def run_litert(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
-    """LiteRT's reference kernels (never XNNPACK, which rounds otherwise)."""
+    """Run LiteRT's reference kernels (never XNNPACK, which rounds otherwise)."""
     try:
         interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
         interpreter.allocate_tensors()
@@ -36,7 +36,7 @@ def run_litert(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
 
 
 def run_micro(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:
-    """TensorFlow Lite Micro's reference kernels."""
+    """Run TensorFlow Lite Micro's reference kernels."""
     from tflite_micro.python.tflite_micro import runtime
 
     try:

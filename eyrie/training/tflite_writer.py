@@ -112,7 +112,7 @@ class TfliteBuilder:
         padding: str = SAME,
         relu: bool | int = False,
     ) -> Tensor:
-        """Convolution. `weight` int8 [M, R, S, C], `weight_scale` [M], `bias` int32 [M]."""
+        """Add a convolution. `weight` is int8 [M, R, S, C], `weight_scale` [M], `bias` int32 [M]."""
         filters, height, width, channels = self._check(name, weight, 4, bias, 0, weight_scale)
         if channels != x.shape[3]:
             raise InputError(f"{name}: weight has {channels} channels, input has {x.shape[3]}")
@@ -133,7 +133,7 @@ class TfliteBuilder:
         padding: str = SAME,
         relu: bool | int = False,
     ) -> Tensor:
-        """Depthwise. `weight` int8 [1, R, S, C], `weight_scale` [C], `bias` int32 [C]."""
+        """Add a depthwise convolution. `weight` is int8 [1, R, S, C], `weight_scale` [C], `bias` int32 [C]."""
         one, height, width, channels = self._check(name, weight, 4, bias, 3, weight_scale)
         if one != 1 or channels != x.shape[3]:
             raise InputError(f"{name}: weight {weight.shape} does not fit input {x.shape}")
@@ -176,11 +176,11 @@ class TfliteBuilder:
         return self._operator("PAD", tfl.PadOptionsT(), inputs, result)
 
     def average_pool(self, name: str, x: Tensor, size: int, stride: int, padding: str = VALID) -> Tensor:
-        """Average pooling over size x size windows; keeps the input's scale."""
+        """Add average pooling over size x size windows; the output keeps the input's scale."""
         return self._pool("AVERAGE_POOL_2D", name, x, size, stride, padding)
 
     def max_pool(self, name: str, x: Tensor, size: int, stride: int, padding: str = VALID) -> Tensor:
-        """Maxima of size x size windows, in the input's scale."""
+        """Add max pooling over size x size windows; the output keeps the input's scale."""
         return self._pool("MAX_POOL_2D", name, x, size, stride, padding)
 
     def _pool(self, kind: str, name: str, x: Tensor, size: int, stride: int, padding: str) -> Tensor:
@@ -189,17 +189,17 @@ class TfliteBuilder:
         return self._windowed(kind, name, x, options, (size, size), x.shape[3], x.quant, stride, padding, False, [])
 
     def mean(self, name: str, x: Tensor, out: Quant) -> Tensor:
-        """Mean over rows and columns, [N, C]."""
+        """Add the mean over rows and columns: [N, C]."""
         result = self._activation_tensor(name, (x.shape[0], x.shape[3]), out)
         axes = self._constant(f"{name}/axes", np.array([1, 2], np.int32))
         return self._operator("MEAN", tfl.ReducerOptionsT(), [x.index, axes], result)
 
     def add(self, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
-        """Element-wise sum of two tensors of one shape."""
+        """Add the elementwise sum of two tensors of one shape."""
         return self.binary("ADD", name, a, b, out, relu)
 
     def binary(self, kind: str, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
-        """ADD, SUB, MUL, or MAXIMUM or MINIMUM, which know no activation, of two tensors of one shape."""
+        """Add ADD, SUB, MUL, MAXIMUM or MINIMUM of two tensors of one shape. The last two have no fused activation."""
         if a.shape != b.shape:
             raise InputError(f"{name}: shapes {a.shape} and {b.shape} differ")
         options = _BINARY[kind]()

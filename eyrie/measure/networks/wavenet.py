@@ -106,7 +106,7 @@ class _Layers:
         return _Tensor(self.builder.tensor(shape, scale=scale, zero_point=zero_point), shape, scale, zero_point)
 
     def conv(self, x: _Tensor, filters: int, taps: int = 1) -> _Tensor:
-        """VALID. Sums of so many products have a deviation of about 1."""
+        """Add a VALID convolution. Its sums of products have a deviation of about 1."""
         channels, draw = x.shape[3], self._random
         scales = draw.uniform(0.5, 1.5, filters) / (x.scale * RMS * 73 * np.sqrt(taps * channels))
         bias = np.rint(draw.normal(0, 0.5, filters) / (x.scale * scales))
@@ -118,7 +118,7 @@ class _Layers:
         return made
 
     def function(self, name: str, x: _Tensor) -> _Tensor:
-        """TANH and LOGISTIC have the scales that TensorFlow Lite asks for."""
+        """Add a function. TANH and LOGISTIC have the scales that TensorFlow Lite requires."""
         scale, zero_point = {"TANH": (1 / 128, 0), "LOGISTIC": (1 / 256, -128)}.get(name, (x.scale, x.zero_point))
         return self._made(name, [x], self.tensor(x.shape, scale, zero_point))
 
