@@ -39,9 +39,9 @@ TRANSFER = Word("TransferCommand", fields("opcode:4 chunk:1 block:1 wait_passes:
 TRANSFER_ADDRESS = Word("TransferAddress", fields("dram_address:32 glb_address:16 words:16"))
 TRANSFER_ROWS = Word("TransferRows", fields("dram_stride:s32 glb_stride:s16 count:12"))
 TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 count:12"))
-# CHUNKS is `count` LOADs of one chunk each. In DRAM, each chunk follows the previous one. So it does in the GLB, except
-# that a chunk that ends at `ring_end` is followed by one at `ring_first`. Each LOAD waits for one more freed chunk than
-# the previous one.
+# CHUNKS is `count` LOADs of one chunk each. Each chunk follows the previous one, in DRAM and in the GLB. In the GLB, a
+# chunk that ends at `ring_end` is followed by one at `ring_first`. Each LOAD waits for one more freed chunk than the
+# previous one.
 TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
 COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES, TRANSFER_CHUNKS)
 

@@ -25,7 +25,8 @@ class SynthesisError(InputError):
 class Command:
     """A tool, its arguments, and the name of its log in the folder of the run.
 
-    limit_s  limit of CPU time in seconds, after which the command has failed; 0: no limit
+    limit_s  limit of CPU time in seconds, after which the command has failed; 0: no limit.
+             A command that may fail has a limit
     """
 
     tool: str
