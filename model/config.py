@@ -2,7 +2,7 @@
 """The configuration of an accelerator: the sizes that a user can choose, and which of them are legal.
 
 AcceleratorConfig is their only definition. `scripts/gen_pkg.py` writes the same bounds as `rtl/configuration_check.sv`,
-which rejects the same sizes at elaboration. docs/hardware/overview.md shows them as a table. Tests check that the three
+which rejects the same sizes at elaboration. docs/reference/parameters.md is generated from it. Tests check that they
 agree. The widths of command and configuration fields do not depend on the sizes; `model/encoding.py` has them.
 """
 
@@ -51,7 +51,7 @@ def _to(low: int, high: int) -> range:
 
 @dataclass(frozen=True)
 class AcceleratorConfig:
-    """Sizes of one accelerator. docs/hardware/overview.md lists them in a table.
+    """Sizes of one accelerator. docs/reference/parameters.md lists them.
 
     Raise InputError, with one line, if a size is not legal. clock_hz is a nominal value for time and energy, and no
     parameter of the RTL.

@@ -66,7 +66,7 @@ THRESHOLDS = [
     Bar("cost_model.worst_share_of_bound", "<=", 1, "cost model, worst error / allowed error", _part("cost_model")),
 ]
 
-# Over the whole family; docs/developer/benches.md has the targets.
+# Over the whole family; docs/developer/testbenches.md has the targets.
 FAMILY_BARS = [
     Bar("geometric_mean", "<=", 1.18, "family, cycles / roofline, geometric mean", "make family"),
     Bar("most_over_roofline", "<=", 1.38, "family, cycles / roofline, largest", "make family"),

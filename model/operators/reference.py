@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two sets of reference kernels and their differences; docs/concepts/compiler.md says which one Eyrie follows."""
+"""The two sets of reference kernels and their differences; docs/concepts/quantisation.md says which one Eyrie
+follows."""
 
 from enum import StrEnum
 

@@ -111,7 +111,9 @@ def errors() -> str:
         f"If a run stops with an error, the bit ERROR of STATUS is set. ERROR_CODE (0x{int(Register.ERROR_CODE):03X}) "
         f"has the code, and ERROR_ADDRESS (0x{int(Register.ERROR_ADDRESS):03X}) has the DRAM address of the command. "
         "The accelerator reads commands ahead, so an illegal command can stop it before earlier transfers have run. "
-        "Write SOFT_RESET to CONTROL and wait for STATUS 0 before the next run. If the memory never answers, the bit BUS_WAITS stays set and the soft reset cannot end: reset accelerator and memory with rst_ni. The watchdog is off until WATCHDOG_LIMIT is written.",
+        "Write SOFT_RESET to CONTROL and wait for STATUS 0 before the next run. If the memory never answers, "
+        "the bit BUS_WAITS stays set and the soft reset cannot end: reset accelerator and memory with rst_ni. "
+        "The watchdog is off until WATCHDOG_LIMIT is written.",
         "`model/encoding.py` and `model/descriptions.py`",
         table(("code", "name", "cause", "what to do"), rows),
     )

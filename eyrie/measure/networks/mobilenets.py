@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MobileNetV1 (Howard et al., 2017) and MobileNetV2 (Sandler et al., 2018) of any width and size, with random weights.
 
-`FAMILY` has 26 of them, the benchmark of the accelerator's speed (docs/developer/benches.md). Their outputs have no
+`FAMILY` has 26 of them, the benchmark of the accelerator's speed (docs/developer/testbenches.md). Their outputs have no
 meaning, but every layer uses its whole range of values, so that clipping hides no error.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published design of the same network and size: its layer table beside the numbers of this project."""
+"""The published design of the same network and size: its layer table beside ours."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.report.baseline import published_layers
 
-SOURCE = """The student design of an Eyeriss accelerator of 6 x 8 PEs and 64 KiB for MobileNetV1 on CIFAR-10 that this
-one grew from (`data/reference/baseline.csv`): an analytical model, whose network leaves out the requantisation between
-the two halves of a block. Ours are predicted for the default configuration, as `eyrie compile` prints them;
-docs/concepts/cost.md says how far predictions are from the RTL."""
+SOURCE = """The baseline is a student design of an Eyeriss accelerator with 6 x 8 PEs and 64 KiB for MobileNetV1 on
+CIFAR-10 (`data/reference/baseline.csv`). Eyrie started from it. It is an analytical model without the requantisation
+between the two halves of a block. Our numbers are predictions for the default configuration, as `eyrie compile` prints
+them. docs/concepts/cost.md has the error of predictions."""
 COLUMNS = (  # what, the table's column, ours
     ("cycles", "latency_cycles", lambda layer: layer.predicted_cycles),
     ("DRAM bytes", "dram_access_B", lambda layer: layer.dram_bytes),
@@ -27,7 +27,7 @@ FIGURES = ", ".join(what for what, *_ in COLUMNS)
 
 
 def section(folder: Path) -> Section:
-    """Return the section; it writes no file into the folder."""
+    """folder: not used, nothing is written."""
     stages = compile_network(MODEL)
     found = performance(stages)
     return Section(
@@ -41,7 +41,7 @@ def _layers(found: Performance) -> Table:
         printed = ", ".join(f"{int(row[column]):,}" for _, column, _ in COLUMNS)
         ours = ", ".join(f"{value(layer):,}" for *_, value in COLUMNS)
         rows.append(Row(f"{layer.name}: {FIGURES}", printed, ours, _note(row, layer)))
-    text = "A layer's DRAM bytes are without commands; its cycles begin at the end of the previous layer."
+    text = "DRAM bytes of a layer do not include commands. Its cycles begin at the end of the previous layer."
     return Table("Layers", text, tuple(rows))
 
 
@@ -49,7 +49,7 @@ def _note(row: dict[str, str], layer: Layer) -> str:
     return (
         ""
         if int(row["macs_as_published"]) == layer.macs
-        else ("the table counts more MACs for depthwise layers that have stride 2 or are widened")
+        else ("the table counts more MACs if depthwise layers have stride 2 or are widened")
     )
 
 
@@ -80,20 +80,22 @@ def _directions(stages: Stages, found: Performance) -> Table:
             "bytes of the GLB in use, layer by layer",
             uses,
             NOT_HAD,
-            "maps of several layers and constants of "
-            "later ones lie there at a time; `eyrie compile --dump places` shows them",
+            "the GLB has maps of several layers and "
+            "weights of later ones at a time; `eyrie compile --dump places` shows them",
         )
     )
     return Table(
-        "Reads and writes", "Energy by the same prices (docs/concepts/cost.md), ours without zero gating.", tuple(rows)
+        "Reads and writes",
+        "Energy with the same energy per access (docs/concepts/cost.md), ours without zero skipping.",
+        tuple(rows),
     )
 
 
 def _model() -> Table:
-    run = "wants the data set: `eyrie accuracy`, data/mobilenetv1_cifar10/README.md"
+    run = "needs the data set: `eyrie accuracy`, data/mobilenetv1_cifar10/README.md"
     return Table(
         "Model",
-        "Trained anew, so with other weights. PyTorch's profile is of a CPU.",
+        "The model was trained again and has other weights. PyTorch's profile is for a CPU.",
         (
             Row("int8 model, MB", "1.117842", f"{MODEL.stat().st_size / 1e6:.6f}", "of the file"),
             Row("CIFAR-10 top-1, float", "87.33 %", NOT_HAD, run),
@@ -119,7 +121,7 @@ def _sums(found: Performance) -> Table:
                 "energy, uJ",
                 f"{sums['energy_uJ']:,.1f}",
                 f"{found.energy_uJ:,.1f}",
-                "by the same prices (docs/concepts/cost.md), ours without zero gating",
+                "with the same energy per access (docs/concepts/cost.md), ours without zero skipping",
             ),
         ),
     )

@@ -19,17 +19,17 @@ from eyrie.runtime.folders import ROOT
 
 SOURCE = """H. Lan, The study of the programming method for deep learning processors (in Chinese), dissertation,
 University of Chinese Academy of Sciences, 2018, chapter 5: registered buffers, greedy partition and automatic double
-buffering. docs/howto/buffers.md says which parts this project uses."""
+buffering. docs/howto/buffers.md describes its use in Eyrie."""
 SEARCHED = ("#0", "#9", "#10", "#22")  # operators of the bundled network whose tiles are all tried
 SEARCHED_ON = "vectors"
 NETWORKS = ("mobilenet_v1_0.25_96", "mobilenet_v2_0.35_96")
 LITTLE = 80  # arrangements of the GLB that are tried for these, which is a tenth of what eyrie compile tries
-OTHER_NETWORKS = "the mean of its six networks, which are others, on its simulator"
+OTHER_NETWORKS = "the mean of six other networks on its simulator"
 GAINS = {"vectors": "3.29 % (Cambricon-X)", "systolic": "1.27 % (ShiDianNao)"}  # of section 5.3.2.3
 
 
 def section(folder: Path) -> Section:
-    """Return the section; `folder` gets the networks that are compiled."""
+    """folder: for the networks that are compiled."""
     return Section("Registered buffers", SOURCE, (_doubling(), _tiles(), _plans(folder)))
 
 
@@ -52,9 +52,9 @@ def _doubling() -> Table:
                 OTHER_NETWORKS if tree.name in GAINS else "",
             )
         )
-    text = """The bundled network, each operator from DRAM to DRAM, by the greedy partition, on the configurations of
-`data/configurations/` and on the array as its buffers describe it. Cycles follow the descriptions,
-without operators of the host. The dissertation also has 6.56 % for Cambricon."""
+    text = """The bundled network with greedy partition, each operator from DRAM to DRAM, on the memory hierarchies of
+`data/configurations/` and of the array. Cycles follow from these descriptions, without operators of the host. The
+dissertation also has 6.56 % for Cambricon."""
     return Table("Double buffering, section 5.3.2.3", text, tuple(rows))
 
 
@@ -91,8 +91,8 @@ def _tiles() -> Table:
             "AlexNet there",
         )
     )
-    text = f"""On {SEARCHED_ON}, of which all tiles that fit are tried for some operators of the bundled network: by the
-cycles of loads and stores, as in the text, which does not say how good the greedy tiles are."""
+    text = f"""On {SEARCHED_ON}. For some operators of the bundled network all tiles that fit are compared by the
+cycles of loads and stores, as in the text. It does not state the quality of the greedy tiles."""
     return Table("Greedy partition, section 5.2.5.3", text, tuple(rows))
 
 
@@ -114,10 +114,10 @@ def _plans(folder: Path) -> Table:
                 f"{100 * exact.cycles / greedy.cycles:.1f} %: "
                 f"{greedy.cycles:,} cycles and {greedy.dram_bytes:,} DRAM bytes, planned {exact.cycles:,} and "
                 f"{exact.dram_bytes:,}",
-                "there: of instructions written by hand, on three other configurations",
+                "in the text: relative to hand-written instructions, on three other configurations",
             )
         )
-    text = """The array itself, cycles as predicted: each group by itself, from DRAM to DRAM, in the largest tiles that
-fit, the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the
-second and third network places are searched for with `--search-iterations 80`, to keep this page quick to make."""
+    text = """Predicted cycles of the accelerator. The greedy plan (`eyrie ir --greedy`) runs each fused operator
+alone, from DRAM to DRAM, in the largest tiles that fit, and loads the next tile meanwhile. It is compared with the
+plan of the compiler's search. The second and third network use `--search-iterations 80` to save time."""
     return Table("Greedy plans on the array, section 5.3.2.3", text, tuple(rows))

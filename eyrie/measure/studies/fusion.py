@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layer fusion with model partitioning: the plans of the paper's algorithms, for its example and for our networks."""
+"""Layer fusion with model partitioning: the plans of the text's algorithms, on its example and on our networks."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -26,9 +26,9 @@ from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
 from eyrie.runtime.bundled import MODEL
 
 SOURCE = """Layer fusion with model partitioning for ReRAM accelerators, Electronics 14 (2025) 2352, section 4. Its
-figures and tables are pictures. The text repeats only the numbers of LeNet's rows. The plans below are therefore
-ours, by its algorithms (docs/research/fusion.md): every tensor between groups goes through DRAM, halos are computed
-again, and a part has all weights of its group."""
+figures and tables are pictures. The text repeats only the numbers of LeNet's rows. The plans below are ours, by its
+algorithms (docs/research/fusion.md). Every tensor between groups goes through DRAM, halos are recomputed, and a part
+has all weights of its group."""
 KIB = 1024
 PARTS = 8  # of a group at most
 BIAS_BYTES = 4
@@ -37,7 +37,7 @@ LENET_INPUT = (32, 1)  # rows and columns, channels
 
 
 def section(folder: Path) -> Section:
-    """Return the section; `folder` gets the networks that are compiled."""
+    """folder: for the networks that are compiled."""
     large = folder / "mobilenet_v1_1.00_224.tflite"
     large.write_bytes(model(Mobilenet(1, 1.0, 224)))
     chains = {
@@ -55,7 +55,7 @@ def section(folder: Path) -> Section:
 
 
 def lenet() -> Chain:
-    """Return LeNet, int8, up to its layer 5; each pooling is a layer, as in the paper."""
+    """LeNet, int8, up to its layer 5; each pooling is a layer, as in the text."""
     (size, channels), layers = LENET_INPUT, []
     for name, filters, kernel, stride in LENET:
         rows = (size - kernel) // stride + 1
@@ -105,7 +105,7 @@ def _plans(name: str, chain: Chain, capacity: int) -> Table:
             if parts is None and objective == "storage":
                 continue
             rows.append(_row(what, objective, chain, capacity, parts))
-    text = "Bytes; storage: of the group that needs most; transfer: of all groups."
+    text = "In bytes. Storage is the maximum over the groups, transfer the sum."
     return Table(name, text, tuple(rows))
 
 
@@ -129,19 +129,19 @@ def _row(what: str, objective: str, chain: Chain, capacity: int, parts: int | No
 
 
 def space(parts: int) -> SearchSpace:
-    """Return the paper's search space: feature maps go through DRAM, halos are computed again."""
+    """The text's: nothing stays on chip, nothing is kept."""
     return SearchSpace(max_parts=parts, halos=(Halo.RECOMPUTE,), on_chip=False, streaming=False)
 
 
 def objective_of(name: str, capacity: int) -> Objective:
-    """Return the objective of algorithm 5: the least storage, or the least transfer of plans that fit."""
+    """Algorithm 5: the least storage, or the least transfer of what fits."""
     if name == "storage":
         return Objective(published_storage, Combine.MAX)
     return Objective(lambda group: published_transfer(group) if published_storage(group) <= capacity else None)
 
 
 def planned(chain: Chain, objective: str, capacity: int, parts: int) -> FusionPlan:
-    """Return the best plan. Raise DoesNotFit if the storage exceeds the capacity."""
+    """Raises DoesNotFit."""
     plan = best_plan(chain, objective_of(objective, capacity), None, space(parts))
     if objective == "storage" and max(map(published_storage, plan)) > capacity:
         raise DoesNotFit(f"{max(map(published_storage, plan)):,} bytes at least")
@@ -154,7 +154,7 @@ def _alone(chain: Chain, capacity: int) -> FusionPlan:
 
 
 def _same(plan: FusionPlan, chain: Chain, objective: str, capacity: int, parts: int) -> bool:
-    """Return whether the search over all plans finds no better one."""
+    """Whether the search over all plans finds no better one."""
     cost = objective_of(objective, capacity)
     ours, best = (
         [value for group in found if (value := cost.cost(group)) is not None]
@@ -164,7 +164,7 @@ def _same(plan: FusionPlan, chain: Chain, objective: str, capacity: int, parts: 
 
 
 def said(plan: FusionPlan) -> str:
-    """Return the groups with their layers and parts."""
+    """The groups with their layers and parts."""
     return " / ".join(_group_said(group) for group in plan)
 
 

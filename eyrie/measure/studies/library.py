@@ -11,10 +11,10 @@ from eyrie.measure.operator_layers import LAYERS, Layer, measured
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 
 SOURCE = """Y. Du, thesis on the programming of deep learning processors, chapters 3 (DLPlib, on Cambricon-X) and 4
-(HLAL, on Cambricon-ACC). It prints shares of the throughput of hand-written instructions. This
-project has no hand-written instructions, so it prints shares of the roofline, an upper bound of their throughput. The
-cycles are predicted for the default configuration; `eyrie operators` (docs/howto/operators.md) also counts them on the
-RTL."""
+(HLAL, on Cambricon-ACC). The thesis has the throughput relative to hand-written instructions. No such instructions
+exist for this configuration. This page has the share of the roofline instead, which they could not exceed. It is
+computed from predicted cycles of the default configuration. `eyrie operators` (docs/howto/operators.md) also measures
+the RTL."""
 LONGEST = ("Conv1", "Conv2")
 STUDIED = (
     *(layer for layer in LAYERS if layer.name not in LONGEST),
@@ -28,7 +28,7 @@ GPU = "of a GPU at full size; this configuration is simulated, at a clock of its
 LRN = "no operator of an int8 network"
 NO_TRAINING = "the accelerator runs inference only"
 NETWORK = "takes too long to compile for this page: `eyrie classics` makes it, `eyrie compile` has its share"
-BY_HAND = "hand-written instructions without overlap; this project has none"
+BY_HAND = "hand-written instructions without overlap; this configuration has none"
 TWO_LAYERS = """input x 1024 scale=0.02
 filter w1 w.npy scale=0.004
 filter w2 w.npy scale=0.006
@@ -45,7 +45,7 @@ output y
 
 @dataclass(frozen=True)
 class Found:
-    """A layer's prediction."""
+    """Of a layer, predicted."""
 
     cycles: int
     roofline_cycles: int
@@ -56,12 +56,12 @@ class Found:
 
 
 def section(folder: Path) -> Section:
-    """Return the section; `folder` gets sources of assembly."""
+    """folder: for sources of assembly."""
     return tables({layer.name: of_layer(layer) for layer in STUDIED}, folder)
 
 
 def tables(layers: dict[str, Found], folder: Path) -> Section:
-    """Return the section for predictions of layers by name; `folder` gets sources of assembly."""
+    """The section of what was found of the layers, by name; folder: for sources of assembly."""
     return Section("A library and an assembly language", SOURCE, (_library(layers), _assembly(layers), _lines(folder)))
 
 
@@ -71,7 +71,7 @@ def of_layer(layer: Layer) -> Found:
 
 
 def _library(layers: dict[str, Found]) -> Table:
-    text = """Table 3.5's layers. Table 3.3 counts publications by algorithm, figure 3.8 is a picture."""
+    text = """The layers of table 3.5. Table 3.3 counts publications by algorithm, and figure 3.8 is a picture."""
     return Table(
         "Library, section 3.7",
         text,
@@ -101,8 +101,8 @@ def _assembly(layers: dict[str, Found]) -> Table:
     }
     shares = {name: layers[known].share for name, known in names.items()}
     best = max(shares, key=lambda name: shares[name])
-    text = """Table 4.6's layers; of each layer's figure the text prints the best and the worst, the others are a
-picture. A source of layers compiles as its model does (docs/reference/assembly.md)."""
+    text = """The layers of table 4.6. The text has the best and the worst result of each; the others are in a
+picture. A source of layers compiles like its model (docs/reference/assembly.md)."""
     return Table(
         "Assembly, section 4.6.2",
         text,
@@ -129,8 +129,8 @@ picture. A source of layers compiles as its model does (docs/reference/assembly.
 
 def _lines(folder: Path) -> Table:
     (two, _), (one, commands) = (_assembled(text, folder) for text in (TWO_LAYERS, ONE_LAYER))
-    text = """A layer's commands are those that `eyrie asm --disassemble` prints of a program that the compiler made, a
-line for each transfer, pass and word of a descriptor; commands know no loops, the published instructions do."""
+    text = """The commands of a layer are the output of `eyrie asm --disassemble`, with a line for each transfer, pass
+and descriptor word. The published instructions have loops, and the commands do not."""
     return Table(
         "Lines of code, section 4.6.3",
         text,
@@ -149,7 +149,7 @@ line for each transfer, pass and word of a descriptor; commands know no loops, t
 
 
 def _assembled(text: str, folder: Path) -> tuple[int, int]:
-    """Return the number of lines of a source and of its commands. All its filters are zeros."""
+    """Lines of a source, whose filters are of zeros, and of its commands."""
     made = folder / "assembled"
     np.save(folder / "w.npy", np.zeros((1024, 1024), np.int8))
     (folder / "net.s").write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data-movement elimination and bank mapping: the numbers of the paper's section 3."""
+"""Data-movement elimination and bank mapping: the figures of the text's section 3."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from eyrie.compiler.study.pairs import pairs
 from eyrie.measure.networks import resnet50, wavenet
 from eyrie.measure.studies.section import Row, Section, Table
 
-SOURCE = """Optimizing memory-access patterns for deep learning accelerators, arXiv:2002.12798, section 3. The
-page docs/research/movement.md has the rules of counting and the assumptions."""
+SOURCE = """Optimizing memory-access patterns for deep learning accelerators, arXiv:2002.12798, section 3.
+docs/research/movement.md has the definitions and assumptions."""
 RESULT_BANKS = (64, 128)  # that a convolution's result can be written to
 
 
 def section(folder: Path) -> Section:
-    """Return the section; `folder` gets the networks that are compiled."""
+    """folder: for the networks that are compiled."""
     return Section("Data movement", SOURCE, (_wavenet(folder), _resnet50(folder)))
 
 
@@ -26,8 +26,8 @@ def _wavenet(folder: Path) -> Table:
     work = compile_network(path, until="moves")
     before, after = pairs(made(work.graph)), pairs(made(work.folded))
     count, stored = len(before) - len(after), [sum(pair.bytes for pair in found) for found in (before, after)]
-    text = """Ours is written by the published description, with as many blocks as make 124 pairs; the text does not
-say what Parallel WaveNet's pairs are, nor of how many samples its bytes are."""
+    text = """Our network follows the published description, with as many blocks as give 124 pairs. The text does not
+list the pairs of Parallel WaveNet, nor the number of samples."""
     return Table(
         "WaveNet",
         text,
@@ -67,8 +67,8 @@ def _resnet50(folder: Path) -> Table:
             f"{one.off_chip:,} to {whole.off_chip:,} bytes, {_share(one.off_chip, whole.off_chip)} less",
         )
     )
-    text = """Copies with mappings propagated through the network, against each operator's own. On chip all hangs on how
-many banks a result goes to, which the text does not say."""
+    text = """Copies with mappings propagated through the network, compared with a mapping for each operator alone. On
+chip the result depends on the number of banks for a result, which the text does not state."""
     return Table("ResNet-50, bank mapping", text, tuple(rows))
 
 

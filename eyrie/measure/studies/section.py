@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A section of the study: the numbers that a publication prints, beside the numbers of this project."""
+"""A study: what a text of the literature prints, beside what this project finds."""
 
 from dataclasses import asdict, dataclass
 
@@ -10,13 +10,13 @@ NOT_HAD = "-"  # in the place of a number
 
 @dataclass(frozen=True)
 class Row:
-    """A number that a publication prints.
+    """A number that a text prints.
 
-    what     its subject, with its place in the publication
-    printed  as printed; NOT_HAD if only this project has the number
-    ours     as measured; NOT_HAD if this project has no number
-    note     why it differs or is missing; may be empty
-    agrees   whether the numbers are equal; None if they are of different configurations
+    what     it is of, with the place in the text
+    printed  as the text has it; NOT_HAD for what only this project has a number of
+    ours     as found; NOT_HAD where it cannot be had
+    note     why it differs, or why it cannot be had; may be empty
+    agrees   whether it is the printed number; None where the two are of different configurations
     """
 
     what: str
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of one subject; `text` explains how to compare its rows."""
+    """Rows about one matter; text: what a reader has to know to compare them."""
 
     title: str
     text: str
@@ -41,7 +41,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """The section about one publication; `source` says which."""
+    """What is said of one text; source: where it was published."""
 
     name: str
     source: str
@@ -52,7 +52,7 @@ class Section:
         return [row for table in self.tables for row in table.rows]
 
     def markdown(self) -> str:
-        """Return the section as Markdown."""
+        """Its part of the page."""
         lines = [f"## {self.name}", "", self.source, ""]
         for table in self.tables:
             lines += [f"### {table.title}", "", table.text, "", "| | printed | here | |", "|---|---|---|---|"]
@@ -61,10 +61,10 @@ class Section:
         return "\n".join(lines)
 
     def entries(self) -> list[dict]:
-        """Return the entries for summary.json."""
+        """For summary.json."""
         return [{"table": table.title} | asdict(row) for table in self.tables for row in table.rows]
 
 
 def compared(what: str, printed: str, ours: str, why: str = "") -> Row:
-    """Return a row of a number that should equal the printed one; `why` explains a difference."""
+    """A row of a number that ought to be the printed one; why: in case it is not."""
     return Row(what, printed, ours, "" if printed == ours else why, printed == ours)

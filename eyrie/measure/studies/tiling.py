@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Square tiles of an input: both tables of the paper, and its statements about its figures 9, 10 and 12."""
+"""Square tiles of an input: both tables of the text, and what it says of its figures 9, 10 and 12."""
 
 import csv
 from collections.abc import Callable
@@ -41,7 +41,7 @@ WIDEST, KERNEL = 200, 20  # of figure 12 (a)
 
 
 def section(folder: Path) -> Section:
-    """Return the section; it writes no file into the folder."""
+    """folder: not used, nothing is written."""
     return Section("Tiles", SOURCE, (_optimal_tiles(), _mobilenet(), _metrics()))
 
 
@@ -57,7 +57,7 @@ def _optimal_tiles() -> Table:
                 f"{name}: legal tiles",
                 LEGAL[shape],
                 legal,
-                "equation 7 gives more than the text lists; the optimal one is the same",
+                "equation 7 gives more tiles than the text lists; the optimal one is the same",
             )
         )
     return Table(
@@ -97,11 +97,11 @@ def _mobilenet() -> Table:
             "all layers with tiles: less",
             "40 % to 87 %",
             f"{_digits(min(found), '')} % to {_digits(max(found), '')} %",
-            "the table's own least is layer 26, with 37 %",
+            "the minimum in the table is layer 26, with 37 %",
         )
     )
-    text = """MobileNet at 224 x 224, a row for each shape: layers 16 to 22 are as 14. The others are 1x1. Their
-windows do not overlap, so tiles save no accesses, as the text says."""
+    text = """MobileNet at 224 x 224, a row for each shape. Layers 16 to 22 equal layer 14. The other layers are 1x1.
+Their windows do not overlap, so tiles save no accesses, as the text says."""
     return Table("Table 2: MobileNet", text, tuple(rows))
 
 
@@ -144,7 +144,7 @@ def _metrics() -> Table:
                 f"conclusion: optimal tiles below {TIMES} kernels",
                 "more than 70 % of cases",
                 f"{100 * share:.0f} %",
-                "of figure 12 (a)'s inputs, and under the same doubts",
+                "for the inputs of figure 12 (a), with the same uncertainty",
             ),
             Row(f"figure 12 (b), (c): optimal tiles below {TIMES} kernels", "78 %, 73 %", NOT_HAD, unknown),
         ),
@@ -157,7 +157,7 @@ def _published(name: str) -> list[dict[str, str]]:
 
 
 def _like(value: Fraction, printed: str) -> str:
-    """Return a number in the notation of a printed one: plain, or with the same number of digits."""
+    """In the notation of a printed number: plain, or with as many digits."""
     return (
         f"{float(value):.{len(printed.split('e')[0]) - 1}g}".replace("e+0", "e")
         if "e" in printed
@@ -166,7 +166,7 @@ def _like(value: Fraction, printed: str) -> str:
 
 
 def _digits(value: Fraction, printed: str) -> str:
-    """Return a number with as many decimals as a printed one."""
+    """With as many decimals as a printed number has."""
     return f"{float(value):.{len(printed.partition('.')[2])}f}"
 
 
@@ -180,7 +180,7 @@ def _levels(size: int, kernel: int, stride: int) -> str:
 
 
 def _optimal_or_whole(size: int, kernel: int, stride: int) -> int:
-    """Return the optimal tile; the input itself counts as a tile."""
+    """The optimal tile, the input itself being one."""
     tiles = legal_tiles(size, kernel, stride)
     counts = [accesses(size, kernel, stride, tile) for tile in tiles]
     kept = (tile for tile, (count, following) in zip(tiles, pairwise(counts)) if count - following < SAVING * count)
@@ -188,7 +188,7 @@ def _optimal_or_whole(size: int, kernel: int, stride: int) -> int:
 
 
 def _mean_tile_accesses(size: int, kernel: int, stride: int) -> Fraction:
-    """Return the accesses with the mean of the optimal tiles of all strides, or the next smaller legal tile."""
+    """With the mean of the optimal tiles of all strides; where it is none of this stride, with the next smaller one."""
     tiles = [optimal_tile(size, kernel, each) for each in range(1, kernel + 1)]
     mean = sum(tiles) // len(tiles)
     return accesses(size, kernel, stride, max(range(kernel, mean + 1, stride)))
