@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operators one by one on an Eyrie accelerator: C99 without an operating system and without a heap, also C++17, on the
- * driver (driver/eyrie_driver.h). docs/howto/operators.md says what the calls have in common with those of Python, and where
- * the programs come from.
+ * The operator library: single operators on an Eyrie accelerator, in C99 (also C++17), without an operating system and
+ * without a heap. It uses the driver (driver/eyrie_driver.h). docs/howto/operators.md compares it with the Python library
+ * and explains the programs.
  *
- * Every function returns EYRIE_OK or says why it did nothing. A handle, its streams and its allocations belong to one
- * thread.
+ * Every function returns EYRIE_OK, or the reason why it had no effect. A handle, its streams and its allocations belong
+ * to one thread.
  */
 #ifndef EYRIE_H
 #define EYRIE_H
@@ -16,12 +16,13 @@
 extern "C" {
 #endif
 
-/* Of what this file declares: a library of another version is rejected. */
+/* Version of the declarations in this file; eyrie_create_handle rejects a library of another version. */
 #define EYRIE_VERSION 1u
 
-/* May be defined before, the same for the library and for who uses it, as eyrie_create_handle checks: a handle has room
- * for so many allocations, programs that lie in the memory among them, and so many operators that wait, of all streams:
- * where there are more a call waits; looks at an accelerator that has not ended: its watchdog comes first. */
+/* Limits, which you may define before. Library and caller need the same values; eyrie_create_handle checks them.
+ * EYRIE_MOST_ALLOCATIONS: allocations of a handle, including the programs in the memory.
+ * EYRIE_MOST_OPERATIONS: waiting operators of all streams; a further call waits until one has ended.
+ * EYRIE_LOOKS: polls of a running accelerator; its watchdog stops it earlier. */
 #ifndef EYRIE_MOST_ALLOCATIONS
 #define EYRIE_MOST_ALLOCATIONS 256u
 #endif
@@ -34,7 +35,7 @@ extern "C" {
 #define EYRIE_MESSAGE_BYTES 1024u
 #define EYRIE_NO_BIAS UINT32_MAX
 
-/* ---- Descriptors: created, set (again, if one likes), got, destroyed ---- */
+/* ---- Descriptors: create, set (any number of times), get, destroy ---- */
 
 /* int8 [n][h][w][c]; a value q stands for scale * (q - zero_point). */
 struct eyrie_tensor_setting {
@@ -43,15 +44,15 @@ struct eyrie_tensor_setting {
   int32_t zero_point;
 };
 
-/* int8 [m][r][s][c], c the channels of a group; of fully connected layers r and s are 1. scales: one of all filters, or
- * m of them; they have to stay while the descriptor is used. */
+/* int8 [m][r][s][c]; c is the number of channels of a group. Fully connected layers have r = s = 1. scales: one for all
+ * filters, or m; the array must stay valid while the descriptor is in use. */
 struct eyrie_filter_setting {
   uint32_t m, r, s, c;
   const float *scales;
   uint32_t scale_count;
 };
 
-/* Functions; of those that a convolution or an addition is fused with there are the first four. */
+/* Activation functions. A convolution or an addition can be fused with the first four. */
 enum eyrie_function {
   EYRIE_NONE,
   EYRIE_RELU,
@@ -63,11 +64,11 @@ enum eyrie_function {
   EYRIE_HARD_SWISH,
   EYRIE_ELU,
   EYRIE_EXP,
-  EYRIE_FUNCTIONS /* how many there are */
+  EYRIE_FUNCTIONS /* number of functions */
 };
 
-/* stride, dilation: vertical, horizontal; pads: top, bottom, left, right; groups: of channels, each with filters of its
- * own: as many as channels for a depthwise convolution. */
+/* stride, dilation: vertical, horizontal; pads: top, bottom, left, right; groups: groups of channels with filters of
+ * their own; a depthwise convolution has a group for each channel. */
 struct eyrie_convolution_setting {
   uint32_t stride[2], dilation[2], pads[4], groups;
   enum eyrie_function fused;
@@ -80,16 +81,16 @@ struct eyrie_pooling_setting {
   uint32_t kernel[2], stride[2], pads[4];
 };
 
-/* alpha: the slope of EYRIE_LEAKY_RELU for negative values. */
+/* alpha: slope of EYRIE_LEAKY_RELU for negative values. */
 struct eyrie_activation_setting {
   enum eyrie_function function;
   float alpha;
 };
 
-/* A descriptor, and its functions: eyrie_create_tensor_descriptor(&descriptor) and so on. */
+/* A descriptor and its functions, such as eyrie_create_tensor_descriptor(&descriptor). */
 #define EYRIE_DESCRIPTOR(kind)                                                                                      \
   struct eyrie_##kind##_descriptor {                                                                                \
-    uint32_t state; /* the library's */                                                                             \
+    uint32_t state; /* private */                                                                                   \
     struct eyrie_##kind##_setting setting;                                                                          \
   };                                                                                                                \
   enum eyrie_result eyrie_create_##kind##_descriptor(struct eyrie_##kind##_descriptor *descriptor);                 \
@@ -105,21 +106,21 @@ EYRIE_DESCRIPTOR(convolution);
 EYRIE_DESCRIPTOR(pooling);
 EYRIE_DESCRIPTOR(activation);
 
-/* Bytes in the accelerator's memory: of a tensor as its maps lie there, of filters in C order. */
+/* Bytes in the accelerator's memory: a tensor in its memory layout, filters in C order. */
 enum eyrie_result eyrie_get_tensor_bytes(const struct eyrie_tensor_descriptor *descriptor, uint32_t *bytes);
 enum eyrie_result eyrie_get_filter_bytes(const struct eyrie_filter_descriptor *descriptor, uint32_t *bytes);
 
 /* ---- Programs ---- */
 
-/* A program of an operator. key: what it is for, a line of text (docs/howto/operators.md). */
+/* A compiled program of an operator. key: a line of text that identifies the operator (docs/howto/operators.md). */
 struct eyrie_program {
   const char *key;
   const struct eyrie_network *network;
   const uint8_t *image;
 };
 
-/* Which program is wanted. Filters and bias (int32, lowest byte first) are offsets in the window, whose bytes
- * platform->read_memory gives; 0 bytes: there are none. */
+/* A request for a program. Filters and bias (int32, little-endian) are offsets in the window, which
+ * platform->read_memory reads; 0 bytes: no filters, or no bias. */
 struct eyrie_request {
   const char *key;
   const struct eyrie_platform *platform;
@@ -127,11 +128,11 @@ struct eyrie_request {
   uint32_t scale_count;
   uint32_t filters, filter_bytes;
   uint32_t bias, bias_bytes;
-  char *message; /* EYRIE_MESSAGE_BYTES, to say in a line why there is none: over the key, which is in them */
+  char *message; /* EYRIE_MESSAGE_BYTES; holds the key; overwrite it with the reason of a failure, one line */
 };
 
-/* Where programs come from: a table that was compiled ahead of time, and for what is not in it a function, if there is
- * one. compile gives a program, which has to stay, or returns EYRIE_NOT_SUPPORTED or EYRIE_NOT_COMPILED. */
+/* The sources of programs: a table that was compiled ahead of time, and a function (or NULL) for operators that are
+ * not in the table. compile returns a program that must stay valid, or EYRIE_NOT_SUPPORTED or EYRIE_NOT_COMPILED. */
 struct eyrie_programs {
   const struct eyrie_program *table;
   uint32_t count;
@@ -140,14 +141,14 @@ struct eyrie_programs {
   void *context;
 };
 
-/* The programs that the application is linked with: of what `eyrie operators --c` wrote, or of a simulated SoC's. */
+/* The programs that are linked to the application: from `eyrie operators --c`, or from a simulated SoC. */
 const struct eyrie_programs *eyrie_linked_programs(void);
 
 /* ---- A handle ---- */
 
 struct eyrie_handle;
 
-/* Operators in the order in which they are given; one that fails ends those behind it. Nobody's but the library's. */
+/* A queue of operators, which run in order. A failed operator ends the later ones. The fields are private. */
 struct eyrie_stream {
   struct eyrie_handle *handle;
   struct eyrie_stream *next;
@@ -160,22 +161,22 @@ struct eyrie_stream {
 
 struct eyrie_allocation {
   uint32_t place, bytes;
-  const struct eyrie_program *program; /* that lies there; NULL: the application's */
-  uint32_t used;                       /* when, of a program */
-  uint32_t digested;                   /* bytes that the digest is of; 0: there is none */
+  const struct eyrie_program *program; /* in this allocation; NULL: data of the application */
+  uint32_t used;                       /* time of the last use of the program */
+  uint32_t digested;                   /* bytes under the digest; 0: no digest */
   uint8_t digest[32];
 };
 
 struct eyrie_operation {
   struct eyrie_stream *stream;
-  const struct eyrie_program *program; /* NULL: a softmax, which the host does */
+  const struct eyrie_program *program; /* NULL: a softmax, which the host computes */
   struct eyrie_tensor_setting tensors[3];
-  uint32_t places[3];                  /* of the output, and of the inputs */
-  uint32_t inputs, map;                /* how many; the map that runs */
+  uint32_t places[3];                  /* addresses of the output and of the inputs */
+  uint32_t inputs, map;                /* number of inputs; index of the running map */
   float beta;
 };
 
-/* An accelerator in use: nobody's but the library's, except for `stream`, which is its own stream. State and message come
+/* An accelerator in use. The fields are private, except for `stream`, the handle's own stream. State and message come
  * first, so that a library with other limits finds them. */
 struct eyrie_handle {
   uint32_t state;
@@ -183,26 +184,26 @@ struct eyrie_handle {
   struct eyrie_device device;
   struct eyrie_stream stream;
   const struct eyrie_programs *programs;
-  struct eyrie_allocation allocations[EYRIE_MOST_ALLOCATIONS]; /* by their places */
+  struct eyrie_allocation allocations[EYRIE_MOST_ALLOCATIONS]; /* by address */
   uint32_t allocation_count, clock;
   struct eyrie_operation operations[EYRIE_MOST_OPERATIONS];
   uint32_t first_operation, operation_count;
-  bool running, stopped; /* the first operation on the accelerator; the accelerator has to be reset */
+  bool running, stopped; /* the first operation runs on the accelerator; the accelerator needs a reset */
   uint32_t inputs[2], output;
 };
 
-/* What a caller was compiled with. */
+/* The limits and sizes that a caller was compiled with. */
 struct eyrie_caller {
   uint32_t version, most_allocations, most_operations;
   size_t handle_bytes;
 };
 
-/* Is eyrie_create_handle, which says what its caller was compiled with. */
+/* The implementation of eyrie_create_handle. */
 enum eyrie_result eyrie_create_handle_of(struct eyrie_handle *handle, const struct eyrie_caller *caller,
                                          const struct eyrie_platform *platform, const struct eyrie_programs *programs);
 
-/* Takes an accelerator. The platform is copied; programs have to stay; NULL: there are none. EYRIE_OTHER_LIBRARY: the
- * library was compiled from another eyrie.h, or with other limits. */
+/* Open an accelerator. The platform is copied. The programs must stay valid; NULL: no programs. EYRIE_OTHER_LIBRARY:
+ * the library was compiled from another eyrie.h, or with other limits. */
 static inline enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle, const struct eyrie_platform *platform,
                                                     const struct eyrie_programs *programs) {
   const struct eyrie_caller caller = {EYRIE_VERSION, EYRIE_MOST_ALLOCATIONS, EYRIE_MOST_OPERATIONS,
@@ -210,23 +211,24 @@ static inline enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle,
   return eyrie_create_handle_of(handle, &caller, platform, programs);
 }
 
-/* Waits for what goes on, whatever comes of it, and gives the accelerator back. A second time does nothing. */
+/* Wait for all operators, whether they fail or not, and close the accelerator. A second call has no effect. */
 enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle);
 
-/* What there is to say of the last call with the handle or a stream of it, in a line: "" of EYRIE_OK; else the
- * argument, what was given and what has to be; of EYRIE_NOT_COMPILED the key, of EYRIE_NOT_SUPPORTED the compiler's
- * reason, of EYRIE_ACCELERATOR_ERROR the error. Calls of descriptors have no handle: their results say it all. */
+/* Return the message of the last call with the handle or a stream of it, one line. It is "" after EYRIE_OK, the key after
+ * EYRIE_NOT_COMPILED, the compiler's reason after EYRIE_NOT_SUPPORTED, the error after EYRIE_ACCELERATOR_ERROR, and else
+ * the argument with its value and the legal values. Functions of descriptors have no handle and no message. */
 const char *eyrie_get_message(const struct eyrie_handle *handle);
 
-/* ---- Memory: places are offsets in the window ---- */
+/* ---- Memory: a place is an offset in the window ---- */
 
-/* Takes so many bytes, whose values are anything. */
+/* Allocate memory with undefined contents. */
 enum eyrie_result eyrie_malloc(struct eyrie_handle *handle, uint32_t bytes, uint32_t *place);
 
-/* What follows waits for all streams first, and returns what of them failed, if anything, having done nothing else. */
+/* This and the following functions first wait for all streams. If an operator failed, they return its error and have no
+ * other effect. */
 enum eyrie_result eyrie_free(struct eyrie_handle *handle, uint32_t place);
 
-/* A tensor: a descriptor, and the place of an allocation that has its values; filters as well. */
+/* A tensor, or filters: a descriptor, and the place of an allocation that has the values. */
 struct eyrie_tensor {
   const struct eyrie_tensor_descriptor *descriptor;
   uint32_t place;
@@ -237,7 +239,7 @@ struct eyrie_filter {
   uint32_t place;
 };
 
-/* Values in C order, as many as the descriptor says; a bias is as many int32 as there are filters. */
+/* Copy values in C order. `count` is the number of values of the descriptor; a bias has an int32 for each filter. */
 enum eyrie_result eyrie_copy_to_tensor(struct eyrie_handle *handle, const struct eyrie_tensor *tensor,
                                        const int8_t *values, size_t count);
 enum eyrie_result eyrie_copy_from_tensor(struct eyrie_handle *handle, const struct eyrie_tensor *tensor,
@@ -250,32 +252,32 @@ enum eyrie_result eyrie_copy_to_bias(struct eyrie_handle *handle, uint32_t place
 
 /* ---- Streams ---- */
 
-/* A stream beside the handle's own. It has to stay until it, or the handle, is destroyed. */
+/* Create a stream beside the handle's own. It must stay valid until it, or the handle, is destroyed. */
 enum eyrie_result eyrie_create_stream(struct eyrie_handle *handle, struct eyrie_stream *stream);
 
-/* Waits for it, whatever comes of it. */
+/* Wait for the operators of the stream, whether they fail or not, and destroy it. */
 enum eyrie_result eyrie_destroy_stream(struct eyrie_stream *stream);
 
-/* Moves the operators on without waiting. EYRIE_OK: all of the stream have ended; EYRIE_BUSY: they have not; else what
- * failed, once. */
+/* Start the next operators without waiting. EYRIE_OK: all operators of the stream have ended; EYRIE_BUSY: they have
+ * not; else the error of a failed operator, once. */
 enum eyrie_result eyrie_poll_stream(struct eyrie_stream *stream);
 
-/* Waits until all operators of a stream, or of all streams, have ended; returns what failed, once. EYRIE_TIMEOUT: an
- * operator takes longer than the library looks; it goes on. */
+/* Wait until all operators of a stream, or of all streams, have ended; return the error of a failed operator, once.
+ * EYRIE_TIMEOUT: an operator did not end within EYRIE_LOOKS polls; it still runs. */
 enum eyrie_result eyrie_synchronize_stream(struct eyrie_stream *stream);
 enum eyrie_result eyrie_synchronize(struct eyrie_handle *handle);
 
-/* Cycles, by the accelerator's counter, of the operators that the last synchronisation waited for. */
+/* Get the cycles, by the accelerator's counter, of the operators that the last synchronisation waited for. */
 enum eyrie_result eyrie_get_cycles(const struct eyrie_stream *stream, uint64_t *cycles);
 
-/* ---- Operators: checked, given to a stream, and run while the caller goes on ---- */
+/* ---- Operators: a call checks its arguments and queues the operator, which runs while the caller continues ---- */
 
 /* bias: a place, or EYRIE_NO_BIAS. */
 enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct eyrie_convolution_descriptor *convolution,
                                     const struct eyrie_tensor *input, const struct eyrie_filter *filter, uint32_t bias,
                                     const struct eyrie_tensor *output);
 
-/* Of all values of each of the n maps. */
+/* A fully connected layer on all values of each of the n maps. */
 enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struct eyrie_tensor *input,
                                         const struct eyrie_filter *filter, uint32_t bias,
                                         const struct eyrie_tensor *output);
@@ -290,7 +292,7 @@ enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_functio
                                  const struct eyrie_tensor *first, const struct eyrie_tensor *second,
                                  const struct eyrie_tensor *output);
 
-/* Over the channels, by the host. */
+/* Softmax over the channels, on the host. */
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,
                                 const struct eyrie_tensor *output);
 
