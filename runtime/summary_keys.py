@@ -219,7 +219,7 @@ MACHINES: Keys = {
     "machines": "Random configurations.",
     "legal": "Legal configurations.",
     "works": "Legal configurations that work.",
-    "refused": "Illegal configurations that were rejected.",
+    "rejected": "Illegal configurations that were rejected.",
     "wrong": "Numbers of the configurations with a wrong result.",
     "skipped": "Numbers of the configurations that the time budget left out.",
     "values": "By parameter, the values of configurations that worked.",

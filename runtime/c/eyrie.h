@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The operator library: single operators on an Eyrie accelerator, in C99 (also C++17), without an operating system and
- * without a heap. It uses the driver (driver/eyrie_driver.h). docs/howto/operators.md compares it with the Python library
- * and explains the programs.
+ * without a heap. It uses the driver (driver/eyrie_driver.h). docs/howto/operators.md compares it with the Python
+ * library and explains the programs.
  *
  * Every function returns EYRIE_OK, or the reason why it had no effect. A handle, its streams and its allocations belong
  * to one thread.
@@ -214,9 +214,9 @@ static inline enum eyrie_result eyrie_create_handle(struct eyrie_handle *handle,
 /* Wait for all operators, whether they fail or not, and close the accelerator. A second call has no effect. */
 enum eyrie_result eyrie_destroy_handle(struct eyrie_handle *handle);
 
-/* Return the message of the last call with the handle or a stream of it, one line. It is "" after EYRIE_OK, the key after
- * EYRIE_NOT_COMPILED, the compiler's reason after EYRIE_NOT_SUPPORTED, the error after EYRIE_ACCELERATOR_ERROR, and else
- * the argument with its value and the legal values. Functions of descriptors have no handle and no message. */
+/* Return the message of the last call with the handle or a stream of it, one line. It is "" after EYRIE_OK, the key
+ * after EYRIE_NOT_COMPILED, the compiler's reason after EYRIE_NOT_SUPPORTED, the error after EYRIE_ACCELERATOR_ERROR,
+ * and else the argument with its value and the legal values. Functions of descriptors have no handle and no message. */
 const char *eyrie_get_message(const struct eyrie_handle *handle);
 
 /* ---- Memory: a place is an offset in the window ---- */

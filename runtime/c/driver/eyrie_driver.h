@@ -3,8 +3,8 @@
  * Driver of an Eyrie accelerator: C99 without an operating system, also C++17. docs/howto/driver.md has an example.
  *
  * The platform accesses registers and memory. `eyrie compile` writes a network as image.bin and its description
- * network.h. Call eyrie_open and eyrie_load once, then eyrie_put_input, eyrie_run and eyrie_get_output for each image, or
- * for all images that the network processes together.
+ * network.h. Call eyrie_open and eyrie_load once, then eyrie_put_input, eyrie_run and eyrie_get_output for each image,
+ * or for all images that the network processes together.
  *
  * Every function returns EYRIE_OK, or the reason why it had no effect. Every wait has a limit. A device belongs to one
  * thread; an interrupt handler may only call eyrie_acknowledge.
@@ -37,7 +37,7 @@ enum eyrie_result {
   EYRIE_BUSY,          /* a run has not ended */
   EYRIE_ACCELERATOR_ERROR, /* the accelerator stopped: see eyrie_get_error, then eyrie_reset */
   EYRIE_TIMEOUT,       /* the limit was reached; the accelerator still runs */
-  EYRIE_BUS_WAITS,     /* the memory does not answer, and a reset waits for it; it ends with the answer or with rst_ni */
+  EYRIE_BUS_WAITS,     /* the memory does not answer, and a reset waits for it; only an answer or rst_ni ends it */
   /* Results of the operator library (eyrie.h): */
   EYRIE_BAD_DESCRIPTOR, /* not created, not set or destroyed, or descriptors that do not fit together */
   EYRIE_BAD_POINTER,    /* not inside an allocation, a too small allocation, or an output that overlaps an input */
@@ -164,7 +164,7 @@ enum eyrie_result eyrie_start(struct eyrie_device *device);
 /* Look at the run. EYRIE_OK: it has ended without error; EYRIE_BUSY: it has not ended; EYRIE_ACCELERATOR_ERROR. */
 enum eyrie_result eyrie_poll(struct eyrie_device *device);
 
-/* Poll until the run has ended, at most `looks` times, each time after the platform's wait; then clear the interrupt. */
+/* Poll until the run has ended, at most `looks` times, each after the platform's wait; then clear the interrupt. */
 enum eyrie_result eyrie_wait(struct eyrie_device *device, uint32_t looks);
 
 /* Call eyrie_start and eyrie_wait. */
