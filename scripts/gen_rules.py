@@ -60,7 +60,7 @@ endmodule
 
 
 def parameter_list(names: Iterable[str]) -> str:
-    """Machine parameters as a module declares them, given the names of their fields in AcceleratorConfig."""
+    """Return accelerator parameters as a module declares them, given the names of their fields in AcceleratorConfig."""
     *others, last = names
     commas = dict.fromkeys(others, ",") | {last: ""}
     return "".join(

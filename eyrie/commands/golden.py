@@ -68,8 +68,8 @@ def find(name: str) -> SimulationTest:
 
 
 def config_of(bench: SimulationTest) -> AcceleratorConfig:
-    assert bench.config is not None  # all benches of TOPS have one
-    # The array's benches run without a GLB: theirs holds any layer in one pass.
+    assert bench.config is not None  # all testbenches of TOPS have one
+    # The testbenches of the array run without a GLB: theirs holds any layer in one pass.
     return beats.behind_any_glb(bench.config) if bench.top == "pe_array_tb" else bench.config
 
 

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    checkout("the test benches, of which one runs the layer,")
+    checkout("the testbenches, of which one runs the layer,")
     check_file(options.out)
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     case = load(options.layer, config)

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.simulator.summary import write_summary
     from eyrie.testing.configurations import random_configs
 
-    checkout("the test benches")
+    checkout("the testbenches")
     end = time.monotonic() + 60 * options.budget
     drawn = random_configs(options.seed, options.count, options.pes)
     with replacing(BUILD / "machines") as folder, ThreadPoolExecutor(options.jobs) as pool:

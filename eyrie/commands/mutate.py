@@ -43,7 +43,7 @@ _PASS = "pass1 pass0 pass2 pass7 pass8 pass9 pass3 streams0 pass5 pass4 words1"
 _PPU = "ppu5 ppu8 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu9 ppu6"
 _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile11 tile12"
 
-# Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
+# Per block, its files (globs below rtl/; the first match counts) and their testbenches in turn.
 BLOCKS = {
     "pe": {
         "array/pe.sv": f"{_PE} {_SUPER} array16",
@@ -126,7 +126,7 @@ class BaselineError(InputError):
 
 
 def place(file: str) -> tuple[str, tuple[str, ...]]:
-    """The block of a file below rtl/, and the benches to run for it."""
+    """The block of a file below rtl/, and the testbenches to run for it."""
     for block, files in BLOCKS.items():
         for pattern, simulation_tests in files.items():
             if fnmatchcase(file, f"rtl/{pattern}"):
@@ -175,7 +175,7 @@ def copy_tree(root: Path, tree: Path) -> None:
 
 
 class Campaign:
-    """Runs benches in the copy."""
+    """Run testbenches in the copy."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.tree = root / "build" / "mutate" / "tree"
@@ -271,7 +271,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    checkout("the test benches")
+    checkout("the testbenches")
     with ExitStack() as stack:  # one campaign at a time: they plant errors in one tree
         with progress.task("waiting for another campaign"):
             stack.enter_context(locked(BUILD / "mutate.lock"))

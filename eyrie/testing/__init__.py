@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that commands and test benches share: the list of simulations, random layers and configurations, references."""
+"""Code that commands and testbenches share: the list of simulations, random layers and configurations, references."""

@@ -21,7 +21,7 @@ def simulation_tests() -> dict[str, SimulationTest]:
 
     Raise InputError, with one line, outside a checkout.
     """
-    root = checkout("the test benches")
+    root = checkout("the testbenches")
     if str(root) not in sys.path:
         sys.path.append(str(root))
     found: dict[str, SimulationTest] = {}

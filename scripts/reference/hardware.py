@@ -153,8 +153,8 @@ def commands() -> str:
     return page(
         "Commands",
         "A command list is a sequence of 64-bit words in DRAM. PROGRAM_BASE points to its first word. Bits without a "
-        "field must be 0. A wait count belongs to a semaphore: the command waits until the number of events since the start of "
-        "the run reaches it. [Assembly](assembly.md) is the text form.",
+        "field must be 0. A wait count belongs to a semaphore: the command waits until the number of events since "
+        "the start of the run reaches it. [Assembly](assembly.md) is the text form.",
         "`model/encoding.py` and `model/descriptions.py`",
         table(("opcode", "command", "words", "meaning"), rows),
         *sections,
