@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The road of a source of assembly: lines for layers are compiled, commands are checked, and all is linked."""
+"""The pipeline for assembly sources: compile the lines for layers, check the commands, and link all blocks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Assembled:
     stages: Stages | None = None
 
     def save(self, folder: str | Path) -> None:
-        """Writes the folder, all of it or nothing. Raises InputError in one line."""
+        """Write the folder completely, or leave it as it was. Raise InputError, with one line, if it cannot be
+        written."""
         if self.stages:
             save(self.stages, performance(self.stages), folder)
         else:
@@ -67,7 +68,8 @@ def assemble_file(
     search_iterations: int = SEARCH_ITERATIONS,
     on_stage: Callable[[str], None] | None = None,
 ) -> Assembled:
-    """Raises InputError in one line, which begins with FILE:line:column where it is about a place in the source."""
+    """Assemble a source file. Raise InputError, with one line, that begins with FILE:line:column if the error has a
+    place in the source."""
     try:
         source = read(path)
         if source.image:
@@ -124,7 +126,7 @@ def _compiled(
     """A block of layers. Raises AssemblyError."""
     graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
     if not graph.outputs:
-        raise AssemblyError(first, "nothing reads what these lines make: add a line, output NAME")
+        raise AssemblyError(first, "no line reads the results of these lines: add a line, output NAME")
     work = Stages(
         source.path, source.config, objective, search_iterations, 1, graph=graph, unpacked=source.shared(number)
     )
@@ -144,7 +146,7 @@ def _compiled(
 
 
 def _maker(work: Stages, layer: str | None) -> str:
-    """The tensor that a group of this name makes, "" where that is not known."""
+    """Return the name of the tensor that a fused operator makes, "" if it is unknown."""
     try:
         run_stages(work, STAGES[1 : NAMES.index("groups") + 1])
     except InputError:
@@ -198,8 +200,10 @@ def _edited(source: Source, image: Image) -> Assembled:
 
 
 def _check(image: Image, commands: list[Command], places: Places, outputs: dict[str, tuple[int, int]]) -> None:
-    """Raises AssemblyError, with the place of the command, for what a program may not do; outputs: where they are
-    named."""
+    """Check the commands on the functional simulator. outputs: the places in the source that name them.
+
+    Raise AssemblyError, with the place of the command, if a command is illegal.
+    """
     starts, at = [], image.program
     for found, words in encoded(commands):
         starts += [at] * len(found)
@@ -240,11 +244,11 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
 
 
 def _ranges(image: Image) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Of DRAM: what has values before a run, and what a program stores."""
+    """Return two lists of DRAM ranges: those that hold values before a run, and those that a program stores to."""
     ends = {place["address"] for place in image.map["inputs"].values()}
     there, stored = list[tuple[int, int]](), list[tuple[int, int]]()
     for name, (address, size) in image.map["areas"].items():
-        kind = name.partition(".")[0].rpartition(":")[2]  # behind a block's number; tensors' names may have anything
+        kind = name.partition(".")[0].rpartition(":")[2]  # after the block's number; tensor names may have any letter
         if name != PROGRAM:
             is_stored = kind in STORED and address not in ends
             (stored if is_stored else there).append((address, address + size))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands that people write may do: they are run on the functional simulator, which watches what is read."""
+"""Checks of commands that people write: run them on the functional simulator and watch each read."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from eyrie.model.functional_simulator import FunctionalSimulator
 
 MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
 
-Range = tuple[int, int]  # DRAM addresses, first and behind the last
+Range = tuple[int, int]  # DRAM addresses: first byte, end
 
 
 class Rejected(InputError):
-    """What a command at a DRAM address may not do."""
+    """An illegal access of the command at a DRAM address."""
 
     def __init__(self, address: int, reason: str) -> None:
         super().__init__(reason)
@@ -30,10 +30,12 @@ class Rejected(InputError):
 
 
 class Watched(FunctionalSimulator):
-    """An accelerator that raises Rejected for commands, of those in `watched` (DRAM addresses), which read words that
-    no watched command and no tensor has brought, or store where no tensor lies.
+    """A functional simulator that checks the commands in `watched` (DRAM addresses).
 
-    there: DRAM that has values before the program; tensors: DRAM that may be stored to
+    A watched command may only read words that a watched command or a tensor has written, and may only store to tensors.
+    Otherwise raise Rejected.
+
+    there: DRAM ranges that have values before the program; tensors: DRAM ranges that a program may store to
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Watched(FunctionalSimulator):
         return self._pass_command
 
     def missing(self, first: int, end: int) -> int | None:
-        """The first DRAM address of a range where nothing is."""
+        """Return the first DRAM address of a range that has no value, None if all have one."""
         there = self._outside[first // GLB_WORD_BYTES : end // GLB_WORD_BYTES]
         return None if there.all() else first + int(there.argmin()) * GLB_WORD_BYTES
 
@@ -65,14 +67,12 @@ class Watched(FunctionalSimulator):
         inside = slice(glb, glb + words)
         first = self.missing(dram, dram + words * GLB_WORD_BYTES)
         if command in self._watched and load and first is not None:
-            raise Rejected(
-                command, f"loads DRAM 0x{first:08x}, where nothing is: load what a line declares, or has stored before"
-            )
+            raise Rejected(command, f"loads DRAM 0x{first:08x}, which has no value: load declared or stored data")
         if command in self._watched and not load:
             self._need(command, np.arange(glb, glb + words), "stores")
             if not self._tensors[outside].all():
                 first = dram + int(self._tensors[outside].argmin()) * GLB_WORD_BYTES
-                raise Rejected(command, f"stores to DRAM 0x{first:08x}, where no tensor is: declare one with tensor")
+                raise Rejected(command, f"stores to DRAM 0x{first:08x}, which is in no tensor: declare one with tensor")
         if load:
             self._inside[inside] = command in self._watched
         else:
@@ -83,7 +83,7 @@ class Watched(FunctionalSimulator):
         if missing.size:
             raise Rejected(
                 command,
-                f"{does} GLB word {missing[0]}, which nothing has written: load it, or have a pass write it before",
+                f"{does} GLB word {missing[0]}, which has no value: load it, or write it in an earlier pass",
             )
 
     def _execute(self, descriptor: Descriptor) -> Generator[None, None, None]:
@@ -101,7 +101,7 @@ class Watched(FunctionalSimulator):
 
 
 def _mask(ranges: Iterable[Range], size: int) -> np.ndarray:
-    """Which words lie in one of them."""
+    """Return bool [words of DRAM]: whether a word lies in one of the ranges."""
     mask = np.zeros(-(-size // GLB_WORD_BYTES), bool)
     for first, end in ranges:
         mask[first // GLB_WORD_BYTES : -(-end // GLB_WORD_BYTES)] = True

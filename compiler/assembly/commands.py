@@ -64,7 +64,7 @@ class Parser:
     def take(self, statement: Statement) -> None:
         """Raises AssemblyError."""
         if self.commands and isinstance(self.commands[-1], End):
-            raise statement.error(f"{statement.keyword} behind end, which ends the program: put it before")
+            raise statement.error(f"{statement.keyword} follows end, which ends the program: put it before")
         if is_word(statement.keyword):
             self._word(statement, goes_on=True)
         elif statement.keyword == "config":
@@ -120,7 +120,7 @@ class Parser:
         )
 
     def _number(self, statement: Statement, name: str) -> int:
-        """Of a field, 0 where it is not given."""
+        """Return the value of a field, 0 if the line does not give it."""
         item = statement.named.get(name)
         if item is None:
             return 0

@@ -11,7 +11,7 @@ from eyrie.model.messages import unknown
 
 
 class AssemblyError(InputError):
-    """What is wrong in a source; the message begins with the place, line and column from 1."""
+    """An error in a source; the message begins with the place: line and column, counted from 1."""
 
     def __init__(self, place: tuple[int, int], what: str) -> None:
         super().__init__(f"{place[0]}:{place[1]}: {what}")
@@ -20,7 +20,7 @@ class AssemblyError(InputError):
 
 @dataclass(frozen=True)
 class Item:
-    """A value with its place in the source; name: "" where it has none."""
+    """A value with its place in the source. name: "" for a value without a name."""
 
     place: tuple[int, int]
     name: str
@@ -52,7 +52,7 @@ class Item:
             raise self.error(f"{self.text!r} is no number: write one like 0.05") from None
 
     def one_of(self, kind: str, names: Collection[str]) -> str:
-        """A name there is. Raises AssemblyError."""
+        """Return the value, which is one of `names`. Raise AssemblyError if it is not."""
         if self.text not in names:
             raise self.error(unknown(kind, self.text, names))
         return self.text
@@ -93,7 +93,7 @@ class Statement:
         for name, item in self.named.items():
             if name not in named:
                 if not named:
-                    raise item.error(f"{self.keyword} takes nothing by name, not {name!r}: leave it out")
+                    raise item.error(f"{self.keyword} takes no named values, not {name!r}: leave it out")
                 raise item.error(unknown(f"field of {self.keyword}", name, named))
         for name in needed:
             if name not in self.named:
@@ -120,7 +120,7 @@ def statements(text: str) -> Iterator[Statement]:
                 if equals and name in named:
                     raise item.error(f"{name}= is given twice: leave one out")
                 if equals and not value:
-                    raise item.error(f"{name}= has no value: write it behind the =, without a blank")
+                    raise item.error(f"{name}= has no value: write it after the =, without a blank")
                 if equals:
                     named[name] = item
                 else:

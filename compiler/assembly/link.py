@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks one behind the other, each when all before it is done: one command list, one DRAM, one descriptor.
+"""The linker: joins blocks into one command list, one DRAM image and one descriptor state.
 
-A token counts from its block's beginning; what was done before is added, so that nothing of a block begins before.
+A block begins when all earlier blocks are done. Its wait counts are relative to the block, so the linker adds the work
+of the earlier blocks to them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ BY_HAND = "by hand"  # the way of steps of commands
 
 @dataclass
 class Linker:
-    """places: where a command stands in the source, by its number; maps: of tensors, where they lie in DRAM"""
+    """The program as blocks are added.
+
+    places: the place in the source of a command, by its number; maps: the DRAM addresses and layouts of tensors
+    """
 
     source: Source
     commands: list[Command] = field(default_factory=list)
@@ -47,8 +51,10 @@ class Linker:
     # ---- Blocks ----
 
     def take_layers(self, schedule: Schedule, ends: dict[str, str], place: tuple[int, int]) -> None:
-        """A block that the compiler has made; ends: of its outputs, the maps that they are. Raises AssemblyError where
-        tensors lie otherwise than for a block before."""
+        """Add a block of layers that the compiler has planned. ends: the names of feature maps, by output.
+
+        Raise AssemblyError if a tensor has another layout than in an earlier block.
+        """
         self._blocks += 1
         names = {map_: name for name, map_ in ends.items()}
         shared = {
@@ -102,7 +108,7 @@ class Linker:
             )
 
     def _take(self, commands: Iterator[tuple[Command, tuple[int, int] | None]]) -> None:
-        """The commands of a block, whose tokens count from here."""
+        """Add the commands of a block, and add the earlier work to their wait counts."""
         transfers, passes, chunks = self._transfers, self._passes, self._chunks
         for command, place in commands:
             if isinstance(command, Run):
@@ -116,7 +122,7 @@ class Linker:
             elif isinstance(command, Config):
                 last = command.index + len(command.words)
                 if last > enc.CONFIG_WORDS:
-                    assert place  # what the compiler writes lies within
+                    assert place  # commands of the compiler fit the descriptor
                     raise AssemblyError(
                         place, f"word{last - 1} lies beyond the descriptor: it has words 0 to {enc.CONFIG_WORDS - 1}"
                     )
@@ -126,7 +132,7 @@ class Linker:
             self.commands.append(command)
 
     def _reset(self) -> None:
-        """A block that knows of none before begins with a descriptor of zeros."""
+        """Write zeros into the descriptor, because a block assumes that all words are 0."""
         index = 0
         while index < enc.CONFIG_WORDS:
             last = index
@@ -138,7 +144,7 @@ class Linker:
         self._shadow = [0] * enc.CONFIG_WORDS
 
     def _take_steps(self, schedule: Schedule) -> None:
-        """The block's steps and buffers, behind the passes before."""
+        """Add the steps and buffers of the block, with the numbers of its passes in the whole program."""
         for step in step_entries(schedule):
             passes = [self._passes + number for number in step["passes"]]
             self.steps.append(step | {"name": self._numbered(step["name"]), "passes": passes})
@@ -149,7 +155,8 @@ class Linker:
     # ---- Places ----
 
     def _numbered(self, name: str) -> str:
-        """Of a step, a buffer or an area: those of blocks behind the first one have its number in front."""
+        """Return the name of a step, a buffer or an area: from the second block on, it begins with the block's
+        number."""
         return name if self._blocks == 1 else f"{self._blocks}:{name}"
 
     def _place(self, name: str, map_: Map, where: tuple[int, int]) -> int:
@@ -166,7 +173,7 @@ class Linker:
         return found.address
 
     def _symbols(self, block: Commands) -> dict[str, int]:
-        """DRAM addresses of what a block names."""
+        """Return the DRAM addresses of the data and tensors that a block names."""
         found = {}
         for name in sorted(block.words):
             if name in self.source.data:
@@ -238,7 +245,7 @@ class Linker:
 
 
 def _moved(command: Command, areas: dict[tuple[int, int], int]) -> Command:
-    """A transfer to where an area lies in the whole."""
+    """Return the command with its DRAM address moved to the address of its area in the whole program."""
     if not isinstance(command, Transfer):
         return command
     address = command.dram_address

@@ -25,7 +25,7 @@ _WINDOW = ("stride", "pad", "dilation")
 
 @dataclass(frozen=True)
 class Known:
-    """What lines before have declared or made; folder: of the source, where its files are."""
+    """Tensors and filters of earlier lines, by name. folder: of the source; file names are relative to it."""
 
     folder: Path
     tensors: dict[str, Quantized] = field(default_factory=dict)
@@ -46,7 +46,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Macro:
-    """unnamed: operands behind the name of what is made; make: the operator, of the statement and its operands."""
+    """A line that makes a tensor.
+
+    unnamed: the operands after the name of the result; make: returns the operator for a statement and its operands
+    """
 
     unnamed: tuple[str, ...]
     named: tuple[str, ...]
@@ -77,7 +80,7 @@ def node_of(statement: Statement, known: Known) -> Node:
 
 
 def _weights(statement: Statement, known: Known, axes: int, what: str) -> dict:
-    """What all operators with filters have; filters of so many axes."""
+    """Return the attributes that all operators with weights have. axes: the number of axes of the filters."""
     item = statement.unnamed[2]
     found = known.filter(item)
     if found.values.ndim != axes:

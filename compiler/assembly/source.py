@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source as it is read: what it declares, and its blocks, between which barriers lie (docs/reference/assembly.md)."""
+"""An assembly source after parsing: its declarations, and its blocks, which barriers separate.
+
+docs/reference/assembly.md defines the language.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Layers:
         }
 
     def graph(self, wanted: set[str]) -> Graph:
-        """With those tensors as outputs that are wanted."""
+        """Return the graph of the block, with the tensors in `wanted` as its outputs."""
         made = [node.outputs[0] for node in self.nodes]
         return Graph(
             tuple(self.reads.values()), tuple(self.nodes), tuple(tensor for tensor in made if tensor.name in wanted)
@@ -63,7 +66,7 @@ class Commands:
 
     @property
     def words(self) -> set[str]:
-        """All names in them."""
+        """Return all names in the lines."""
         return {item.text.partition("+")[0] for line in self.lines for item in line.items}
 
 
@@ -72,8 +75,11 @@ Block = TypeVar("Block", bound=Layers | Commands)
 
 @dataclass
 class Source:
-    """buffers: GLB address and words by name; image: a folder whose DRAM a program is for; given:
-    tensors that commands write; outputs: where they are named; last: the place of the last line."""
+    """A parsed source.
+
+    buffers: GLB address and words, by name; image: the folder that has the DRAM image of the program; given: tensors
+    that commands write; outputs: places in the source that name them; last: the place of the last line
+    """
 
     path: Path
     known: Known
@@ -94,7 +100,7 @@ class Source:
         """Raises AssemblyError."""
         keyword, self.last = statement.keyword, statement.place
         if self.ended:
-            raise statement.error(f"{keyword} behind end, which ends the program: put it before")
+            raise statement.error(f"{keyword} follows end, which ends the program: put it before")
         if keyword in DECLARATIONS:
             getattr(self, f"_{keyword}")(statement)
         elif keyword == "barrier":
@@ -125,7 +131,7 @@ class Source:
         return block
 
     def _name(self, statement: Statement) -> str:
-        """The first item, which is a name that nothing has. Raises AssemblyError."""
+        """Return the first item, a name that is not in use. Raise AssemblyError if it is."""
         item = statement.unnamed[0]
         if not NAME.fullmatch(item.text):
             raise item.error(f"{item.text!r} is no name: begin with a letter, go on with letters, digits, _ and .")
@@ -136,7 +142,7 @@ class Source:
 
     def _first(self, statement: Statement) -> None:
         if self.places or self.blocks:
-            raise statement.error(f"{statement.keyword} behind other lines: put it first")
+            raise statement.error(f"{statement.keyword} after other lines: put it first")
 
     # ---- Declarations ----
 
@@ -193,7 +199,7 @@ class Source:
         self.data[self._name(statement)] = found
 
     def _buffer(self, statement: Statement) -> None:
-        """Behind the last one, unless it says where."""
+        """Add a buffer at its `at` address, by default after the last buffer. Raise AssemblyError."""
         statement.expect(("NAME",), ("words", "at"), ("words",))
         words = statement.named["words"].number()
         last = max((address + size for address, size in self.buffers.values()), default=0)
@@ -201,19 +207,19 @@ class Source:
         if not 0 <= address < address + words <= self.config.glb_words:
             raise statement.error(
                 f"buffer {statement.unnamed[0].text} takes GLB words {address} to {address + words}, "
-                f"there are {self.config.glb_words}: make it smaller, or share words with at="
+                f"but the GLB has {self.config.glb_words}: make it smaller, or share words with at="
             )
         self.buffers[self._name(statement)] = address, words
 
     # ---- What blocks need of each other ----
 
     def wanted(self, number: int) -> set[str]:
-        """Tensors that are outputs, or that a block behind this one reads."""
+        """Return the names of tensors that are outputs or that a later block reads."""
         behind = self.blocks[number + 1 :]
         return set(self.outputs).union(*(block.reads if isinstance(block, Layers) else block.words for block in behind))
 
     def shared(self, number: int) -> frozenset[str]:
-        """What a block of layers reads that others read or make, too."""
+        """Return the names of tensors that a block of layers reads and another block reads or makes."""
         own = self.blocks[number]
         assert isinstance(own, Layers)
         others = self.blocks[:number] + self.blocks[number + 1 :]
@@ -221,7 +227,7 @@ class Source:
         return frozenset(own.reads).intersection(set().union(*known))
 
     def checked(self) -> Source:
-        """Raises AssemblyError for a program of nothing."""
+        """Return the source. Raise AssemblyError if the program is empty."""
         if not self.blocks:
             raise AssemblyError((1, 1), f"no command and no layer: {REMEDY}")
         if self.image:
@@ -235,12 +241,13 @@ class Source:
         surplus = [*self.known.tensors, *self.known.filters, *self.data]
         if surplus:
             raise AssemblyError(
-                self.places[surplus[0]], f"{surplus[0]} beside an image, which has all there is in DRAM: leave it out"
+                self.places[surplus[0]], f"{surplus[0]} beside an image, which has all data of DRAM: leave it out"
             )
 
 
 def read(path: str | Path) -> Source:
-    """Raises InputError in one line, AssemblyError where it is about a place in the source."""
+    """Read and parse a source. Raise InputError, with one line, if the file cannot be read, AssemblyError if it has an
+    error."""
     contents = read_file(path, REMEDY)
     try:
         text = contents.decode()

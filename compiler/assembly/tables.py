@@ -43,7 +43,7 @@ def filter_of(statement: Statement, folder: Path) -> Filter:
             raise statement.named["values"].error(f"{values.size} values, {times(shape)} are {prod(shape)}")
         values = values.reshape(shape)
     if not values.size:
-        raise item.error(f"filters of {times(values.shape)}, which are none")
+        raise item.error(f"filters of {times(values.shape)} have no values: give at least one")
     return Filter(values, _scales(statement.named["scale"], folder))
 
 
@@ -56,12 +56,12 @@ def words_of(statement: Statement, folder: Path) -> np.ndarray:
     item = statement.unnamed[1]
     content = _file(item, folder).tobytes()
     if not content:
-        raise item.error(f"{item.text}: an array of nothing: give one with values")
+        raise item.error(f"{item.text}: the array is empty: give one with values")
     return np.frombuffer(content + bytes(-len(content) % 8), np.uint64)
 
 
 def bias_of(statement: Statement, folder: Path, outputs: int) -> np.ndarray:
-    """int32 [M]; zeros where the line has none. Raises AssemblyError."""
+    """Return the bias, int32 [M]; zeros if the line has none. Raise AssemblyError if it does not fit."""
     item = statement.named.get("bias")
     if item is None:
         return np.zeros(outputs, np.int32)
@@ -72,7 +72,7 @@ def bias_of(statement: Statement, folder: Path, outputs: int) -> np.ndarray:
 
 
 def quantization_of(statement: Statement) -> Quantization:
-    """Of scale= and zero_point= (0). Raises AssemblyError."""
+    """Return the quantisation of scale= and zero_point= (default 0). Raise AssemblyError if they are invalid."""
     scale, zero_point = statement.named["scale"], statement.named.get("zero_point")
     found = Quantization(_scale(scale), 0)
     if zero_point is None:

@@ -39,7 +39,8 @@ class Slot:
     count: int = 1
 
     def text(self, value: int) -> str:
-        """Name and fields that are not 0; a number where the fields do not say all bits."""
+        """Return the name and the fields that are not 0, or a number if the fields do not cover all bits that are
+        set."""
         parts = [
             self.word.unpack(value >> ID_BITS * n & (1 << ID_BITS) - 1 if self.count > 1 else value)
             for n in range(self.count)

@@ -169,7 +169,7 @@ def other_channels(rng, lines):
 
 
 def behind_the_end(rng, lines):
-    return [*lines, "end", "barrier"], len(lines) + 2, 1, "barrier behind end"
+    return [*lines, "end", "barrier"], len(lines) + 2, 1, "barrier follows end"
 
 
 def idle_stream(rng, lines):
@@ -231,7 +231,7 @@ def beyond_the_window(rng, lines):
 def nothing_stored(rng, lines):
     """A load of a tensor that the program has not made."""
     number, match = chosen(rng, lines, r"^fetch (\w+) \w+$")
-    return at(lines, number, f"fetch {match[1]} y", 1, "where nothing is")
+    return at(lines, number, f"fetch {match[1]} y", 1, "which has no value")
 
 
 def stored_over_an_input(rng, lines):
@@ -318,7 +318,7 @@ def test_damaged_sources(damage: Damage, lines: list[str], seed: int, tmp_path: 
             "barrier\ninput x 8 scale=1\ntensor y 8 scale=1\noutput y\nbuffer b words=2\nfetch b x\nsend y b\n",
             "7:1: the program has no pass",
         ),
-        ("input x 8 scale=1\naccelerator rows=6\n", "2:1: accelerator behind other lines: put it first"),
+        ("input x 8 scale=1\naccelerator rows=6\n", "2:1: accelerator after other lines: put it first"),
         ("accelerator rows=5\n", "1:1: rows = 5: must be"),
         ("accelerator none.json\n", "1:1: "),
         ("image none\n", "1:7: "),

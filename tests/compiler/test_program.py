@@ -68,10 +68,10 @@ LOAD = "load dram=0x10 glb=1 words=2"
         ("pass wait_passes=536870912", 6, "wait_passes = 536870912: must be in 0 to 536870911"),
         ("pass wait_transfers=-1", 6, "wait_transfers = -1: must be in 0 to 536870911"),
         ("pass wait_transfers=x", 6, "'x' is no whole number: write one like 12, 0x1f or -3"),
-        ("pass wait_passes=", 6, "wait_passes= has no value: write it behind the =, without a blank"),
+        ("pass wait_passes=", 6, "wait_passes= has no value: write it after the =, without a blank"),
         ("pass wait_passes=1 wait_passes=2", 20, "wait_passes= is given twice: leave one out"),
         ("pass 1", 6, "pass takes values by name only, not '1' as well: leave it out"),
-        ("end now=1", 5, "end takes nothing by name, not 'now': leave it out"),
+        ("end now=1", 5, "end takes no named values, not 'now': leave it out"),
         ("config", 1, "config needs the name of a word of the descriptor: it is missing"),
         ("config drian", 8, "unknown word of the descriptor 'drian'; did you mean 'drain'?"),
         ("config word0 1", 8, "word0 is array_shape: write that"),
@@ -94,7 +94,7 @@ def test_errors_name_the_place(line: str, column: int, message: str) -> None:
 
 
 def test_nothing_follows_the_end() -> None:
-    with pytest.raises(AssemblyError, match="^2:1: pass behind end, which ends the program: put it before$"):
+    with pytest.raises(AssemblyError, match="^2:1: pass follows end, which ends the program: put it before$"):
         from_text("end\npass\n")
 
 
