@@ -11,7 +11,8 @@ WORD_VALUES = 8  # int8 that the PPU takes in a cycle
 
 
 def array_tree(config: AcceleratorConfig) -> BufferTree:
-    """The GLB, and behind it the PEs' buffers, those of all PEs taken together."""
+    """Return the memory hierarchy of the array: the GLB, then the local memories of all PEs, as one memory per
+    operand."""
     pes = config.rows * config.cols * PE_WORD_BYTES
     glb = Memory(
         name="glb",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines as text: a stage's text (docs/reference/ir.md) with one value, `machine`."""
+"""Memory hierarchies as text: a stage's text (docs/reference/ir.md) with one value."""
 
 from pathlib import Path
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes a program on buffers of the sizes that an accelerator describes. Nothing is taken on trust: an allocation
-has to lie within its buffer, every byte that is read has to be the one that was put there for this region, and sums
-have to be those of all channels before."""
+"""The executor: runs a program on memories of the described sizes and checks each step.
+
+An allocation must lie within its buffer. Each byte that is read must have been written for this region. Sums must
+include all earlier channels.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +21,10 @@ NOBODY = -1
 
 @dataclass(eq=False)
 class _Buffer:
-    """Its bytes; of each the number of the allocation for which it was written, and, of sums, of how many channels."""
+    """The bytes of a buffer.
+
+    owners: for each byte, the allocation that wrote it; channels: for each byte of sums, how many channels they include
+    """
 
     memory: Memory
     data: np.ndarray = field(init=False)
@@ -40,7 +45,7 @@ class _Allocation:
 
 @dataclass(frozen=True)
 class _View:
-    """A region in a buffer: values, and what is noted of their bytes; number: of its allocation."""
+    """The values of a region in a buffer, with owners and channels of their bytes. number: of the allocation"""
 
     values: np.ndarray
     owners: np.ndarray
@@ -140,7 +145,7 @@ class _Execution:
             self._write(compute.places[Role.OUTPUT], nest.region(Role.OUTPUT, tile), nest.result(tile, taken), 0)
 
     def _summed(self, compute: Compute, sums: np.ndarray) -> np.ndarray:
-        """With those of the channels before; they stay in their buffer, if there is one."""
+        """Return the sums plus the sums of earlier channels, and write them to their buffer, if a buffer holds sums."""
         region, place = self._nest.region(Role.SUMS, compute.tile), compute.places.get(Role.SUMS)
         first, last = compute.tile[CHANNELS]
         if place is None:
@@ -150,7 +155,9 @@ class _Execution:
         if first:
             before, channels = self._read(place, region)
             if (channels != first).any():
-                raise self._wrong(f"sums {_text(region)} in buffer {place.memory} are not those of {first} channels")
+                raise self._wrong(
+                    f"sums {_text(region)} in buffer {place.memory} do not include exactly {first} channels"
+                )
             sums = sums + before
         self._write(place, region, sums, last)
         return sums
@@ -163,7 +170,7 @@ class _Execution:
             )
 
     def _view(self, place: Place, region: Region) -> _View:
-        """Of a region that is in a place."""
+        """Return the view of a region that is in a place. Raise InternalError if it is not."""
         allocation, operand = self._allocations.get(place), self._nest.operands[place.role]
         if allocation is None or any(
             first < low or last > high for (first, last), (low, high) in zip(region, allocation.region)
@@ -182,7 +189,7 @@ class _Execution:
         return _View(buffer.data[here].view(operand.dtype).reshape(shape)[inside], owners, channels, allocation.number)
 
     def _read(self, place: Place, region: Region) -> tuple[np.ndarray, np.ndarray]:
-        """Values, and what is noted of their channels."""
+        """Return values and channel counts of a region."""
         view = self._view(place, region)
         if not (view.owners == view.number).all():
             raise self._wrong(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators as loops over rows, columns and filters of the output, and channels of the input: what a tile of them takes
-and makes, and how that is computed."""
+"""Operators as loop nests: loops over output rows, columns and filters, and over input channels.
+
+A nest tells which region of each operand a tile reads or writes, and computes the tile.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,18 +45,19 @@ class Nest:
     """A node as loops over so many rows, columns, filters and channels. Maps are [H, W, C]."""
 
     def __init__(self, node: Node, work: Work, sizes: Sizes, window: Window = Window(), multiplier: int = 1) -> None:
-        """multiplier: outputs of a channel, where channels are not mixed."""
+        """Make the nest of a node. multiplier: outputs per channel, if the operator does not mix channels"""
         self.node, self.work, self.sizes, self.window, self.multiplier = node, work, sizes, window, multiplier
         self.operands: dict[Role, Operand] = {Role.OUTPUT: Operand(sizes[:CHANNELS], INT8, (ROWS, COLUMNS, FILTERS))}
 
     @property
     def tile(self) -> Tile:
-        """All."""
+        """Return the tile that is the whole output."""
         rows, columns, filters, channels = self.sizes
         return (0, rows), (0, columns), (0, filters), (0, channels)
 
     def region(self, role: Role, tile: Tile) -> Region:
-        """What a tile takes or makes of an operand: as a product of ranges, which may be empty where all is padding."""
+        """Return the region of an operand that a tile reads or writes: a product of ranges. A range is empty if all of
+        it is padding."""
         if role is not Role.INPUT:
             return tile[:CHANNELS]
         axes = zip(tile, self.window.stride, self.window.pads[::2], self.window.span, self.operands[role].shape)
@@ -65,7 +68,7 @@ class Nest:
         return prod(self._largest(role, sizes)) * self.operands[role].dtype.itemsize
 
     def arrays(self, values: Mapping[str, np.ndarray]) -> dict[Role, np.ndarray]:
-        """What comes from DRAM; values: of the tensors that are no constants, by name."""
+        """Return the operands that come from DRAM. values: of the tensors that are not constants, by name"""
         given = [tensor.data if isinstance(tensor, Constant) else values[tensor.name] for tensor in self.node.inputs]
         return {role: array.reshape(self.operands[role].shape) for role, array in zip((Role.INPUT, Role.OTHER), given)}
 
@@ -74,7 +77,8 @@ class Nest:
         raise NotImplementedError
 
     def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
-        """int8, the output's region, of all sums or, where there are none, of the operands."""
+        """Return int8, the output's region. values: the sums of all channels, or the operands if the operator has no
+        sums"""
         raise NotImplementedError
 
     def _channels(self, tile: Tile) -> Range:
@@ -206,7 +210,7 @@ class _Valued(Nest):
 
 
 def nest_of(node: Node) -> Nest | None:
-    """A node as loops; None for one that is none, or of several images."""
+    """Return the nest of a node, None if the node has no nest or works on several images."""
     operator = node.operator
     if isinstance(operator, FullyConnected):
         return _fully_connected(node, operator)
@@ -247,12 +251,12 @@ def _convolution(node: Node, operator: Windowed) -> Nest | None:
 
 
 def _map(shape: tuple[int, ...]) -> Shape | None:
-    """The last three axes, where there are no others."""
+    """Return the last three axes, None if another axis is larger than 1."""
     rows, columns, channels = (1, 1, 1, *shape)[-3:]
     return (rows, columns, channels) if prod(shape) == rows * columns * channels else None
 
 
 def _taken(of: Range, stride: int, pad: int, span: int, size: int) -> Range:
-    """What outputs need of an axis, without padding."""
+    """Return the range of an input axis that outputs read, without padding."""
     first = min(size, max(0, of[0] * stride - pad))
     return first, max(first, min(size, (of[1] - 1) * stride - pad + span))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on an accelerator that is described by its buffers: operator by operator, each from DRAM to DRAM. What the
-accelerator does not do, or has no room for, the host does."""
+"""A network on an accelerator that is described by its memory hierarchy: operator by operator, each from DRAM to DRAM.
+
+The host runs the operators that the accelerator does not support or that do not fit its buffers.
+"""
 
 from dataclasses import dataclass
 
@@ -21,7 +23,7 @@ from eyrie.model.messages import times
 
 @dataclass(frozen=True)
 class Programmed:
-    """What the accelerator does of a node."""
+    """A node that the accelerator runs: its program, bytes and cycles."""
 
     program: Program
     timing: Timing
@@ -54,7 +56,7 @@ class Compiled:
 
     @property
     def cycles(self) -> int:
-        """Of what the accelerator does."""
+        """Return the cycles of all nodes that the accelerator runs."""
         return sum(step.timing.cycles for step in self.steps if step.timing)
 
     @property

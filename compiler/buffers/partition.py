@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of tiles, level by level of the buffers: greedily, each as large as fits, grown where that saves most; or
-the best of all.
+"""The choice of tile sizes for each level of the memory hierarchy: greedy or exhaustive.
+
+The greedy choice starts with a small tile and repeats the enlargement that saves most cycles.
 
 Source: section 5.2.5.3 of the dissertation that docs/howto/buffers.md names.
 """
@@ -19,8 +20,11 @@ ORDERS = ((ROWS, COLUMNS, FILTERS, CHANNELS), (FILTERS, ROWS, COLUMNS, CHANNELS)
 
 @dataclass(frozen=True)
 class Partition:
-    """tiles: sizes of those of each level of buffers, from DRAM on; orders: of the loops over them; doubled: what is
-    loaded or made tile by tile has two places, one for the next tile."""
+    """The tile sizes of a nest.
+
+    tiles: for each level of buffers, from DRAM on; orders: of the loops over the tiles; doubled: double buffering of
+    operands that are loaded or made tile by tile
+    """
 
     tiles: tuple[Sizes, ...]
     orders: tuple[tuple[int, ...], ...]
@@ -28,7 +32,7 @@ class Partition:
 
 
 class Partitioner:
-    """Of a nest on the buffers of an accelerator. tried: tiles whose transfers have been reckoned."""
+    """The search for the partition of a nest on an accelerator. tried: number of tiles whose cycles were computed."""
 
     def __init__(self, nest: Nest, tree: BufferTree, doubled: bool) -> None:
         self.nest, self.tree, self.doubled = nest, tree, doubled
@@ -42,11 +46,12 @@ class Partitioner:
         return self._partition(self._grown)
 
     def exhaustive(self) -> Partition:
-        """At each level the tile with the fewest cycles of transfers. Raises DoesNotFit."""
+        """Return the partition that has the tile with the fewest transfer cycles at each level. Raise DoesNotFit."""
         return self._partition(self._best)
 
     def cycles(self, partition: Partition, depth: int) -> float:
-        """Of transfers between the buffers of a level and those around them, for one tile of the level around."""
+        """Return the cycles of transfers into and out of the buffers of a level, for one tile of the level around
+        it."""
         return self._cycles(depth, partition.tiles[:depth], partition.orders[depth - 1])
 
     def _partition(self, choose: Callable[[int, tuple[Sizes, ...]], Sizes]) -> Partition:
@@ -73,7 +78,10 @@ class Partitioner:
         )
 
     def _grown(self, depth: int, outer: tuple[Sizes, ...]) -> Sizes:
-        """From what a unit takes at once, or the least, loop by loop."""
+        """Return a tile. It starts with the size that a unit processes in a cycle, or with 1, and grows loop by loop.
+
+        Raise DoesNotFit if no tile fits.
+        """
         around = (self.nest.sizes, *outer)[-1]
         whole = (CHANNELS,) if depth < self._sums_from else ()
         for grain in (self._grain, (1, 1, 1, 1)):
@@ -116,7 +124,7 @@ class Partitioner:
         assert memory is not None
         needed = self.needed(memory, tiles)
         return DoesNotFit(
-            f"{self.nest.node.place}: needs at least {needed} bytes of buffer {memory.name}, there are {memory.bytes}",
+            f"{self.nest.node.place}: needs at least {needed} bytes of buffer {memory.name}, but it has {memory.bytes}",
             layer=self.nest.node.where,
             demand=needed,
             bound=memory.bytes,
@@ -128,7 +136,7 @@ class Partitioner:
         return min(self._cycles(depth, tiles, order) for order in ORDERS)
 
     def _cycles(self, depth: int, tiles: tuple[Sizes, ...], order: tuple[int, ...]) -> float:
-        """In an order of the loops."""
+        """Return the transfer cycles of a level for one order of the loops."""
         around, tile = (self.nest.sizes, *tiles)[depth - 1 : depth + 1]
         counts = [-(-size // part) for size, part in zip(around, tile)]
         cycles = 0.0
@@ -147,7 +155,7 @@ def _sizes(found: Iterable[int]) -> Sizes:
 
 
 def _larger(tile: Sizes, around: Sizes, grain: Sizes) -> Iterator[Sizes]:
-    """With one loop in fewer tiles, of whole grains."""
+    """Yield the larger tiles that need one tile fewer along a loop, in multiples of the grain."""
     for loop, (part, size, step) in enumerate(zip(tile, around, grain)):
         count = -(-size // part)
         if count > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A nest on an accelerator as a list of instructions, in an order in which they may be executed one after another.
+"""The program of a nest: a list of instructions in an order in which they can run one by one.
 
-Double buffering: what comes tile by tile has two places in turn, and results are stored behind the loads of the next
-tile, so that a buffer's transfers do not wait for the operation between them.
+With double buffering, an operand that comes tile by tile has two places, which tiles use in turn. Results are stored
+after the loads of the next tile. So transfers of a buffer do not wait for the operation between them.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Allocate:
-    """From here on the place is for this region, of which nothing is there."""
+    """Assign a place to a region. Its bytes have no values yet."""
 
     place: Place
     region: Region
@@ -70,7 +70,7 @@ class Program:
 
 
 def program_of(nest: Nest, tree: BufferTree, doubled: bool) -> Program:
-    """By the greedy partition. Raises DoesNotFit."""
+    """Return the program of the greedy partition. Raise DoesNotFit if no tile fits."""
     partitioner = Partitioner(nest, tree, doubled)
     return _Writer(nest, tree, partitioner, partitioner.greedy()).program()
 
@@ -148,7 +148,7 @@ class _Writer:
             yield rows, columns, filters, channels
 
     def _bring(self, depth: int, role: Role, tile: Tile) -> None:
-        """Has the operand's region of a tile where it belongs."""
+        """Load the operand's region of a tile into its place, if it is not there yet."""
         resident, region = self._residents[depth, role], self.nest.region(role, tile)
         if region == resident.region:
             return
@@ -169,7 +169,7 @@ class _Writer:
                 resident.region = None
 
     def _stores(self, depth: int, tile: Tile) -> list[Instruction]:
-        """What is to go out behind a tile."""
+        """Return the stores that follow a tile."""
         resident = self._residents.get((depth, Role.OUTPUT))
         if resident is None or resident.region is None or tile[CHANNELS][1] < self.nest.sizes[CHANNELS]:
             return []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes and cycles of a program, by what the accelerator's description says.
+"""Bytes and cycles of a program, computed from the accelerator's description.
 
-Each buffer has one transfer at a time to or from its source, in the order of the program, and each unit one operation.
-A transfer or an operation begins when what it reads is there and nobody needs any more what it overwrites. So with one
-place for each operand a load waits for the operation before it, with two it goes beside it.
+Each buffer has one transfer at a time to or from its source, in program order, and each unit runs one operation at a
+time. A transfer or an operation begins when its inputs are there and its destination is free. So with one place for
+each operand, a load waits for the operation before it. With two places, it runs at the same time.
 """
 
 from collections import defaultdict
@@ -34,9 +34,9 @@ class _Clock:
         self._program = program
         self._memories = {memory.name: memory for memory in program.tree.memories}
         self._unit = program.tree.unit(program.nest.work)
-        self._there: dict[Place, int] = defaultdict(int)  # when what it holds is
-        self._used: dict[Place, int] = defaultdict(int)  # when that is read for the last time
-        self._open: dict[Place, int] = defaultdict(int)  # when it can be written
+        self._there: dict[Place, int] = defaultdict(int)  # time when the contents are there
+        self._used: dict[Place, int] = defaultdict(int)  # time when the contents are read last
+        self._open: dict[Place, int] = defaultdict(int)  # time when the place can be written
         self._port: dict[str, int] = defaultdict(int)
         self._busy = self._computing = 0
         self._moved: dict[str, int] = dict.fromkeys(self._memories, 0)
@@ -72,7 +72,7 @@ class _Clock:
             self._use([store.target], end)
 
     def _transferred(self, transfer: Load | Store, begins: list[int]) -> int:
-        """When it is over."""
+        """Return the time when the transfer ends."""
         memory = self._memories[transfer.place.memory]
         itemsize = self._program.nest.operands[transfer.place.role].dtype.itemsize
         size = prod(last - first for first, last in transfer.region) * itemsize
@@ -98,5 +98,5 @@ class _Clock:
 
 
 def operation_cycles(nest: Nest, tile: Tile, at_once: tuple[int, ...]) -> int:
-    """Of a unit that takes so many rows, columns, filters and channels of a tap in a cycle."""
+    """Return the cycles of a unit for a tile. at_once: rows, columns, filters and channels of one tap in a cycle."""
     return nest.window.taps * prod(-(-(last - first) // size) for (first, last), size in zip(tile, at_once))

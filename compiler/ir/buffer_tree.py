@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An accelerator as its buffers say it: what lies where, what is loaded from where, what is computed of what.
+"""An accelerator described by its memory hierarchy: which buffer holds which operands, its source, and the units that
+compute.
 
 Source: registered buffers, section 5.2.4.3 of the dissertation that docs/howto/buffers.md names; sizes of an operation
-are those of its table 5.3.
+are from its table 5.3.
 """
 
 from dataclasses import dataclass
@@ -16,8 +17,10 @@ DRAM = ""  # the source of the outermost buffers
 
 
 class Role(Enum):
-    """What an operand is of an operation. Sums are int32, and never in DRAM; a row of a table is bias, multiplier and
-    shift of a filter, int32 each."""
+    """The role of an operand in an operation.
+
+    Sums are int32, and never in DRAM. A row of a table is bias, multiplier and shift of a filter, int32 each.
+    """
 
     INPUT = "input"
     OTHER = "other input"
@@ -28,7 +31,7 @@ class Role(Enum):
 
 
 class Work(Enum):
-    """What a unit does; the operators of each are in compiler/buffers/nests.py."""
+    """The work of a unit; compiler/buffers/nests.py has the operators of each."""
 
     CONVOLUTION = "convolution"
     DEPTHWISE = "depthwise"
@@ -66,8 +69,8 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """What computes. In a cycle it takes one tap of so many rows, columns and filters of the output, of so many
-    channels of the input; latency: cycles before an operation."""
+    """A unit that computes. In a cycle, it processes one tap of `rows`, `columns` and `filters` of the output and
+    `channels` of the input. latency: cycles before an operation"""
 
     works: tuple[Work, ...]
     rows: int = 1
@@ -87,8 +90,11 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class BufferTree:
-    """An accelerator. Each operand but the sums comes from DRAM through the buffers that hold it, one behind the other,
-    to the last, where the units take it; results go the same way back. Raises InputError where that cannot be."""
+    """An accelerator.
+
+    Each operand except the sums comes from DRAM through the buffers that hold it, one after another. Units read it from
+    the last one, and results go back the same way. Raise InputError if the buffers do not form such a path.
+    """
 
     name: str
     memories: tuple[Memory, ...]
@@ -129,19 +135,19 @@ class BufferTree:
                 above = source or "DRAM"
                 raise InputError(
                     f"buffer {memory.name} has its {role.value} from {above}, its source is "
-                    f"{memory.source or 'DRAM'}: let buffers that hold it lie behind each other"
+                    f"{memory.source or 'DRAM'}: connect the buffers that hold it in one chain"
                 )
 
     def memory(self, name: str) -> Memory:
         return next(memory for memory in self.memories if memory.name == name)
 
     def depth(self, memory: Memory) -> int:
-        """1 for what is loaded from DRAM."""
+        """Return the level of a buffer: 1 if it is loaded from DRAM."""
         return 1 if memory.source == DRAM else 1 + self.depth(self.memory(memory.source))
 
     @cached_property
     def levels(self) -> int:
-        """Buffers behind each other."""
+        """Return the number of levels of buffers."""
         return max(map(self.depth, self.memories))
 
     def path(self, role: Role) -> list[Memory]:
@@ -152,5 +158,5 @@ class BufferTree:
         return any(work in unit.works for unit in self.units)
 
     def unit(self, work: Work) -> Unit:
-        """That does it, which one has to."""
+        """Return the unit that does this work, which must exist."""
         return next(unit for unit in self.units if work in unit.works)

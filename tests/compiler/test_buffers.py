@@ -183,8 +183,8 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
                 "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
                 "accelerator = BufferTree(name='m', memories=(a, b), units=())",
             ],
-            "4:15: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
-            "hold it lie behind each other",
+            "4:15: no BufferTree is like that: buffer b has its input from a, its source is DRAM: connect the "
+            "buffers that hold it in one chain",
         ),
         (
             ["a = Unit(works=(Work.POOL,), rows=0)"],
