@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network as C99: `write` makes of a Graph, as the front end gives it, a header and sources for any C compiler.
+"""Compilation of networks to C99: `write` turns a Graph from the front end into a header and sources for any C
+compiler.
 
-steps     calls of kernels, which lowering makes of a graph's nodes
-weighted, pooling, elementwise, functions, movement, host: what becomes of which operators
-scales, tables: the numbers of the kernels, of the scales of a graph
+lowering  kernel calls of a graph's nodes
+weighted, pooling, elementwise, functions, movement, host: the lowering of operators, by family
+scales, tables: numbers for the kernels, computed from the scales of a graph
 axes      strides
-arena     places of tensors
+arena     memory allocation of tensors
 names     identifiers
-kernels   C that is written by hand
+kernels   C code that is written by hand
 sources   the files
 
-Kernels and their numbers stand beside the golden model: nothing here asks it what comes out (docs/howto/c.md).
+The kernels and their numbers are independent of the golden model, so that each checks the other (docs/howto/c.md).
 """
 
 from pathlib import Path
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def write(graph: "Graph", folder: str | Path, name: str = "network") -> "Sources":
-    """Writes NAME.h, NAME.c and NAME_constants.h into the folder, which is made if need be; name: an identifier, or
-    what one is made of.
+    """Write NAME.h, NAME.c and NAME_constants.h into the folder, and make the folder if it does not exist.
 
-    Raises CompileError for what is not written as C, InputError, in one line, where files cannot be written.
+    name: an identifier, or a text from which `write` makes one. Raise CompileError if an operator is not supported, and
+    InputError, with one line, if files cannot be written.
     """
     from eyrie.compiler.c.sources import sources_of
 

@@ -22,10 +22,11 @@ class Lifetime:
 
 
 def placed(lifetimes: Sequence[Lifetime]) -> tuple[dict[str, int], int, int]:
-    """(places by name, size of all, size of those that are there at once).
+    """Return the address of each tensor by name, the size of the arena, and the lower bound: the largest size of all
+    tensors that live at the same step.
 
-    One after the other takes the lowest place that is free, the largest first; then others go first, by chance and
-    always the same, until no byte is too many or nothing helps.
+    Place the largest tensors first, each at the lowest free address. Then move random tensors in this order (always the
+    same for the same input), until the size reaches the lower bound or the tries are used up.
     """
     least = max(
         (

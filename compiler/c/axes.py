@@ -19,7 +19,7 @@ class Walk:
         return prod(self.sizes)
 
     def merged(self) -> "Walk":
-        """With as few axes as can be."""
+        """Return the same walk with as few axes as possible."""
         axes: list[tuple[int, Sizes]] = []  # size, strides of the arrays
         for size, steps in zip(self.sizes, zip(*self.strides)):
             if size == 1:
@@ -37,7 +37,7 @@ class Walk:
 
 
 def dense(sizes: Sizes, element: int = 1) -> Sizes:
-    """Strides of an array whose values lie one behind the other."""
+    """Return the strides of a contiguous array."""
     return tuple(element * prod(sizes[axis + 1 :]) for axis in range(len(sizes)))
 
 

@@ -42,7 +42,7 @@ def minimum(node: Node, calls: Calls) -> None:
 
 
 def _scales(node: Node) -> tuple[Real, ...]:
-    """Of inputs and output, as the reference forms factors of them: of uint8 in float32."""
+    """Return the scales of the inputs and the output, as the reference computes factors from them: uint8 in float32."""
     precision = np.float32 if operator_of(node, Binary).unsigned else np.float64
     return tuple(precision(scale_of(tensor)) for tensor in (*node.inputs, *node.outputs))
 

@@ -40,7 +40,7 @@ def _table(node: Node, calls: Calls, entries: np.ndarray) -> None:
 
 
 def _scales(node: Node, single: bool) -> tuple[Number, Number]:
-    """Of input and output; single: in float32, as the reference of uint8 forms factors of them."""
+    """Return the scales of input and output. single: in float32, in which the reference of uint8 computes factors"""
     precision = np.float32 if single else np.float64
     return precision(scale_of(node.inputs[0])), precision(scale_of(node.outputs[0]))
 
@@ -51,7 +51,7 @@ def quantize(node: Node, calls: Calls) -> None:
 
 
 def relu(node: Node, calls: Calls) -> None:
-    """Of RELU6 and RELU_N1_TO_1 LiteRT's, which forms factors in float32."""
+    """Lower RELU6 and RELU_N1_TO_1 as LiteRT does, with factors in float32."""
     operator = operator_of(node, Relu)
     activation = operator.activation
     input_, output = _scales(node, single=operator.unsigned or activation != "RELU")

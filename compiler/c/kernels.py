@@ -18,7 +18,7 @@ def read(name: str) -> str:
 
 
 def joined(kernels: Iterable[str]) -> str:
-    """The text of kernels and, before them, of what they include; nothing twice."""
+    """Return the text of the kernels, after the files that they include; each file once."""
     texts: dict[str, str] = {}
     for kernel in kernels:
         _add(f"{kernel}.c", texts)
@@ -35,5 +35,5 @@ def _add(name: str, texts: dict[str, str]) -> None:
 
 
 def functions() -> set[str]:
-    """All that they define."""
+    """Return the names of all functions that the kernels define."""
     return {word for path in FOLDER.iterdir() for word in _FUNCTION.findall(path.read_text())}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph -> Lowered: what becomes of each operator, where each tensor lies, what of that is the caller's."""
+"""Lowering of a Graph: the kernel calls of each operator, the address of each tensor, and the caller's arrays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,8 +46,11 @@ class Lowered:
 
 
 def lower(graph: Graph) -> Lowered:
-    """PAD goes into the layer behind it, for a padded map takes as much memory as the map. A function of one value that
-    has no kernel here is a table. Raises Unsupported for an operator that is not written as C."""
+    """Lower a graph.
+
+    PAD becomes part of the layer after it, because a padded map takes as much memory as the map. A function of one
+    value that has no kernel here becomes a table. Raise Unsupported if an operator cannot be written as C.
+    """
     calls, graph = Calls(), own_tables(fold_pads(graph), _known)
     for node in graph.nodes:
         _check_sizes(node)
@@ -98,7 +101,8 @@ def _check_sizes(node: Node) -> None:
 
 
 class _Ends:
-    """Steps, and what lies in arrays of the caller's; uint8 is turned to int8 behind the inputs, and back."""
+    """The inputs and outputs of the network: assigns tensors to arrays of the caller, and adds steps that convert
+    between uint8 and int8."""
 
     def __init__(self, calls: Calls) -> None:
         self._steps, self._views = calls.steps, calls.views
@@ -121,7 +125,7 @@ class _Ends:
         return given
 
     def output(self, tensor: Tensor, number: int) -> Tensor:
-        """The array in which the caller gets it: that of the tensor itself, or one into which it is copied."""
+        """Return the array in which the caller gets the tensor: its own array, or one into which a step copies it."""
         root = self._root(tensor)
         written = [at for at, step in enumerate(self._steps) if self._root(step.output.tensor) == root]
         if written and not _unsigned(tensor) and root.name not in {each.name for each in self._callers.values()}:
@@ -146,7 +150,7 @@ class _Ends:
         )
 
     def steps(self, outputs: set[str]) -> tuple[Step, ...]:
-        """Those from which an output follows, on tensors with bytes of their own."""
+        """Return the steps that an output depends on. The tensors of a step are the ones that own their bytes."""
         needed, kept = set(outputs), []
         for step in reversed(self._steps):
             inputs, output = tuple(map(self._own, step.inputs)), self._own(step.output)
@@ -164,7 +168,7 @@ def _unsigned(tensor: Tensor) -> bool:
 
 
 def _lifetimes(steps: tuple[Step, ...], callers: set[str]) -> list[Lifetime]:
-    """Of tensors in the arena."""
+    """Return the lifetimes of the tensors in the arena."""
     found: dict[str, Lifetime] = {}
     for at, step in enumerate(steps):
         for tensor in (*(operand.tensor for operand in step.inputs), step.output.tensor):

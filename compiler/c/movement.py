@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What puts values in other places: runs of bytes by strides (move), or by tables of offsets (gather)."""
+"""Data-movement operators in C: copies of runs of bytes, by strides (move) or by tables of offsets (gather)."""
 
 from collections.abc import Sequence
 from math import prod
@@ -66,7 +66,7 @@ def slice_(node: Node, calls: Calls) -> None:
 
 
 def strided_slice(node: Node, calls: Calls) -> None:
-    """New axes have one value, and so do those of which an index is taken: neither is counted through."""
+    """Lower STRIDED_SLICE. Axes that are new or removed have size 1, so the loops leave them out."""
     operator = operator_of(node, StridedSlice)
     shape, entries = node.inputs[0].shape, len(operator.begin)
     ellipsis = operator.ellipsis_mask & ((1 << entries) - 1)
@@ -108,7 +108,7 @@ def _only(source: Tensor, axis: int, taken: range) -> list[range]:
 
 
 def _sliced(node: Node, calls: Calls, output: Tensor, taken: Sequence[range]) -> None:
-    """Of the node's input the places along each axis."""
+    """Copy the elements of the node's input whose indices `taken` has for each axis."""
     steps = dense(node.inputs[0].shape)
     first = sum(places.start * step for places, step in zip(taken, steps))
     _move(
@@ -207,7 +207,7 @@ def mirror_pad(node: Node, calls: Calls) -> None:
 
 
 def _mirrored(place: int, size: int, edge: bool) -> int:
-    """edge: the mirror is the outermost value, else it lies behind that."""
+    """Return the index whose value a mirrored index takes. edge: the mirror repeats the outermost value."""
     if place < 0:
         return -place - (not edge)
     return 2 * size - 1 - edge - place if place >= size else place
@@ -220,7 +220,7 @@ def resize_nearest_neighbor(node: Node, calls: Calls) -> None:
 
 
 def _nearest(size: int, wanted: int, operator: ResizeNearestNeighbor) -> np.ndarray:
-    """Which place each of the wanted ones takes, in float32."""
+    """Return the source index of each of the `wanted` positions, computed in float32."""
     aligned = operator.align_corners and wanted > 1
     scale = np.float32(size - aligned) / np.float32(wanted - aligned)
     offset = np.float32(0.5 if operator.half_pixel_centers else 0)
@@ -229,7 +229,8 @@ def _nearest(size: int, wanted: int, operator: ResizeNearestNeighbor) -> np.ndar
 
 
 def _gather(node: Node, calls: Calls, places: dict[int, np.ndarray]) -> None:
-    """places: along which axes which are taken; the others stay. Behind the last such axis lie runs."""
+    """Gather elements. places: the indices to take, by axis. The axes after the last of these are copied as runs of
+    bytes."""
     source, element = node.inputs[0], BYTES[node.inputs[0].dtype]
     steps = dense(source.shape, element)
     last = max(places, default=-1)

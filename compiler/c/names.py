@@ -25,7 +25,7 @@ def identifier(text: str, otherwise: str) -> str:
 
 
 def unique(words: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Words of which no two are alike, whatever the case of their letters, and none is taken."""
+    """Return the words, with numbers added so that no two are equal and none is in `taken`; case is ignored."""
     seen, found = {word.lower() for word in taken}, []
     for word in words:
         candidates = (word if number == 1 else f"{word}_{number}" for number in range(1, 1 << 30))
@@ -35,5 +35,5 @@ def unique(words: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 
 def remark(text: str) -> str:
-    """For a comment: without what ends one, or has a meaning in it."""
+    """Return the text for a comment, without characters that could end it."""
     return re.sub(r"[^\w .,:;/\[\]()+=#-]", "_", text, flags=re.ASCII).replace("//", "/")

@@ -22,7 +22,7 @@ def average_pool_2d(node: Node, calls: Calls) -> None:
 
 
 def _check_windows(node: Node) -> None:
-    """Raises Unsupported where one has nothing to average, or too much."""
+    """Raise Unsupported if a window has no value to average, or too many."""
     (_, height, width, _), (_, rows, columns, _) = node.inputs[0].shape, node.outputs[0].shape
     operator = operator_of(node, Pool)
     for size, count, kernel, stride, pad in zip(
@@ -81,7 +81,7 @@ def mean(node: Node, calls: Calls) -> None:
 
 
 def _check_count(node: Node, count: int) -> None:
-    """Raises Unsupported where a sum of so many values could leave int32."""
+    """Raise Unsupported if the sum of so many values could overflow int32."""
     if count > _MOST_AVERAGED:
         raise Unsupported(
             f"{node.place}: a mean of {count:,} values",

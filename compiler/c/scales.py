@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipliers, shifts and ranges of the kernels, of the scales of a graph.
+"""Multipliers, shifts and ranges of the kernels, computed from the scales of a graph.
 
-Written from the reference's sources, beside the golden model and not with it: what is written as C is a check of both.
-Sources: tensorflow/lite/kernels/internal/quantization_util.cc and kernel_util.cc, reference/reduce.h (MEAN),
-reference/integer_ops/logistic.h, reference/hard_swish.h, reference/softmax.h; `docs/concepts/quantisation.md` says
-which of the two sets of kernels is followed where.
+The code follows the reference's sources and does not use the golden model, so that the C code checks both. Sources:
+tensorflow/lite/kernels/internal/quantization_util.cc and kernel_util.cc, reference/reduce.h (MEAN),
+reference/integer_ops/logistic.h, reference/hard_swish.h, reference/softmax.h. `docs/concepts/compiler.md` says which of
+the two sets of kernels each operator follows.
 """
 
 from fractions import Fraction
@@ -23,7 +23,7 @@ _MOST_SHIFT, _LEAST_SHIFT = 30, -31
 
 
 def rounded(value: Fraction | float) -> int:
-    """To the nearest whole number, ties away from zero."""
+    """Return the nearest whole number; ties round away from zero."""
     value = Fraction(value)
     return floor(value + Fraction(1, 2)) if value >= 0 else -floor(-value + Fraction(1, 2))
 
@@ -53,7 +53,7 @@ def scalings(factors: np.ndarray) -> Fields:
 
 
 def limits(output: Tensor, activation: str = "NONE") -> Fields:
-    """Fields of a kernel: what a fused activation leaves of int8."""
+    """Return the fields of a kernel for the int8 range that a fused activation allows."""
     scale, zero_point = np.float32(scale_of(output)), zero_point_of(output)
     ends = []
     for real, end in zip(_REAL_RANGES[activation], INT8):
@@ -79,7 +79,7 @@ def zero_point_of(tensor: Tensor) -> int:
 
 
 def mean_scaling(factor: float, count: int) -> Fields:
-    """Of a sum of `count` values: divided and rescaled at once."""
+    """Return the fields that divide a sum of `count` values and rescale it in one step."""
     multiplier, shift = multiplier_of(factor)
     raised = min(count.bit_length() - 1, 32, 31 + shift)
     return {"multiplier": (multiplier << raised) // count, "shift": shift - raised}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is lowered as text: the header, the source, and the constants."""
+"""The text of the C files: the header, the source, and the constants."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 
 _WIDTH = 120
-_FEW = 6  # numbers that stand where they are used
+_FEW = 6  # at most so many numbers are written inline
 _TYPES = {
     "int8": "int8_t",
     "uint8": "uint8_t",
@@ -44,11 +44,11 @@ _TEMPLATES = jinja2.Environment(
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An input or output of the network as the function has it.
+    """An input or output of the network, as an argument of the C function.
 
     name    in C
     tensor  of the graph
-    dtype   of the values that the caller gives or gets: uint8 where the model has it
+    dtype   of the values that the caller passes or gets: uint8 if the model has uint8
     """
 
     name: str
@@ -69,7 +69,7 @@ class Argument:
 
     @property
     def scale(self) -> str:
-        """None, as text, where the values are what they are."""
+        """Return the scale as text, "" if the tensor is not quantised."""
         return _number(np.float32(self.tensor.quantization.scale)) if isinstance(self.tensor, Quantized) else ""
 
     @property
@@ -98,7 +98,7 @@ class Sources:
 
     @property
     def arena_storage(self) -> str:
-        """The macro that says where the arena lies: `static`, unless it is defined."""
+        """Return the name of the macro with the storage class of the arena; its default is `static`."""
         return f"{self.name.upper()}_ARENA_STORAGE"
 
     @property
@@ -226,7 +226,7 @@ class _Text:
         return self._constant(value, name)
 
     def _constant(self, values: np.ndarray, name: str) -> str:
-        """Its name; what has the same bytes has the same name."""
+        """Return the name of the array with these values. Arrays with the same bytes share a name."""
         values = _stored(values)
         key = str(values.dtype), values.tobytes()
         if key not in self.constants:
@@ -240,7 +240,7 @@ def _plus(name: str, offset: int) -> str:
 
 
 def _lines(items: Iterable[str]) -> str:
-    """As many items a line as there is room for."""
+    """Return lines with as many items as fit."""
     lines, line = [], ""
     for item in items:
         if line and len(line) + len(item) + 6 > _WIDTH:
@@ -251,7 +251,7 @@ def _lines(items: Iterable[str]) -> str:
 
 
 def _stored(values: np.ndarray) -> np.ndarray:
-    """Of a type that can be written as numbers: float32, of which some are none, as their bits."""
+    """Return the values in a type that can be written as integers: float32 as its bits, because it may have NaN."""
     values = np.ascontiguousarray(values).reshape(-1)
     return values.view({"float32": np.int32, "bool": np.uint8}.get(str(values.dtype), values.dtype))
 

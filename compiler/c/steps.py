@@ -45,9 +45,9 @@ class Step:
 
 @dataclass(eq=False)
 class Calls:
-    """What nodes become, one after the other.
+    """The steps of the network, in order, as nodes are lowered.
 
-    views  tensors that are others' bytes: by their names
+    views  tensors that share the bytes of another tensor, by name
     """
 
     steps: list[Step] = field(default_factory=list)

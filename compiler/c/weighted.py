@@ -76,7 +76,7 @@ def _weights(node: Node, operator: Weighted, axis: int) -> Fields:
 
 
 def _check_sums(node: Node, operator: Weighted, axis: int) -> None:
-    """Raises Unsupported where a sum, or a part of one, could leave int32."""
+    """Raise Unsupported if a sum, or a partial sum, could overflow int32."""
     filters = np.moveaxis(operator.filters, axis, 0).reshape(operator.outputs, -1).astype(np.int64)
     ends = [end - zero_point_of(node.inputs[0]) for end in INT8]
     products = np.sort([filters * end for end in ends], axis=0)
@@ -96,7 +96,7 @@ def _rescaled(node: Node, operator: Weighted) -> Fields:
 
 
 def _factors(node: Node, operator: Weighted) -> np.ndarray:
-    """Of the sums, double [M]. A convolution of uint8 forms the product of its scales in float32."""
+    """Return the factors of the sums, double [M]. A convolution of uint8 multiplies its scales in float32."""
     input_, filters, output = scale_of(node.inputs[0]), operator.scales, scale_of(node.outputs[0])
     if operator.unsigned and isinstance(operator, Windowed):
         products = (np.float32(input_) * filters.astype(np.float32)).astype(np.float64)
