@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of optional parts, which are there only where a user has installed them."""
+"""Packages of optional extras, which a user may or may not have installed."""
 
 from importlib import import_module
 from types import ModuleType
@@ -8,8 +8,11 @@ from eyrie.compiler.ir.failure import CompileError
 
 
 def require(package: str, extra: str | None = None) -> ModuleType:
-    """The package. extra: the optional part that has it (requirements-EXTRA.txt), one of its name by default. Raises
-    CompileError where it is not installed."""
+    """Return the package. extra: the extra that installs it (requirements-EXTRA.txt), by default the one of the same
+    name.
+
+    Raise CompileError if the package is not installed.
+    """
     try:
         return import_module(package)
     except ModuleNotFoundError as error:

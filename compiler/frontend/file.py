@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model's file, and which front end reads it.
+"""The format of a model file, which selects the front end.
 
-Imports nothing slow, so that a command line can reject a file at once.
+Imports no slow module, so that a command line can reject a file fast.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Format:
     module: str
 
 
-# An ONNX file is a protobuf message: field 1 is its version, behind which stand text, a number, the graph or the like.
+# An ONNX file is a protobuf message. Field 1 is the version; text, a number, or the graph follows it.
 FORMATS = (
     Format("TensorFlow Lite", ".tflite", re.compile(rb"....TFL3", re.DOTALL), "eyrie.compiler.frontend.tflite"),
     Format(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One node of the file: what translators ask for."""
+"""One node of an ONNX file, with the access methods of translators."""
 
 from collections.abc import Mapping
 from typing import TypedDict
@@ -25,9 +25,10 @@ class Scaling(TypedDict):
 
 
 class Call:
-    """What it does not have raises Unsupported if another model could, ModelImportError if the file contradicts itself.
+    """A node of the file.
 
-    where: its place; version: of its domain's operators
+    Methods raise Unsupported if the node lacks a part that other models have, and ModelImportError if the file
+    contradicts itself. where: its place; version: of the operator set of its domain
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Call:
         self._attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         self._constants, self._shapes = constants, shapes
 
-    # ---- Attributes: those without a default raise TypeError where they are missing, as all do of another kind ----
+    # ---- Attributes: TypeError for one of another type, or a missing one without a default ----
 
     def given(self, name: str) -> bool:
         return name in self._attributes
@@ -75,7 +76,7 @@ class Call:
     # ---- Inputs ----
 
     def has(self, number: int) -> bool:
-        """Whether it has this input."""
+        """Return whether the node has this input."""
         return number < len(self.inputs) and bool(self.inputs[number])
 
     def input(self, number: int) -> str:
@@ -86,7 +87,7 @@ class Call:
         return self.inputs[number]
 
     def shape(self, number: int) -> Shape:
-        """Of an input."""
+        """Return the shape of an input."""
         name = self.input(number)
         if name not in self._shapes:
             raise Unsupported(f"the shape of its input {name} is not known")
@@ -111,11 +112,11 @@ class Call:
         return self.integers(number) if self.has(number) else self.wholes(name, default)
 
     def lists(self, name: str, number: int) -> bool:
-        """Whether there is what `listed` gives."""
+        """Return whether `listed` would find a list."""
         return self.has(number) or self.given(name)
 
     def number(self, name: str, number: int) -> float | None:
-        """As `listed`, of one number; None where it is left out."""
+        """Return one number like `listed`, None if the node does not have it."""
         if self.has(number):
             return float(self.constant(number).ravel()[0])
         return self.real(name, 0.0) if self.given(name) else None

@@ -11,7 +11,7 @@ Translator = Callable[[Call], list[Operation]]
 
 
 def _same(kind: str, **defaults: float) -> Translator:
-    """With attributes of the same names; defaults: ONNX's."""
+    """Return the translator of an operator with the same attribute names. defaults: ONNX's default values"""
 
     def translate(call: Call) -> list[Operation]:
         return [call.make(kind, **{name: call.real(name, default) for name, default in defaults.items()})]
@@ -20,7 +20,7 @@ def _same(kind: str, **defaults: float) -> Translator:
 
 
 def _of_many(kind: str) -> Translator:
-    """One after the other."""
+    """Return the translator of an operator with many inputs: it combines them one by one."""
 
     def translate(call: Call) -> list[Operation]:
         if len(call.inputs) == 1:
@@ -46,7 +46,7 @@ def dropout(call: Call) -> list[Operation]:
 
 
 def cast(call: Call) -> list[Operation]:
-    """To float32, from what is float32 or a constant already."""
+    """Translate Cast to float32 of a float32 value or a constant."""
     if call.whole("to", 0) != 1:
         raise Unsupported("it casts to another type than float32")
     return [call.make("identity")]

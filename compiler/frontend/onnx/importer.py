@@ -61,7 +61,8 @@ def _inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
 
 
 def _batch(graph: onnx.GraphProto) -> int | None:
-    """The first axis of all inputs: 0 if it has no size; of maps alone where it has one. None: there is none."""
+    """Return the first axis of all inputs, 0 if it has no size. Return None if an input has no axes, if inputs differ,
+    or if a value that is not a feature map has a fixed size."""
     found = set()
     for each in _inputs(graph):
         dims = each.type.tensor_type.shape.dim
@@ -88,7 +89,7 @@ def _imported(model: onnx.ModelProto) -> Graph:
         return graph_of(importer.network())
     except ModelImportError:
         raise
-    except Exception as error:  # what is read may be nonsense
+    except Exception as error:  # a damaged file can raise any error
         raise ModelImportError(
             f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
         ) from error
@@ -104,7 +105,7 @@ class _Importer:
         self.operations: list[Operation] = []
         self.shapes: dict[str, tuple[int, ...]] = {name: each.shape for name, each in self.constants.items()}
         self.said = _said_shapes(model)
-        self.place = "the model"  # what is being read, for messages
+        self.place = "the model"  # the node in progress, for messages
 
     def network(self) -> Network:
         inputs = tuple(self._input(each) for each in _inputs(self.graph))
@@ -156,14 +157,14 @@ class _Importer:
                     Codes(np.broadcast_to(np.int8(0), self.shapes[name])) for name in operation.inputs if name
                 )
                 made = shapes_of(operation, inputs)
-            except KeyError:  # behind an operator that nothing is known of: the network says so
+            except KeyError:  # an earlier operator is unknown: the network reports it
                 made = [None] * len(operation.outputs)
             except InputError as error:
                 raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=REMEDY) from error
         self.shapes |= {name: shape for name, shape in zip(operation.outputs, made) if shape is not None}
 
     def _is_constant(self, node: onnx.NodeProto) -> bool:
-        """Whether all of its outputs are, which are computed here. Codes of weights stay as they are."""
+        """Return whether all outputs of a node are constants, and compute them. Quantised weights keep their codes."""
         if node.op_type == "Shape" and node.input[0] in self.shapes:
             sizes = np.array(self.shapes[node.input[0]], np.int64)
             bounds = {each.name: each.i for each in node.attribute}
@@ -177,7 +178,7 @@ class _Importer:
         return True
 
     def _computed(self, node: onnx.NodeProto) -> list[np.ndarray]:
-        """By ONNX's own reference."""
+        """Return the outputs, computed by ONNX's reference evaluator."""
         given = {name: self.constants[name] for name in node.input if name}
         values = [
             onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
@@ -198,7 +199,7 @@ class _Importer:
 
 
 def _said_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, ...]]:
-    """What ONNX knows of values' shapes, as far as these have sizes."""
+    """Return the shapes that ONNX infers, if all sizes are known."""
     try:
         inferred = shape_inference.infer_shapes(model).graph
     except Exception:  # its own

@@ -15,7 +15,7 @@ def _to(call: Call, shape: Shape) -> list[Operation]:
 
 
 def reshape(call: Call) -> list[Operation]:
-    """0: as it was; -1: what is left."""
+    """Translate Reshape. Size 0 keeps the input's size; -1 stands for all remaining values."""
     source, to = call.shape(0), list(call.listed("shape", 1))
     if not call.whole("allowzero", 0):
         to = [source[n] if size == 0 and n < len(source) else size for n, size in enumerate(to)]

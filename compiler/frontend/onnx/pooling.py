@@ -50,7 +50,7 @@ def softmax(call: Call) -> list[Operation]:
 
 
 def softmax_axis(call: Call, version: int) -> int:
-    """Before version 13 it is over all axes from this one on."""
+    """Return the axis of Softmax. Before version 13, Softmax works on all axes from this one on."""
     rank = len(call.shape(0))
     axis = call.whole("axis", -1 if version >= 13 else 1) % rank
     if version < 13 and any(size > 1 for size in call.shape(0)[axis + 1 :]):

@@ -32,7 +32,7 @@ def dequantize(call: Call) -> list[Operation]:
 
 
 def _dequantized(call: Call, codes: int, scale: int, output: str, axis: int | None = None) -> Operation:
-    """Of input `codes`, by inputs `scale` and the next one."""
+    """Return the DEQUANTIZE of input `codes`, with the inputs `scale` and `scale` + 1 as scale and zero point."""
     found = call.scale(scale)
     axis = axis if found["scale"].size > 1 else None
     return call.make(
@@ -101,7 +101,8 @@ def _product(call: Call, names: tuple[str, ...], bias: list[Operation], turn: bo
 
 
 def _of_two(kind: str) -> Translator:
-    """Inputs: A with scale and zero point, B with those, those of the result."""
+    """Return the translator of an operator with inputs A and B, each followed by scale and zero point; then those of
+    the result."""
 
     def translate(call: Call) -> list[Operation]:
         a, b, made = (call.inner(what) for what in ("a", "b", "float"))
@@ -116,7 +117,10 @@ def _of_two(kind: str) -> Translator:
 
 
 def _of_one(make: Callable[[Call, str, str], list[Operation]]) -> Translator:
-    """Inputs: X with scale and zero point, those of the result. make: of x and the float result."""
+    """Return the translator of an operator with input X, its scale and zero point, and the ones of the result.
+
+    make: returns the operations for x and the name of the float result
+    """
 
     def translate(call: Call) -> list[Operation]:
         if call.whole("channels_last", 0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All operators of ONNX that are known, by family: (domain, name) -> function of a Call that gives Operations."""
+"""All supported ONNX operators, by family: (domain, name) -> function that translates a Call to Operations."""
 
 from eyrie.compiler.frontend.onnx import elementwise, movement, pooling, qlinear, weighted
 

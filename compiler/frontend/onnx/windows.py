@@ -16,7 +16,7 @@ class Window(TypedDict):
 
 
 def window(call: Call, kernel: Shape, source: Shape) -> Window:
-    """Of a window over `source`, N, C and one or two axes."""
+    """Return the attributes of a window over `source`, whose axes are N, C and one or two more."""
     axes, sizes = len(kernel), source[2:]
     if axes not in (1, 2) or len(sizes) != axes:
         raise Unsupported(f"a window over {axes} axes")
@@ -41,7 +41,7 @@ def _same(size: int, reach: int, stride: int, lower: bool) -> tuple[int, int]:
 
 
 def _up(size: int, reach: int, stride: int, pads: tuple[int, int]) -> tuple[int, int]:
-    """With so much more behind that the last window is whole; none begins behind the map."""
+    """Return the pads, with enough added at the end to complete the last window. No window begins after the map."""
     before, after = pads
     count = -(-(size + before + after - reach) // stride) + 1
     if (count - 1) * stride >= size + before:

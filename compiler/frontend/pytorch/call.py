@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One node of an FX graph: what a translation of operators asks for."""
+"""One node of an FX graph, with the access methods of translators."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The size of the first axis of all values: a number, or a symbol. The Graph is that of one image."""
+    """The size of the first axis of all values: a number, or a symbol. The Graph is for one image."""
 
     size: object
 
@@ -28,7 +28,7 @@ class Batch:
         if not isinstance(value, torch.Tensor):
             raise Unsupported(f"{node.name} is no tensor")
         if not value.dim() or str(value.shape[0]) != str(self.size):
-            raise Unsupported(f"the first axis of {node.name} is not that of the images")
+            raise Unsupported(f"the first axis of {node.name} is not the batch")
         return 1, *fixed(value.shape[1:])
 
 
@@ -54,8 +54,8 @@ class Call:
 
     @cached_property
     def arguments(self) -> dict[str, object]:
-        """By the names of the operator's schema."""
-        assert isinstance(self.node.target, torch._ops.OpOverload)  # what a translation is of
+        """Return the arguments by their names in the operator's schema."""
+        assert isinstance(self.node.target, torch._ops.OpOverload)  # translators exist only for operators
         schema = self.node.target._schema.arguments
         given: dict[str, object] = {**dict(zip((each.name for each in schema), self.node.args)), **self.node.kwargs}
         return {each.name: given.get(each.name, each.default_value) for each in schema}
@@ -67,7 +67,8 @@ class Call:
         return self.arguments.get(name) is not None
 
     def whole(self, name: str) -> int:
-        """Raises Unsupported for what is known only when the network runs, as those below do."""
+        """Return an integer argument. Raise Unsupported, like the methods below, if a value is known only at run
+        time."""
         value = self[name]
         if not isinstance(value, int):
             raise Unsupported(f"its {name} is {value}")
@@ -87,7 +88,7 @@ class Call:
         return values * rank if len(values) == 1 else values
 
     def number(self, name: str) -> float | int:
-        """That of a constant, too."""
+        """Return a number, which may be a constant of the graph."""
         value = self[name]
         if isinstance(value, Node):
             if value not in self.constants or self.constants[value].size != 1:
@@ -106,7 +107,7 @@ class Call:
         return not isinstance(node, Node) or node in self.settled
 
     def shape(self, node: object) -> Shape:
-        """Of an operand, for one image."""
+        """Return the shape of an operand, for one image."""
         if not isinstance(node, Node):
             return ()
         return tuple(node.meta["example_value"].shape) if node in self.settled else self.batch.one(node)
@@ -132,11 +133,11 @@ class Call:
         return name
 
     def arguments_are_activations(self) -> bool:
-        """Whether something that it takes is no constant."""
+        """Return whether an input of the node is not a constant."""
         return any(not self.is_constant(each) for each in self.node.all_input_nodes)
 
     def axis(self, value: int, rank: int) -> int:
-        """An axis counted from the front, which is not that of the images."""
+        """Return an axis, counted from the front. Raise Unsupported if it is the batch axis."""
         if value % rank == 0:
             raise Unsupported("it goes across images")
         return value % rank
@@ -146,7 +147,8 @@ class Call:
         return self.inner(kind, (self.node.name,), *operands, **attributes)
 
     def inner(self, kind: str, outputs: tuple[str, ...], /, *operands: object, **attributes: Attribute) -> Operation:
-        """One that makes other values than the node's; operands: names are what has been made before."""
+        """Return an operation that makes other values than the node's. operands: strings name values of earlier
+        operations"""
         inputs = tuple(self.value(each) if not isinstance(each, str) else each for each in operands)
         return Operation(kind, inputs, outputs, self.where, short(self.node), attributes)
 

@@ -10,7 +10,7 @@ from eyrie.compiler.ir.failure import Unsupported
 
 
 def identity(call: Call) -> list[Operation]:
-    """Of an operator that changes nothing."""
+    """Translate an operator that changes no value."""
     if call.arguments.get("train"):
         raise Unsupported("it is in training mode: call model.eval() first")
     return [call.make("identity", _source(call))]
@@ -58,7 +58,7 @@ def _split(call: Call) -> list[Operation]:
 
 
 def part_name(name: str, number: int) -> str:
-    """Of an output of an operator that has several."""
+    """Return the name of an output of an operator that has several."""
     return f"{name}.{number}"
 
 
@@ -74,7 +74,7 @@ def _pad(call: Call) -> list[Operation]:
 
 
 def changes_nothing(node: Node) -> bool:
-    """Whether an operator gives what it takes; of those that may, and slices that leave nothing out."""
+    """Return whether an operator returns its input. The check covers operators that may do so, and slices."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
     names = (each.name for each in node.target._schema.arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of ATen, by name: functions of a Call that give what they are in compiler/frontend/qdq/network.py."""
+"""Translators of ATen operators, by name: a Call becomes operations of compiler/frontend/qdq/network.py."""
 
 from typing import TypedDict
 
@@ -89,7 +89,7 @@ def _conv(call: Call) -> list[Operation]:
 
 
 def _both_ends(pads: tuple[int, ...]) -> tuple[int, ...]:
-    """Of each axis, before and after."""
+    """Return the pads before and after, for each axis."""
     return tuple(pad for pad in pads for _ in range(2))
 
 
@@ -199,7 +199,7 @@ def _window(call: Call, rank: int) -> _Window:
 
 
 def _fits(call: Call, attributes: _Window) -> None:
-    """Raises Unsupported where rounding up makes more windows than lie inside."""
+    """Raise Unsupported if rounding up adds a window that begins outside the input."""
     source, made = call.shape(call["self"])[2:], call.made_shape[2:]
     pads = attributes["pads"]
     down = tuple(
@@ -262,7 +262,7 @@ def _resize(kind: str) -> Translation:
             factors = call.arguments.get(name)
             for factor in factors if isinstance(factors, (list, tuple)) else [factors]:
                 if factor is not None and factor not in {made / of for made, of in zip(size, source)}:
-                    raise Unsupported("it goes by a factor that is not that of its sizes")
+                    raise Unsupported("its factor is not the ratio of its sizes")
         corners = bool(call.arguments.get("align_corners"))
         return [
             call.make(
@@ -325,7 +325,7 @@ OPERATORS: dict[str, Translation] = {
 
 
 def translation(target: object) -> Translation | None:
-    """Of an operator, whether it works in place or not."""
+    """Return the translator of an operator; its in-place variant has the same one."""
     if not isinstance(target, torch._ops.OpOverload):
         return None
     return OPERATORS.get(target._schema.name.removesuffix("_"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes of an FX graph become Graphs for the accelerator.
+"""The choice of nodes of an FX graph that become Graphs for the accelerator.
 
-A unit is a QUANTIZE with the float operators before it, as far as the DEQUANTIZEs that they take, and other units that
-share an operator with it. It is supported where it becomes a Graph that the accelerator runs. Regions are maximal
-convex sets of supported units: int8 goes in and comes out.
+A unit is a QUANTIZE with the float operators before it, back to the DEQUANTIZEs of their inputs. Units that share an
+operator are one unit. A unit is supported if it becomes a Graph that the accelerator runs. Regions are maximal convex
+sets of supported units; their inputs and outputs are int8.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 
-Obstacle = Callable[[Graph], str]  # why the accelerator does not run a Graph, "" where it does
+Obstacle = Callable[[Graph], str]  # the reason why the accelerator does not run a Graph, "" if it does
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
 QUANTIZE = "quantized_decomposed::quantize_per_tensor"
 REMEDY = "replace these layers, or call torch.compile with the back end eyrie, which leaves them to PyTorch"
@@ -45,19 +45,19 @@ class Region:
 
     @property
     def maps(self) -> frozenset[int]:
-        """How many axes values have that go in or out with channels last."""
+        """Return the numbers of axes of inputs and outputs that have channels last."""
         return map_axes(self.nodes)
 
     @property
     def outside(self) -> tuple[Node, ...]:
-        """What nodes take that is not among them, constants too, in the order in which they take it."""
+        """Return the inputs of the nodes from outside, with constants, in the order of their first use."""
         inside = set(self.nodes)
         return tuple(dict.fromkeys(each for node in self.nodes for each in node.all_input_nodes if each not in inside))
 
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """reasons: why an operator is in none, by node, of all that are in none."""
+    """The regions of a graph. reasons: for each operator that is in no region, the reason"""
 
     regions: tuple[Region, ...]
     reasons: Mapping[Node, str]
@@ -70,18 +70,24 @@ def is_a(node: object, name: str) -> TypeGuard[Node]:
 
 
 def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstacle: Obstacle) -> Regions:
-    """constants: values of nodes that are the same in every run; obstacle: in the way of units. In `module` a
-    DEQUANTIZE that has several readers becomes several, and a QUANTIZE of what is dequantised in its own scale is left
-    out."""
+    """Return the regions of a module.
+
+    constants: values of nodes that are the same in every run; obstacle: the reason why a unit is not supported. The
+    function changes `module`: it copies a DEQUANTIZE for each reader, and removes a QUANTIZE that repeats the scale of
+    its input.
+    """
     _without_idle(module)
     _one_reader_each(module)
     return _Regions(module, constants).found(obstacle)
 
 
 def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapping[str, str]) -> Graph:
-    """All of a graph between the QUANTIZEs of its inputs and the DEQUANTIZEs of its outputs, whatever the accelerator
-    does. names: the user's names of nodes, by the nodes' own names. Raises Unsupported, with all reasons, for unknown
-    operators."""
+    """Return the Graph between the QUANTIZEs of the inputs and the DEQUANTIZEs of the outputs, with unsupported
+    operators.
+
+    names: the user's names of nodes, by the nodes' names. Raise Unsupported, with all reasons, if operators are
+    unknown.
+    """
     _without_idle(module)
     _one_reader_each(module)
     ends = {
@@ -157,8 +163,11 @@ class _Regions:
         return Regions(tuple(regions), reasons)
 
     def _supported(self, obstacle: Obstacle) -> list[set[Node]]:
-        """Units that the accelerator runs; several of them are one where it runs one of them only together with those
-        beside it, as it does what only moves values."""
+        """Return the units that the accelerator supports.
+
+        A unit that it supports only together with its neighbours, such as a data-movement operator, forms one unit with
+        them.
+        """
         supported: list[set[Node]] = []
         failed: list[set[Node]] = []
         for unit in self._units():
@@ -206,7 +215,7 @@ class _Regions:
     # ---- Units ----
 
     def _units(self) -> list[set[Node]]:
-        """In the order of their last nodes."""
+        """Return all units, in the order of their last nodes."""
         units: list[set[Node]] = []
         for node in self.module.graph.nodes:
             if is_a(node, QUANTIZE) and node not in self.fixed:
@@ -218,7 +227,7 @@ class _Regions:
         return units
 
     def _behind(self, node: Node) -> set[Node]:
-        """A node and what it takes, as far as DEQUANTIZEs and values that no operator makes."""
+        """Return a node and the nodes that it depends on, back to DEQUANTIZEs and inputs."""
         found, waiting = set(), [node]
         while waiting:
             each = waiting.pop()
@@ -230,7 +239,7 @@ class _Regions:
         return found
 
     def _check(self, region: Region, obstacle: Obstacle) -> None:
-        """Raises Unsupported where the accelerator does not run it."""
+        """Raise Unsupported if the accelerator does not support the region."""
         for node in region.graph.nodes:
             if isinstance(node.operator, Unknown):
                 raise Unsupported(f"{node.operator.name}: {node.operator.reason}")
@@ -238,7 +247,8 @@ class _Regions:
             raise Unsupported(found)
 
     def region(self, nodes: set[Node]) -> Region:
-        """Raises CompileError where its ends are no codes, or it makes no Graph."""
+        """Return the region of nodes. Raise CompileError if an input or output has no codes, or if it makes no
+        Graph."""
         ordered = sorted(nodes, key=self.order.__getitem__)
         taken, made = [], []
         for node in ordered:
@@ -261,7 +271,7 @@ class _Regions:
     # ---- Regions ----
 
     def _partitions(self, supported: list[set[Node]]) -> list[set[Node]]:
-        """Of units, each of which stays whole: to the partitioner a unit is one node."""
+        """Return the partitions of units. To the partitioner, a unit is one node, so that it is never split."""
         blocks = [*supported, *({node} for node in self.order if not any(node in unit for unit in supported))]
         graph = torch.fx.Graph()
         block_of: dict[Node, Node] = {}
@@ -286,8 +296,8 @@ class _Regions:
         return [{node for node, block in block_of.items() if block in part} for part in parts]
 
     def _ordered(self, blocks: list[set[Node]]) -> list[set[Node]]:
-        """Each behind those that it needs. A unit that would need itself by way of others is taken apart, and is then
-        in no region."""
+        """Return the blocks in dependency order. A unit that depends on itself through others is split into its nodes,
+        which are then in no region."""
         waiting, done, ordered = sorted(blocks, key=self._last), set(), []
         while waiting:
             ready = next(
@@ -303,7 +313,7 @@ class _Regions:
                 waiting = sorted(
                     [*(block for block in waiting if block is not ready), *({node} for node in ready)], key=self._last
                 )
-                self.reasons |= dict.fromkeys(ready, "what it takes is made of what it makes")
+                self.reasons |= dict.fromkeys(ready, "its input depends on its output")
                 continue
             waiting.remove(ready)
             done |= ready
@@ -319,11 +329,11 @@ def _unit(*needed: object) -> None:
 
 
 def _other(*needed: object) -> None:
-    """Stands for what is in no unit."""
+    """Stand for a node that is in no unit."""
 
 
 def _check_end(node: Node) -> None:
-    """Raises Unsupported where a value goes in or out that is no tensor of codes."""
+    """Raise Unsupported if an input or output is not a tensor of codes."""
     try:
         codes_of(node)
     except Unsupported:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks whose operators are float, between DEQUANTIZE and QUANTIZE, become Graphs of int8 operators.
+"""Networks of float operators between DEQUANTIZE and QUANTIZE become Graphs of int8 operators.
 
-ONNX, PyTorch and TVM write quantised networks so. A front end translates its operators, one by one, into those of
-`network`, axes as the framework has them (channels first); `graph_of` makes the Graph:
+ONNX, PyTorch and TVM write quantised networks in this form. A front end translates its operators one by one to the
+operators of `network`. Axes are in the framework's order (channels first). `graph_of` makes the Graph:
 
-    network   what a front end gives: operators, their attributes, constants
-    values    what is known of a value while the network is gone through
-    shapes    the shapes that operators make
-    fold      the Graph as it is made: what rules use
+    network   the result of a front end: operators, their attributes, constants
+    values    the representation of values during the walk
+    shapes    shape inference
+    fold      the Graph in progress, for rules
     weighted, elementwise, functions, pooling, moves, host
-              rules: which int8 operators a float one becomes, by family
-    walk      goes through the operators; at each QUANTIZE the int8 operators are made
+              rules from float to int8 operators, by family
+    walk      visits the operators; at each QUANTIZE, it makes the int8 operators
 
-Channels go last where an operator of Eyrie wants them there: a tensor keeps the order of axes in which it was made, and
-is transposed only where somebody needs another. Its name then ends in "#" and its axes, "#0231" for channels last.
+Operators of Eyrie may need channels last. A tensor keeps the order of axes in which it was made, and is transposed only
+if a reader needs another order. The transposed tensor's name ends in "#" and its axes, for example "#0231" for channels
+last.
 """
 
 from eyrie.compiler.frontend.qdq.network import Attribute, Network, Operation

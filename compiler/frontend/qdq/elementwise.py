@@ -41,7 +41,8 @@ def _operands(
 
 
 def _codes(constant: Known, rank: int, name: str, to: Quantization | None) -> tuple[np.ndarray, Target]:
-    """int8 of a constant, of as many axes; a scale is drawn up where there is none."""
+    """Return the int8 codes of a constant with `rank` axes, and their scale. A constant without a scale gets a new
+    one."""
     values = constant.values.reshape((1,) * (rank - constant.values.ndim) + constant.shape)
     if to is None and constant.coded and _is_single(constant.coded):
         codes, scale = constant.coded.codes, constant.coded.scale
@@ -55,12 +56,12 @@ def _codes(constant: Known, rank: int, name: str, to: Quantization | None) -> tu
 
 
 def _is_single(coded: Coded) -> bool:
-    """Whether it has codes of a byte and one scale."""
+    """Return whether a constant has 8-bit codes and one scale."""
     return coded.codes.dtype.name in ("int8", "uint8") and coded.scale.scale.size == 1
 
 
 def _both(kind: type[elementwise.Sum | elementwise.Mul]) -> Rule:
-    """Each operand has its scale."""
+    """Return the rule of an operator whose operands each have their own scale."""
 
     def rule(fold: Fold, made: Made, target: Target) -> Held:
         if layer := weighted.affine(made):
@@ -69,7 +70,7 @@ def _both(kind: type[elementwise.Sum | elementwise.Mul]) -> Rule:
         if channels:
             return weighted.scaled_channels(fold, made, fold.operand(channels.source), channels, target)
         if made.kind == "div":
-            raise Unsupported("it divides by what is no constant for each channel")
+            raise Unsupported("its divisor is not a constant per channel")
         tensors, axes, shape = _operands(fold, made)
         return fold.node(
             made.operation.where,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rules use: the Graph as it is made while a network is gone through."""
+"""The interface of rules to the Graph in progress."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -39,7 +39,7 @@ class Fold(ABC):
         axes: tuple[int, ...],
         target: Target,
     ) -> Held:
-        """Of one output, whose shape and axes are given."""
+        """Add a node with one output, which has this shape and these axes, and return the output."""
         name = self.name(target.name, axes)
         output = Quantized(name=name, shape=tuple(shape), dtype="int8", quantization=target.quantization)
         self.nodes.append(Node(operator, where, inputs, (output,)))
@@ -75,7 +75,7 @@ class Fold(ABC):
         return made
 
     def name(self, base: str, axes: tuple[int, ...] = ()) -> str:
-        """One that no tensor has: what follows a "#" is ours. axes: as of Held."""
+        """Return a new tensor name. A "#" begins the part that the compiler adds. axes: as in Held"""
         base = "".join(letter if letter.isprintable() and letter != "#" else "?" for letter in base)
         if tuple(axes) != tuple(range(len(axes))):
             base += "#" + "".join(map(str, np.argsort(axes)))

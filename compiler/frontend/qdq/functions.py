@@ -20,14 +20,14 @@ _erf = np.vectorize(erf, otypes=[float])
 
 
 def bounds(operation: Operation) -> tuple[float, float]:
-    """Of relu and clip."""
+    """Return the bounds of relu or clip."""
     if operation.kind == "relu":
         return 0.0, np.inf
     return operation.number("minimum", -np.inf), operation.number("maximum", np.inf)
 
 
 def clamp(operation: Operation, to: Quantization) -> tuple[int, int]:
-    """int8 bounds that relu and clip are behind a QUANTIZE."""
+    """Return the int8 bounds of relu or clip after a QUANTIZE."""
     low, high = (int8_codes(np.array(bound), to) for bound in bounds(operation))
     return int(low), int(high)
 
@@ -88,7 +88,7 @@ FUNCTIONS: dict[str, Callable[..., Values]] = {
 
 
 def is_table(real: Real) -> bool:
-    """Whether a value is computed of one quantised tensor, value by value."""
+    """Return whether a float value is an elementwise function of one quantised tensor."""
     tensors: set[str] = set()
     return _is_of_one(real, tensors) and len(tensors) == 1
 
@@ -119,7 +119,7 @@ def _evaluated(real: Real, values: Values) -> Values:
 
 
 def table(fold: Fold, operation: Operation, real: Real, target: Target) -> Held:
-    """Of what is_table says. Raises Unsupported where a result is no number."""
+    """Return the table of a value for which is_table is true. Raise Unsupported if a result is not a number."""
     leaf = _leaf(real)
     assert leaf is not None  # is_table says so
     source, scale = leaf.held, leaf.held.quantization
@@ -135,7 +135,7 @@ def table(fold: Fold, operation: Operation, real: Real, target: Target) -> Held:
 
 
 def lookup(fold: Fold, operation: Operation, source: Held, entries: np.ndarray, target: Target) -> Held:
-    """A table of a tensor; the tensor itself where it changes nothing."""
+    """Return the result of a table on a tensor, or the tensor itself if the table changes no value."""
     if source.quantization == target.quantization and (entries == VALUES).all():
         return source
     return fold.node(
@@ -144,12 +144,15 @@ def lookup(fold: Fold, operation: Operation, source: Held, entries: np.ndarray, 
 
 
 def rescaled(fold: Fold, operation: Operation, source: Held, target: Target) -> Held:
-    """In another scale, with an activation."""
+    """Return a tensor in another scale, with an activation."""
     return table(fold, operation, Scaled(source), target)
 
 
 def _clipped(fold: Fold, made: Made, target: Target) -> Held:
-    """relu or clip of what is not quantised: what makes that does it, or the codes are clamped."""
+    """Return the result of relu or clip on a value that is not quantised.
+
+    The operator before it applies the activation if it can; otherwise, the codes are clamped.
+    """
     (inner,) = made.inputs
     low, high = clamp(made.operation, target.quantization)
     if (low, high) == (-128, 127):
@@ -163,7 +166,7 @@ def _clipped(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def clamped(rule: Rule) -> Rule:
-    """A rule of an operator that does no activation: a table behind it does."""
+    """Return the rule with activations for an operator that has none: a table after the operator applies them."""
 
     def done(fold: Fold, made: Made, target: Target) -> Held:
         if target.activation == "NONE":

@@ -12,7 +12,7 @@ from eyrie.model.operators.host import SOFTMAX_OUTPUT
 
 
 def _softmax(fold: Fold, made: Made, target: Target) -> Held:
-    """In the scale that the operator has, then in the one that is wanted."""
+    """Return a softmax in the operator's fixed scale, then rescaled to the target."""
     if target.quantization.scale < SOFTMAX_OUTPUT.scale * 0.95:
         raise Unsupported(f"its result has a scale of {target.quantization.scale:g}, must be 1 / 256 or more")
     source, rank = fold.operand(made.inputs[0]), len(made.shape)
@@ -26,7 +26,7 @@ def _softmax(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def _resize_bilinear(fold: Fold, made: Made, target: Target) -> Held:
-    """Interpolated codes, in the scale of what is in front."""
+    """Return the interpolated codes in the scale of the input, then rescaled to the target."""
     operation = made.operation
     source = fold.operand(made.inputs[0])
     tensor = fold.ordered(source, CHANNELS_LAST, operation.where)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that put values in other places, and MAX_POOL: they do to codes what they do to values, so that they take
-the scale of what is in front of them or behind them."""
+"""Rules of data-movement operators and MAX_POOL.
+
+They act the same on codes as on values, so that they take the scale of their input or of their output.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -30,7 +32,7 @@ ARRAYS: dict[str, Callable[..., list[np.ndarray]]] = {
 
 
 def of_constants(operation: Operation, inputs: Sequence[Known | Codes]) -> Sequence[Known | Codes]:
-    """Constants of constants. Quantised weights stay so where only their axes are moved."""
+    """Return the results of an operator on constants. Quantised weights keep their codes if only their axes move."""
     (first, *_others), arrays = inputs, ARRAYS[operation.kind]
     if operation.kind in ("transpose", "reshape", "identity") and isinstance(first, Known) and first.coded:
         scale = _scale_behind(operation, first.coded.scale, first.shape)
@@ -42,7 +44,7 @@ def of_constants(operation: Operation, inputs: Sequence[Known | Codes]) -> Seque
 
 
 def _scale_behind(operation: Operation, scale: Scale, shape: tuple[int, ...]) -> Scale | None:
-    """Of a constant of a shape, behind a move of its axes; None where there is none."""
+    """Return the scale of a constant of `shape` after an operator on its axes, None if it has no such scale."""
     if scale.axis is None or operation.kind == "identity":
         return scale
     axis = axis_of(scale.axis, len(shape))
@@ -69,14 +71,14 @@ def settled(real: Real) -> Quantization | None:
 
 
 def _on_grid(operation: Operation, scale: Quantization) -> bool:
-    """Whether the bounds of a clip are values that codes stand for, or beyond those."""
+    """Return whether the bounds of a clip are values of codes, or outside the range of codes."""
     steps = np.array([bound / scale.scale + scale.zero_point for bound in functions.bounds(operation)])
     return all(abs(step - np.rint(step)) < 1e-3 or not -128 < step < 127 for step in steps)
 
 
 def moved(rule: Rule) -> Rule:
-    """A rule of an operator that does not change values: in the scale of what is in front of it, if that is one, with
-    the change of scale behind it."""
+    """Return a rule for an operator that changes no value: it uses the scale of its input, if it has one scale, and
+    then rescales."""
 
     def done(fold: Fold, made: Made, target: Target) -> Held:
         scale = settled(made)
@@ -88,14 +90,14 @@ def moved(rule: Rule) -> Rule:
 
 
 def _inner(fold: Fold, made: Made, target: Target, number: int = 0) -> Held:
-    """What is moved, in the scale of the result."""
+    """Return an input of the operator in the scale of the result."""
     real = made.inputs[number]
     name = real.name if isinstance(real, Made) else f"{target.name} {number}"
     return fold.emit(real, Target(target.quantization, name, activation=target.activation))
 
 
 def in_order(held: Held) -> bool:
-    """Whether the tensor has its values in the framework's order."""
+    """Return whether the values of the tensor are in the framework's order."""
     large = [axis for axis in held.axes if held.tensor.shape[axis] > 1]
     return large == sorted(large)
 
@@ -108,13 +110,13 @@ def _reshape(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def _transpose(fold: Fold, made: Made, target: Target) -> Held:
-    """Nothing is moved until somebody needs it."""
+    """Return the tensor with permuted axes. The values stay until a reader needs another order."""
     source = _inner(fold, made, target)
     return Held(source.tensor, tuple(source.axes[axis] for axis in made.operation.integers("axes")), source.unsigned)
 
 
 def _same_axes(fold: Fold, made: Made, target: Target) -> list[Held]:
-    """All inputs, as tensors with the axes of the first one."""
+    """Return all inputs, as tensors with the axes of the first one."""
     held = [_inner(fold, made, target, number) for number in range(len(made.inputs))]
     order = tuple(int(axis) for axis in np.argsort(held[0].axes))
     return [Held(fold.ordered(each, order, made.operation.where), held[0].axes) for each in held]
@@ -168,7 +170,7 @@ def _slice(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def _split(fold: Fold, made: Made, target: Target) -> Held:
-    """Each result is a slice of its own: they may be wanted in several scales."""
+    """Return one result, as a slice: results may need different scales."""
     source, operation = _inner(fold, made, target), made.operation
     axis, first = axis_of(operation.integer("axis"), len(made.shape)), sum(operation.integers("sizes")[: made.number])
     begin = tuple(first if n == axis else 0 for n in range(len(made.shape)))

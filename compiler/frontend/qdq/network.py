@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a front end gives.
+"""The network of a front end: float operators between DEQUANTIZE and QUANTIZE.
 
-Values have names; shapes and axes are the framework's: N, C, H, W. Attributes in brackets may be left out.
+Values have names. Shapes and axes are in the framework's order: N, C, H, W. Attributes in brackets are optional.
 
     kind               inputs                attributes
     quantize           x                     scale, zero_point, dtype, [axis], [minimum, maximum]: of the codes
@@ -29,10 +29,10 @@ Values have names; shapes and axes are the framework's: N, C, H, W. Attributes i
     resize_nearest     x                     size, [align_corners], [half_pixel]
     resize_bilinear    x                     size, [align_corners], [half_pixel]
     softmax            x                     axis
-    unknown            any                   reason: why nothing can be made of it
+    unknown            any                   reason: why it has no translation
 
-Pads are top, bottom, left, right (before, after of a single axis). An attribute that is None is left out. Operators
-that only put values in other places, and max_pool, take codes as well as float values.
+Pads are top, bottom, left, right (before, after of a single axis). An attribute that is None is left out. Data-movement
+operators, and max_pool, take codes as well as float values.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,10 @@ Attribute = ArrayLike | None
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """inputs: names, "" for one that is left out; where, name: the operator's place and the framework's name of it."""
+    """An operator.
+
+    inputs: names, "" for one that is left out; where: its place; name: the framework's name of the operator
+    """
 
     kind: str
     inputs: tuple[str, ...]
@@ -93,12 +96,12 @@ class Operation:
         return value
 
     def flag(self, attribute: str) -> bool:
-        """False by default."""
+        """Return a Boolean attribute, False by default."""
         return bool(self.attributes.get(attribute))
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """Return the place and the name, for messages."""
         return f"operator {self.where} {self.name}"
 
 

@@ -28,7 +28,8 @@ def _max_pool(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
-    """Where the scale changes, sums of a depthwise convolution with filters of ones are rounded once only."""
+    """Return the average. If the scale changes, a depthwise convolution with filters of ones sums the window, so that
+    the result is rounded only once."""
     kernel, stride, pads, _ = window(made.operation, made.operation.integers("kernel"))
     source, plain = fold.operand(made.inputs[0]), Target(target.quantization, target.name)
     counts_pads = made.operation.flag("count_pads") or not any(pads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes that operators make, axes as the framework has them. All raise InputError where inputs do not fit."""
+"""Shape inference of operators, with axes in the framework's order. Functions raise InputError if inputs do not fit."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -16,11 +16,11 @@ from eyrie.model.messages import times
 Shape = tuple[int, ...]
 Pair = tuple[int, int]
 Pads = tuple[int, int, int, int]
-MOST_TAPS = 4096  # of a kernel, its strides and dilations along an axis: what is larger is nobody's
+MOST_TAPS = 4096  # limit of a kernel with its strides and dilations along an axis
 
 
 def shapes_of(operation: Operation, inputs: Sequence[Value]) -> list[Shape]:
-    """Of all outputs."""
+    """Return the shapes of all outputs."""
     made = _SHAPES.get(operation.kind, _of_all)(operation, [value.shape for value in inputs])
     return made if isinstance(made, list) else [made]
 
@@ -42,13 +42,13 @@ def window(operation: Operation, kernel: Shape) -> tuple[Pair, Pair, Pads, Pair]
 
 
 def _pair(values: Shape) -> Pair:
-    """Of rows, which are 1 where there are columns alone, and columns."""
+    """Return the values of rows and columns; rows are 1 if only columns exist."""
     rows, columns = (1, *values)[-2:]
     return rows, columns
 
 
 def over(operation: Operation, source: Shape, kernel: Shape) -> Shape:
-    """Axes behind N and C of what a window makes."""
+    """Return the result's axes after N and C, for a window of `kernel` over `source`."""
     if len(source) != len(kernel) + 2:
         raise InputError(f"a window of {times(kernel)} over {times(source)} values")
     taps, strides, pads, dilations = window(operation, kernel)
@@ -135,7 +135,7 @@ def _slice(operation: Operation, inputs: list[Shape]) -> Shape:
 
 
 def parts_of(operation: Operation) -> tuple[slice, ...]:
-    """Of a slice, for each axis."""
+    """Return the slice of each axis."""
     begin, end = operation.integers("begin"), operation.integers("end")
     steps = operation.integers("steps", (1,) * len(begin))
     return tuple(slice(*each) for each in zip(begin, end, steps, strict=True))

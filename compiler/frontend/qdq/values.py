@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a value while a network is gone through: codes, and float values that stand for something else until
-a QUANTIZE asks for them."""
+"""Values during the walk through a network: codes, or float values that are pending until a QUANTIZE reads them."""
 
 from dataclasses import dataclass, field
 
@@ -73,7 +72,7 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """What int8 codes stand for."""
+    """The float value of int8 codes."""
 
     held: Held
 
@@ -92,7 +91,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A constant. values: float64; coded: what it was dequantised from."""
+    """A constant. values: float64; coded: the codes and the scale from which it was dequantised"""
 
     values: np.ndarray
     coded: Coded | None = None
@@ -104,7 +103,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """What an operator makes of others; number: which of its outputs."""
+    """The pending result of an operator. number: of the output"""
 
     operation: Operation
     inputs: tuple["Real", ...]
@@ -126,7 +125,8 @@ Value = Real | Held | Codes
 
 @dataclass(frozen=True)
 class Target:
-    """As what a float value is wanted: scale, name of the tensor, and an activation of ACTIVATIONS to do first."""
+    """The form in which a float value is needed: scale, name of the tensor, and an activation of ACTIVATIONS before
+    that."""
 
     quantization: Quantization
     name: str
@@ -153,12 +153,12 @@ def int8_codes(values: np.ndarray, to: Quantization) -> np.ndarray:
 
 
 def offset(dtype: str) -> int:
-    """What codes of a type are more than the int8 ones that stand for them."""
+    """Return the offset between codes of a type and the int8 codes that represent them."""
     return UINT8_OFFSET if dtype == "uint8" else 0
 
 
 def leaves(value: Real | Codes) -> list[Given | Scaled]:
-    """What a value is made of, constants left out."""
+    """Return the values from which a value is computed, without constants."""
     if isinstance(value, Made):
         return [leaf for each in value.inputs for leaf in leaves(each)]
     return [] if isinstance(value, (Known, Codes)) else [value]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goes through the operators of a network. Codes become tensors of the Graph at once; a float value is only noted, and
-what it stands for is made at the QUANTIZE behind it, in that's scale."""
+"""The walk through the operators of a network.
+
+Codes become tensors of the Graph at once. A float value stays pending until a QUANTIZE reads it; then the walk adds its
+operators to the Graph, in the scale of the QUANTIZE.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,7 +56,7 @@ _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-(2**31), 2**31 - 1
 
 
 class Rejected(Exception):
-    """An operator of which nothing can be made: it, and why not."""
+    """An operator that has no translation, with the reason."""
 
     def __init__(self, operation: Operation, reason: str) -> None:
         super().__init__(reason)
@@ -61,8 +64,10 @@ class Rejected(Exception):
 
 
 def graph_of(network: Network) -> Graph:
-    """The verified Graph. An operator of which nothing can be made becomes an Unknown node, which has the reason.
-    Raises ModelImportError for a network that contradicts itself."""
+    """Return the verified Graph. An operator without a translation becomes an Unknown node with the reason.
+
+    Raise ModelImportError if the network contradicts itself.
+    """
     if not network.operations:
         raise ModelImportError("the model has no operators")
     try:
@@ -81,7 +86,7 @@ class _Walk(Fold):
         self.network = network
         self._values: dict[str, Value] = {}
         self._made: dict[tuple[Real, Quantization, str], Held] = {}
-        self.current = network.operations[0]  # what is gone through
+        self.current = network.operations[0]  # the operator in progress
         self._unsigned: set[str] = set()  # ends that the framework has as uint8
 
     def graph(self) -> Graph:
@@ -92,7 +97,7 @@ class _Walk(Fold):
         return self._marked(Graph(inputs, tuple(self.nodes), outputs))
 
     def _marked(self, graph: Graph) -> Graph:
-        """With the ends that are uint8."""
+        """Return the graph, with its uint8 inputs and outputs marked."""
 
         def marked(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             return tuple(
@@ -124,7 +129,7 @@ class _Walk(Fold):
         return made
 
     def _scale_of_input(self, name: str, unsigned: bool) -> Quantization:
-        """Of codes that are the network's input: what they are dequantised with."""
+        """Return the scale of an input of codes, which its DEQUANTIZE has."""
         same = {name}
         for operation in self.network.operations:
             if operation.inputs and operation.inputs[0] in same:
@@ -201,7 +206,7 @@ class _Walk(Fold):
         """An operator that takes codes makes codes of the same scale."""
         held = [each for each in inputs if isinstance(each, Held)]
         if operation.kind not in moves.TAKE_CODES or len(held) < len(inputs):
-            raise Rejected(operation, f"takes what is not dequantised: {QUANTISE}")
+            raise Rejected(operation, f"takes codes without a DEQUANTIZE: {QUANTISE}")
         if len({each.quantization for each in held}) > 1:
             raise Rejected(operation, "takes codes of several scales")
         reals = tuple(Scaled(each) for each in held)
@@ -212,7 +217,7 @@ class _Walk(Fold):
         ]
 
     def _unknown(self, rejected: Rejected, operation: Operation, inputs: tuple[Value, ...]) -> list[Held | Given]:
-        """A node that says why; its results are there for those behind it."""
+        """Add a node with the reason of the rejection, and return its results for the operators after it."""
         taken: dict[str, Tensor] = {}
         for value in inputs:
             held = [value] if isinstance(value, Held) else [leaf.held for leaf in leaves(value)]
@@ -252,7 +257,7 @@ class _Walk(Fold):
     def _quantize(self, operation: Operation, source: Value) -> Held | Codes:
         dtype = operation.text("dtype")
         if not isinstance(source, Real):
-            raise InputError(f"quantises what is quantised: {operation.inputs[0]}")
+            raise InputError(f"quantises codes: {operation.inputs[0]}")
         if dtype not in _RANGES:
             raise Rejected(operation, f"its codes are {dtype}, not int8: {QUANTISE}")
         low, high = (operation.integer(name, bound) for name, bound in zip(("minimum", "maximum"), _RANGES[dtype]))
@@ -276,16 +281,16 @@ class _Walk(Fold):
             if scale.scale.size not in (1, axis_size):
                 raise InputError(f"{scale.scale.size} scales for {axis_size} channels")
             return dequantised(codes.values, scale)
-        if isinstance(codes, Given):  # behind an operator of which nothing can be made
+        if isinstance(codes, Given):  # after an operator that has no translation
             return codes
         if not isinstance(codes, Held):
-            raise InputError(f"dequantises what is not quantised: {operation.inputs[0]}")
+            raise InputError(f"dequantises a value without codes: {operation.inputs[0]}")
         if scale.scale.size != 1:
             raise Rejected(operation, f"an activation has a scale for each channel: {QUANTISE}")
         quantization = self._quantization(operation, codes.unsigned)
         if quantization == codes.quantization:
             return Scaled(codes)
-        raise Rejected(operation, "its scale is not that of the QUANTIZE before it")
+        raise Rejected(operation, "its scale differs from the QUANTIZE before it")
 
     def _quantization(self, operation: Operation, unsigned: bool) -> Quantization:
         scale, zero = float(operation.array("scale").ravel()[0]), int(operation.array("zero_point").ravel()[0])

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions and fully connected layers. What follows one channel by channel, before the QUANTIZE, becomes part of
-its scales and bias: a bias that is added, a factor, batch normalisation."""
+"""Rules of convolutions and fully connected layers.
+
+Operators on channels between the layer and the QUANTIZE become part of its scales and bias: an added bias, a factor,
+batch normalisation.
+"""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -35,7 +38,10 @@ class Affine(Generic[Source]):
 
 
 def affine(real: Real) -> Affine[Made] | None:
-    """Of a layer with weights; None where there is none behind which channels are only scaled and moved."""
+    """Return the layer with weights before a value, and the factor and offset per channel after it.
+
+    Return None if other operators lie between the layer and the value.
+    """
     if not isinstance(real, Made):
         return None
     if real.kind in ("conv", "linear"):
@@ -58,7 +64,10 @@ def _itself(layer: Made) -> Affine[Made]:
 
 
 def of_channels(made: Made) -> Affine[Real] | None:
-    """Of a map and a float constant for each channel; None of others. A constant that has codes keeps those."""
+    """Return the factor and offset of a feature map and a float constant per channel, None for other operands.
+
+    A constant that has codes keeps its codes.
+    """
     for source in made.inputs:
         if not isinstance(source, Known) and len(made.shape) in (3, 4):
             by = _by_constant(made, source, 1)
@@ -68,7 +77,8 @@ def of_channels(made: Made) -> Affine[Real] | None:
 
 
 def _by_constant(made: Made, source: Real, axis: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Factor and what is added to one of two inputs, of which the other is a constant for each channel."""
+    """Return the factor and the offset that an operator applies to `source`, if its other input is a constant per
+    channel."""
     first, second = made.inputs
     constant = first if source is second else second
     if not isinstance(constant, Known) or source.shape != made.shape:
@@ -92,7 +102,7 @@ def channel_axis(layer: Made) -> int:
 
 
 def normalisation(made: Made) -> tuple[np.ndarray, np.ndarray]:
-    """Factor and what is added, of batch_norm."""
+    """Return the factor and the offset of batch_norm."""
     parameters = [each.values.reshape(-1) for each in made.inputs[1:] if isinstance(each, Known)]
     if len(made.inputs) != 5 or len(parameters) != 4:
         raise Unsupported("its scale, bias, mean and variance are not four constants")
@@ -102,7 +112,7 @@ def normalisation(made: Made) -> tuple[np.ndarray, np.ndarray]:
 
 
 def with_weights(fold: Fold, layer: Affine[Made], target: Target) -> Held:
-    """conv, linear, and what is folded into them."""
+    """Return conv or linear, with the operators that are folded into it."""
     source = fold.operand(layer.source.inputs[0])
     weights = _weights(layer, source)
     if layer.source.kind == "linear":
@@ -134,7 +144,7 @@ def _weights(found: Affine[Made], source: Held) -> _Weights:
         raise Unsupported("its weights have a scale for each input channel: quantise them by output channels")
     factor = found.factor
     if not np.all(factor):
-        raise Unsupported("a factor of zero behind it")
+        raise Unsupported("a factor of zero after it")
     filters = centred(codes, scale.along(codes.ndim)[1])
     if np.any(factor < 0):
         filters = _narrow(
@@ -146,7 +156,7 @@ def _weights(found: Affine[Made], source: Held) -> _Weights:
 
 
 def centred(codes: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
-    """Codes less their zero point: int8 where that holds them, else int16."""
+    """Return the codes less their zero point: int8 if all fit, else int16."""
     return _narrow(codes.astype(np.int16) - zero_point.astype(np.int16))
 
 
@@ -172,7 +182,7 @@ def _bias(found: Affine[Made], outputs: int, of_sums: np.ndarray) -> np.ndarray:
 
 
 def _linear(fold: Fold, layer: Made, source: Held, weights: _Weights, target: Target) -> Held:
-    """Of the last axis of any tensor."""
+    """Return the result of a fully connected layer on the last axis of any tensor."""
     rank = len(layer.shape)
     tensor = fold.ordered(source, tuple(range(rank)), layer.operation.where)
     operator = FullyConnected(
@@ -233,7 +243,8 @@ def on_map(fold: Fold, made: Made, source: Held, operator: Operator, target: Tar
 
 
 def batch_norm(fold: Fold, made: Made, target: Target) -> Held:
-    """Of a quantised map it is a depthwise 1x1 convolution, whose filters are all the largest there is."""
+    """Return the result of batch_norm. On a quantised feature map, it is a depthwise 1x1 convolution; its filters have
+    the largest magnitude."""
     if layer := affine(made):
         return with_weights(fold, layer, target)
     source = fold.operand(made.inputs[0])
@@ -241,14 +252,14 @@ def batch_norm(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine[Real], target: Target) -> Held:
-    """Of a map."""
+    """Return the feature map with a factor and an offset per channel, as a depthwise 1x1 convolution."""
     factor, added = by.factor, by.added
     if len(made.shape) not in (3, 4):
         raise Unsupported(f"a map of {len(made.shape)} axes")
     scales = (np.where(factor == 0, 1.0, np.abs(factor)) / 127).astype(np.float32)
     steps = np.rint(added / (source.quantization.scale * scales.astype(np.float64)))
     if np.any(np.abs(steps) > INT32_MAX):
-        raise Unsupported("what it adds does not fit int32 in the scale of the sums")
+        raise Unsupported("its offset does not fit int32 in the scale of the sums")
     filters = (127 * np.sign(factor)).astype(np.int8).reshape(1, 1, -1)
     operator = DepthwiseConv2D(
         filters=filters, scales=scales, bias=steps.astype(np.int32), activation=target.activation

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads TensorFlow Lite files into Graphs.
+"""The front end of TensorFlow Lite: reads files into Graphs.
 
 Sources: the TensorFlow Lite schema (version 3) and the 8-bit quantization specification. Legacy uint8 becomes int8:
-activations and their zero points less 128, filters less their zero point. An operator that nothing here can do
-becomes an Unknown node, so that all that stands in a model's way can be said at once; a file that contradicts itself
-is rejected.
+activations and their zero points less 128, filters less their zero point. An unsupported operator becomes an Unknown
+node, so that one message can list all obstacles of a model. A file that contradicts itself is rejected.
 """
 
 from pathlib import Path

@@ -33,7 +33,7 @@ def conv_2d(call: Call) -> Imported:
 
 
 def depthwise_conv_2d(call: Call) -> Imported:
-    """The schema's depth multiplier says what the filters say as well."""
+    """Import DEPTHWISE_CONV_2D. The shape of the filters gives the depth multiplier, so its option is ignored."""
     source, filters = call.quantized(0), _filters(call, 4)
     if filters.shape[0] != 1:
         raise ModelImportError(f"filters of {times(filters.shape)}, must be 1 x R x S x M", remedy=REMEDY)
@@ -73,7 +73,8 @@ def _dilation(call: Call) -> tuple[int, int]:
 
 
 def _filters(call: Call, axes: int) -> np.ndarray:
-    """As the file has them."""
+    """Return the filters as the file has them. Raise Unsupported for other types, ModelImportError for a wrong
+    shape."""
     call.quantized_output()
     filters = call.constant(1)
     if filters.dtype != (np.uint8 if call.unsigned else np.int8):
@@ -85,7 +86,7 @@ def _filters(call: Call, axes: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """What all of them have; activation: that is fused."""
+    """The parameters of all operators with weights. activation: the fused activation"""
 
     filters: np.ndarray
     scales: np.ndarray
@@ -103,7 +104,7 @@ def _weights(call: Call, filters: np.ndarray, outputs: int) -> _Weights:
 
 
 def _without_zero_point(filters: np.ndarray, zero_points: np.ndarray) -> np.ndarray:
-    """uint8 less its zero point: int8 where that holds them, else int16."""
+    """Return uint8 filters less their zero point: int8 if all fit, else int16."""
     zero_point, *others = sorted({0} if not len(zero_points) else set(zero_points.tolist()))
     if others:
         raise Unsupported("uint8 filters with a zero point of each channel: quantise them with one")

@@ -16,8 +16,10 @@ FILE = "EYRIE_CUSTOM"
 
 
 def custom(call: Call, name: str) -> tuple[tuple[Tensor, ...], Custom]:
-    """Of a call of a custom operator. Raises Unsupported where there is no function of its name, ModelImportError where
-    the file is none."""
+    """Return inputs and operator of a call of a custom operator.
+
+    Raise Unsupported if the user's file has no function of this name, ModelImportError if the file cannot be run.
+    """
     function = _functions(os.environ.get(FILE, "")).get(name)
     if not callable(function):
         raise Unsupported(

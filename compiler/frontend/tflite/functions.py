@@ -27,7 +27,7 @@ from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.tables import LOGISTIC_OUTPUT, VALUES
 
 NEAR = 1  # counts between a table and the table of the operator that replaces it
-NEAR_OF_SEVERAL = 2  # where several operators do, each of which rounds
+NEAR_OF_SEVERAL = 2  # if several operators replace it, each of which rounds
 _FUNCTIONS: tuple[Function, ...] = (
     Requantize(),
     Relu(activation="RELU"),
@@ -42,7 +42,7 @@ _GELU = 0.044715, (2 / np.pi) ** 0.5  # GELU(x) = x * logistic(2 b x (1 + a x^2)
 
 
 def nodes_of(node: Node) -> tuple[Node, ...]:
-    """Return the nodes that make what a Lookup makes. Raises Unsupported where TensorFlow Lite has none."""
+    """Return the nodes that replace a Lookup. Raise Unsupported if TensorFlow Lite has no such operators."""
     assert isinstance(node.operator, Lookup)
     source, output = quantized(node.inputs[0]), quantized(node.outputs[0])
     function = _function(node.operator.entries, source.quantization, output.quantization)
@@ -56,7 +56,7 @@ def nodes_of(node: Node) -> tuple[Node, ...]:
 
 
 def _function(entries: np.ndarray, source: Quantization, output: Quantization) -> Function | None:
-    """Return the operator whose table is nearest, None where none is near."""
+    """Return the operator with the nearest table, None if no table is near."""
     found = []
     functions = (*_FUNCTIONS, *_leaky_relus(entries, source, output))
     for number, function in enumerate(functions):
@@ -123,7 +123,8 @@ def _hard_sigmoid(to: _Writing, source: Quantized, output: Quantized) -> Iterato
 
 
 def _gelu(to: _Writing, source: Quantized, output: Quantized) -> Iterator[Node]:
-    """With w = x scaled so that the polynomial in front of the logistic is w (w^2 + c)."""
+    """Yield the nodes of x times a logistic of w (w^2 + c). w is x, scaled so that the polynomial needs no other
+    factor."""
     cubic, linear = 2 * _GELU[1] * _GELU[0], 2 * _GELU[1]
     factor = cubic ** (1 / 3)
     of = source.quantization

@@ -34,7 +34,7 @@ def resize_bilinear(call: Call) -> Imported:
 
 
 def quantize(call: Call) -> Imported:
-    """From float32, int32, or other scales."""
+    """Import QUANTIZE from float32, int32, or another scale."""
     source = call.tensor(0)
     call.quantized_output()
     if source.dtype == "float32":

@@ -32,7 +32,7 @@ def import_model(data: bytes) -> Graph:
         raise
     except CompileError as error:
         raise ModelImportError(str(error), layer=error.layer) from error
-    except Exception as error:  # what is read may be nonsense
+    except Exception as error:  # a damaged file can raise any error
         raise ModelImportError(
             f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
         ) from error
@@ -41,7 +41,7 @@ def import_model(data: bytes) -> Graph:
 class _Importer:
     def __init__(self, model: schema.ModelT) -> None:
         self.model = model
-        self.place = "the model"  # what is being read, for messages
+        self.place = "the model"  # the part in progress, for messages
 
     def graph(self) -> Graph:
         if len(self.model.subgraphs) != 1:
@@ -81,7 +81,7 @@ class _Importer:
         return Node(made, where, tuple(inputs), outputs)
 
     def _operator_name(self, operator: schema.OperatorT) -> tuple[str, bool]:
-        """The schema's, or that of a custom operator; whether it is one."""
+        """Return the name of an operator, and whether it is a custom operator."""
         code = self.model.operatorCodes[operator.opcodeIndex]
         number = max(code.builtinCode, code.deprecatedBuiltinCode)
         if number == schema.BuiltinOperator.CUSTOM and code.customCode:
@@ -90,6 +90,6 @@ class _Importer:
 
 
 def _what_it_takes(call: Call, known: set[str]) -> tuple[Tensor, ...]:
-    """Tensors that are made before it; constants of an operator that is not known say nothing."""
+    """Return the inputs that earlier operators make; constants of an unknown operator have no known meaning."""
     tensors = (call.reader.tensor(index) for index in call.inputs if index >= 0 and not call.reader.is_constant(index))
     return tuple(tensor for tensor in tensors if tensor.name in known and not isinstance(tensor, Constant))

@@ -35,9 +35,9 @@ def pad(call: Call) -> Imported:
 def pad_v2(call: Call) -> Imported:
     source, value = call.quantized(0), call.quantized(2)
     if not isinstance(value, QuantizedConstant) or value.size != 1:
-        raise Unsupported("what it fills with is not one constant")
+        raise Unsupported("its fill value is not one constant")
     if value.quantization != source.quantization:
-        raise Unsupported("what it fills with has another scale or zero point")
+        raise Unsupported("its fill value has another scale or zero point")
     return (source,), movement.Pad(margins=_margins(call), value=int(value.data.ravel()[0]))
 
 
@@ -83,7 +83,7 @@ def gather(call: Call) -> Imported:
 
 
 def resized_to(call: Call) -> tuple[tuple[int, int], bool, bool]:
-    """Of both operators that resize: the size, whether corners are aligned, whether pixels' centres are half."""
+    """Return the options of an operator that resizes: size, align_corners, and half_pixel_centers."""
     size = call.integers(1)
     if len(size) != 2 or min(size) < 1:
         raise ModelImportError(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)

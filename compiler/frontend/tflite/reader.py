@@ -23,7 +23,7 @@ TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() 
 _ACTIVATION_NAMES = {
     value: name for name, value in vars(schema.ActivationFunctionType).items() if isinstance(value, int)
 }
-MOST_TAPS = 4096  # of a kernel, its strides and dilations along an axis: what is larger is nobody's
+MOST_TAPS = 4096  # limit of a kernel with its strides and dilations along an axis
 _STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types that operators here take
 
 
@@ -36,7 +36,8 @@ class Reader:
         self._made: dict[int, Tensor] = {}
 
     def _unique_names(self) -> list[str]:
-        """The file may repeat names, we do not: what follows a "#" is ours, here and in what passes add."""
+        """Return unique names of the tensors; the file may repeat names. A "#" begins the part that the compiler
+        adds."""
         names = [
             "".join(
                 letter if letter.isprintable() and letter != "#" else "?" for letter in (tensor.name or b"").decode()
@@ -47,7 +48,7 @@ class Reader:
         return [f"{name}#{index}" if count[name] > 1 or not name else name for index, name in enumerate(names)]
 
     def raw(self, index: int) -> schema.TensorT:
-        """The tensor as the file has it. Raises ModelImportError where there is none."""
+        """Return the tensor as the file has it. Raise ModelImportError if the file does not have it."""
         if not 0 <= index < len(self._tensors):
             raise ModelImportError(f"tensor {index} of {len(self._tensors)}", remedy=REMEDY)
         return self._tensors[index]
@@ -56,7 +57,7 @@ class Reader:
         return self._names[index]
 
     def stored_type(self, index: int) -> str:
-        """By its name: int8, uint8, ..."""
+        """Return the name of the type: int8, uint8, ..."""
         number = self.raw(index).type
         return TYPES.get(number, f"type {number}")
 
@@ -78,7 +79,7 @@ class Reader:
             raise ModelImportError(f"{end} {self.name(index)} is {kind}", remedy=QUANTISE)
 
     def tensor(self, index: int) -> Tensor:
-        """Of any type; a constant with its values."""
+        """Return a tensor of any type; a constant has its values."""
         if index not in self._made:
             self._made[index] = self._read(index)
         return self._made[index]
@@ -125,7 +126,8 @@ class Reader:
             raise ModelImportError(f"tensor {self.name(index)}: {error}", remedy=QUANTISE) from error
 
     def values(self, index: int) -> np.ndarray:
-        """Of a constant, as the file has them. Raises ModelImportError where they do not fill its shape."""
+        """Return the values of a constant, as the file has them. Raise ModelImportError if they do not fill its
+        shape."""
         kind, tensor = self.stored_type(index), self.raw(index)
         shape = tuple(int(size) for size in (() if tensor.shape is None else tensor.shape))
         if kind not in _STORED or tensor.sparsity is not None:
@@ -161,9 +163,10 @@ def options_of(name: str) -> str:
 
 
 class Call:
-    """One operator of the file: what an importer of operators asks for.
+    """One operator of the file, with the access methods of importers.
 
-    What it does not have raises Unsupported if another model could, ModelImportError if the file contradicts itself.
+    Methods raise Unsupported if the operator lacks a part that other models have, and ModelImportError if the file
+    contradicts itself.
     """
 
     def __init__(self, reader: Reader, operator: schema.OperatorT, name: str) -> None:
@@ -174,11 +177,11 @@ class Call:
 
     @property
     def custom_options(self) -> bytes:
-        """Of a custom operator."""
+        """Return the options of a custom operator."""
         return bytes(_list(self._operator.customOptions))
 
     def option(self, name: str, default: int | None = None) -> int:
-        """A whole number, and its default where the operator may have no options."""
+        """Return an integer option, or its default if the operator may have no options."""
         if self._operator.builtinOptions is None and default is not None:
             return default
         return int(self._option(name))
@@ -188,7 +191,7 @@ class Call:
         return float(self._option(name))
 
     def _option(self, name: str) -> float:
-        """Read the table of options. Raises ModelImportError for none, or the table of another operator."""
+        """Return an option. Raise ModelImportError if the operator has no options, or the ones of another operator."""
         options, wanted = self._operator.builtinOptions, options_of(self._name)
         found = "missing" if options is None else type(options).__name__.removesuffix("T")
         if found != wanted:
@@ -197,11 +200,11 @@ class Call:
 
     @property
     def unsigned(self) -> bool:
-        """Whether it is one of uint8."""
+        """Return whether the operator has uint8 outputs."""
         return self.reader.stored_type(self.outputs[0]) == "uint8"
 
     def has(self, number: int) -> bool:
-        """Whether it has this input."""
+        """Return whether the operator has this input."""
         return number < len(self.inputs) and self.inputs[number] >= 0
 
     def tensor(self, number: int) -> Tensor:
@@ -213,7 +216,7 @@ class Call:
         return self.reader.tensor(self.inputs[number])
 
     def quantized(self, number: int) -> Quantized:
-        """An input of int8, or of uint8 where its outputs are."""
+        """Return an input, which must have the type of the outputs: int8 or uint8."""
         tensor = self.tensor(number)
         return self._checked(self.inputs[number], tensor, f"input {number}")
 

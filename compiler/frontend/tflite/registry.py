@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All operators of TensorFlow Lite that are known, by family: name -> function of a Call that gives the tensors it
-takes and the Operator."""
+"""All supported TensorFlow Lite operators, by family: name -> function that imports a Call as its input tensors and
+Operator."""
 
 from eyrie.compiler.frontend.tflite import convolution, elementwise, host, movement, pooling, tables
 from eyrie.compiler.frontend.tflite.reader import Importer

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Graph as an int8 .tflite file: what reads files, the other way round.
+"""The writer of int8 .tflite files: the inverse of the reader.
 
-Pads that are not those of TensorFlow Lite's SAME become a PAD in front of the operator, and a table an operator that
-makes the same table, or several that do (functions.py).
+Pads other than TensorFlow Lite's SAME become a PAD before the operator. A table becomes the operator that has the same
+table, or several (functions.py).
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from eyrie.model.operators.windows import NO_PADS, same_pads
 
 SCHEMA_VERSION = 3
 REMEDY = "replace the layer by others, or leave it out of the model"
-_VERSIONS = {  # the oldest ones with int8 and, where there are weights, a scale for each channel; of others 2
+_VERSIONS = {  # the first version with int8 and, for weights, a scale per channel; 2 for other operators
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
     "FULLY_CONNECTED": 12,
@@ -43,7 +43,7 @@ _TYPES = {"int8": schema.TensorType.INT8, "int32": schema.TensorType.INT32, "flo
 
 
 def written(graph: Graph, description: str = "") -> bytes:
-    """The file's contents. Raises Unsupported, which says where, for what TensorFlow Lite has no operator for."""
+    """Return the file's contents. Raise Unsupported, with the place, if TensorFlow Lite has no such operator."""
     file = _File()
     inputs, outputs = ([file.tensor(tensor) for tensor in side] for side in (graph.inputs, graph.outputs))
     for node in graph.nodes:
@@ -120,8 +120,11 @@ class _File:
         value: int | None,
         dilation: tuple[int, int] = (1, 1),
     ) -> Quantized:
-        """What a window goes over; strides and padding are put into its options. value: of the pads, None where they
-        are no values."""
+        """Write strides and padding into the options, and return the tensor that the window reads, padded if SAME
+        differs.
+
+        value: of the pads, None if pads have no value
+        """
         source = quantized(node.inputs[0])
         options.strideH, options.strideW = map(int, operator.stride)
         options.padding = schema.Padding.VALID
@@ -131,7 +134,7 @@ class _File:
             options.padding = schema.Padding.SAME
             return source
         if value is None:
-            raise Unsupported("its pads are not those of SAME")
+            raise Unsupported("its pads differ from SAME")
         batch, rows, columns, channels = source.shape
         top, bottom, left, right = operator.pads
         made = Quantized(

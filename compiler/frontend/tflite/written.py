@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options and constant inputs of the file's operators, of those that need nothing else."""
+"""Options and constant inputs of the operators that need no other parts in a file."""
 
 from functools import singledispatch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One operator of Relax: what a translation asks for."""
+"""One operator of Relax, with the access methods of translators."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Batch:
-    """The size of the first axis of all values: a number, or a symbol. The Graph is that of one image."""
+    """The size of the first axis of all values: a number, or a symbol. The Graph is for one image."""
 
     size: int | str
 
     def one(self, value: Value) -> Shape:
         """The shape of a value for one image. Raises Unsupported."""
         if not value.shape or value.shape[0] != self.size:
-            raise Unsupported(f"the first axis of {value.name} is not that of the images")
+            raise Unsupported(f"the first axis of {value.name} is not the batch")
         return 1, *_sizes(value, value.shape[1:])
 
 
 def _sizes(value: Value, axes: tuple[int | str, ...]) -> Shape:
-    """Of axes of a value. Raises Unsupported for what is known only when the network runs."""
+    """Return the sizes of axes of a value. Raise Unsupported if one is known only at run time."""
     sizes = tuple(size for size in axes if isinstance(size, int))
     if len(sizes) < len(axes):
         raise Unsupported(f"the shape of {value.name} is not fixed: {' x '.join(map(str, value.shape))}")
@@ -63,7 +63,7 @@ class Call:
 
     @property
     def pads(self) -> Shape:
-        """Before and after along each axis: Relax has all of those before first."""
+        """Return the pads before and after, for each axis. Relax lists all pads before first."""
         flat = self.numbers("padding")
         rank = len(flat) // 2
         return tuple(pad for pair in zip(flat[:rank], flat[rank:]) for pad in pair)
@@ -72,14 +72,14 @@ class Call:
         return not isinstance(operand, Value) or operand.name in self.settled
 
     def shape(self, operand: object) -> Shape:
-        """Of an operand, for one image."""
+        """Return the shape of an operand, for one image."""
         if isinstance(operand, Value):
             return _sizes(operand, operand.shape) if operand.name in self.settled else self.batch.one(operand)
         return operand.shape if isinstance(operand, np.ndarray) else ()
 
     @property
     def made_shape(self) -> Shape:
-        """For one image."""
+        """Return the shape of the result, for one image."""
         return self.shape(self.step.made)
 
     def array(self, number: int, what: str) -> np.ndarray:
@@ -94,13 +94,13 @@ class Call:
         if isinstance(operand, Value):
             return operand.name
         if not isinstance(operand, (np.ndarray, int, float)):
-            raise Unsupported("it takes what is no tensor")
+            raise Unsupported("an operand is not a tensor")
         name = f"{self.step.made.name}.constant{len(self.made)}"
         self.made[name] = operand if isinstance(operand, np.ndarray) else np.array(operand, np.float32)
         return name
 
     def axis(self, value: int, rank: int) -> int:
-        """An axis counted from the front, which is not that of the images."""
+        """Return an axis, counted from the front. Raise Unsupported if it is the batch axis."""
         if value % rank == 0:
             raise Unsupported("it goes across images")
         return value % rank
@@ -110,7 +110,8 @@ class Call:
         return self.inner(kind, self.step.made.name, *operands, **attributes)
 
     def inner(self, kind: str, made: str, /, *operands: object, **attributes: Attribute) -> Operation:
-        """One of several that an operator becomes; operands: names are what has been made before."""
+        """Return one of several operations that an operator becomes. operands: strings name values of earlier
+        operations"""
         inputs = tuple(each if isinstance(each, str) else self.value(each) for each in operands)
         return Operation(kind, inputs, (made,), self.step.where, self.step.operator, attributes)
 

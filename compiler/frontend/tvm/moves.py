@@ -50,7 +50,8 @@ def _slice(call: Call) -> list[Operation]:
 
 
 def _integers(operand: object) -> tuple[int, ...]:
-    """Of a slice: none where it is left out. Raises Unsupported for what is known only when the network runs."""
+    """Return the integers of a slice, () if the operand is left out. Raise Unsupported if they are known only at run
+    time."""
     values = () if operand is None else operand
     if not isinstance(values, tuple) or not all(isinstance(each, int) for each in values):
         raise Unsupported("its ends are no numbers")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of Relax, by name: functions of a Call that give what they are in compiler/frontend/qdq/network.py."""
+"""Translators of Relax operators, by name: a Call becomes operations of compiler/frontend/qdq/network.py."""
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def _pool(kind: str, layout: str) -> Translation:
 
 
 def _check_windows(call: Call, kernel: Shape, strides: Shape, pads: Shape) -> None:
-    """Raises Unsupported where rounding up makes more windows than lie inside."""
+    """Raise Unsupported if rounding up adds a window that begins outside the input."""
     source = call.shape(call.operand(0))[2:]
     inside = tuple((size + sum(pads[2 * n : 2 * n + 2]) - kernel[n]) // strides[n] + 1 for n, size in enumerate(source))
     if inside != call.made_shape[2:]:

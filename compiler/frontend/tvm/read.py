@@ -16,8 +16,11 @@ CODES = ("int8", "uint8")
 
 
 def graph_of_steps(steps: Steps) -> Graph:
-    """Maps that go in and come out have channels last in the Graph. An operator of which nothing can be made becomes
-    Unknown. Raises Unsupported for an end that is no codes, CompileError where the steps make no Graph."""
+    """Return the Graph of steps. Feature maps at its inputs and outputs have channels last.
+
+    An operator without a translation becomes Unknown. Raise Unsupported if an input or output has no codes,
+    CompileError if the steps make no Graph.
+    """
     for value in (*steps.taken, *steps.made):
         if value.dtype not in CODES:
             raise Unsupported("a value that is not quantised goes in or out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of Relax as a list of operators, those of the functions that it calls among them."""
+"""A function of Relax as a list of operators, with the operators of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ QUANTIZE, DEQUANTIZE = "quantize", "dequantize"
 
 @dataclass(frozen=True)
 class Value:
-    """What an operator makes or a function takes. shape: sizes, as text where they are known only when the network
-    runs; dtype: "" of what is no tensor of a known rank."""
+    """An argument of a function or the result of an operator.
+
+    shape: sizes, as text if they are known only at run time; dtype: "" if it is not a tensor of known rank
+    """
 
     name: str
     shape: tuple[int | str, ...]
@@ -26,8 +28,11 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An operator. operands: Values, constants (arrays), numbers, tuples of these, None for what is none of them;
-    part: the function for the code generator that it is in, "" for none; unit: which of the functions in it."""
+    """An operator.
+
+    operands: Values, constants (arrays), numbers, tuples of these, None for others; part: the function for the code
+    generator that contains the operator, or ""; unit: the number of the function within that one
+    """
 
     operator: str
     operands: tuple[object, ...]
@@ -64,7 +69,7 @@ def values_in(operands: tuple[object, ...]) -> Iterator[Value]:
 
 
 def steps_of(function: relax.Function, module: ir.IRModule | None = None) -> Steps:
-    """module: where functions for the code generator are that it calls."""
+    """Return the operators of a function. module: has the functions for the code generator that it calls"""
     reading = _Reading(module)
     taken = tuple(reading.value(parameter) for parameter in function.params)
     made = reading.function(function, taken, "", 0)
@@ -72,7 +77,7 @@ def steps_of(function: relax.Function, module: ir.IRModule | None = None) -> Ste
 
 
 def steps_of_match(root: relax.Var, bindings: Mapping[relax.Var, ir.Expr]) -> Steps:
-    """Of expressions that a pattern matches; root: what the last of them makes."""
+    """Return the operators of the expressions that a pattern matches. root: the result of the last one"""
     reading = _Reading(None)
     values: dict[object, object] = {}
 
@@ -106,7 +111,7 @@ class _Reading:
         self._units = 0
 
     def function(self, function: relax.Function, arguments: tuple[object, ...], part: str, unit: int) -> object:
-        """What it makes."""
+        """Add the operators of a function, and return its result."""
         values: dict[object, object] = dict(zip(function.params, arguments, strict=True))
         body = function.body
         for block in body.blocks:

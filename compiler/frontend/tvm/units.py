@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which steps become Graphs for the accelerator.
+"""The choice of steps that become Graphs for the accelerator.
 
-A unit is a QUANTIZE with the float operators before it, as far as the DEQUANTIZEs that they take: int8 goes in, and
-comes out once. Relax finds units by patterns, which are made here of the units that a function has, and puts those
-together that the accelerator runs.
+A unit is a QUANTIZE with the float operators before it, back to the DEQUANTIZEs of their inputs. Its inputs are int8,
+and it has one int8 output. Relax finds units by patterns and merges the ones that the accelerator supports. This module
+makes the patterns from the units of a function.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 
-Obstacle = Callable[[Graph], str]  # why the accelerator does not run a Graph, "" where it does
+Obstacle = Callable[[Graph], str]  # the reason why the accelerator does not run a Graph, "" if it does
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Unit:
 
 
 def units_of(steps: Steps) -> list[Unit]:
-    """All of a function, in the order of their QUANTIZEs."""
+    """Return all units of a function, in the order of their QUANTIZEs."""
     makers, fixed = {step.made.name: step for step in steps.steps}, settled(steps)
     return [
         _unit(step, makers, fixed)
@@ -64,7 +64,7 @@ def _unit(root: Step, makers: dict[str, Step], fixed: set[str]) -> Unit:
 
 
 def check(steps: Steps, obstacle: Obstacle) -> None:
-    """Raises CompileError where the accelerator does not run them."""
+    """Raise CompileError if the accelerator does not run the steps."""
     graph = graph_of_steps(steps)
     for node in graph.nodes:
         if isinstance(node.operator, Unknown):
@@ -74,7 +74,7 @@ def check(steps: Steps, obstacle: Obstacle) -> None:
 
 
 def reason_of(steps: Steps, obstacle: Obstacle) -> str:
-    """Why the accelerator does not run them, "" where it does."""
+    """Return the reason why the accelerator does not run the steps, "" if it does."""
     try:
         check(steps, obstacle)
     except CompileError as failure:
@@ -83,7 +83,7 @@ def reason_of(steps: Steps, obstacle: Obstacle) -> str:
 
 
 def patterns_of(steps: Steps) -> list[dpl.DFPattern]:
-    """One for each form of units that a function has."""
+    """Return one pattern for each form of units that a function has."""
     found: dict[str, dpl.DFPattern] = {}
     for unit in units_of(steps):
         forms: dict[str, tuple[str, dpl.DFPattern]] = {}
@@ -93,7 +93,8 @@ def patterns_of(steps: Steps) -> list[dpl.DFPattern]:
 
 
 def _pattern(operand: object, unit: Unit, forms: dict[str, tuple[str, dpl.DFPattern]]) -> tuple[str, dpl.DFPattern]:
-    """A pattern, and text that two have alike if they are; forms: those of values, each of which has one."""
+    """Return a pattern, and a text that is equal for equal patterns. forms: the patterns of values, one for each
+    value"""
     if isinstance(operand, Value):
         if operand.name not in forms:
             text, pattern = _of_value(operand, unit, forms)
