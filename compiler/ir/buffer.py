@@ -19,14 +19,15 @@ class LiveRange:
 
 @dataclass
 class Buffer:
-    """Neighbouring GLB words; parts may have lives of their own.
+    """A range of GLB words. Its parts may have different lifetimes.
 
-    group    the name of the one whose map or constants they hold; what: which of these
-    loaded   filled by transfers, so that space that falls free early lets them run ahead
-    chunk    words of a filter chunk, which come one after the other (0: none)
-    passing  chunks that pass through a ring, whose words fall free one after the other in its only job (0: all stay)
-    rotates  whether its first chunk can come into any slot; start: into which it comes
-    address  where `Space.place` has put it
+    group    the name of the fused operator; what: its feature map or its weights and quantisation parameters
+    loaded   filled by transfers; space that becomes free early lets them run ahead
+    chunk    words of a weight tile; tiles come one by one (0: not chunked)
+    passing  number of weight tiles that pass through a circular buffer in its only job; each frees its words in turn
+             (0: all stay)
+    rotates  whether its first tile can come into any slot; start: the slot
+    address  set by `Space.place`
     """
 
     group: str
@@ -57,7 +58,7 @@ class Buffer:
 
     @property
     def placed(self) -> int:
-        """Its address, which it has to have."""
+        """Return the address, which must be set."""
         assert self.address is not None
         return self.address
 

@@ -24,13 +24,13 @@ class Loop:
 
 @dataclass(frozen=True, kw_only=True)
 class Elementwise(Group):
-    """The first operation of its epilogue on the words of its source, without the array.
+    """A fused operator that the vector unit runs: the first operation of its epilogue works on the words of its source.
 
     walk     loops over pixels of the source, innermost first, in the order of the output's; empty: as the window says,
-             with negative pads leaving out the first pixels, or each pixel as often as `repeat` says
+             with negative pads that leave out the first pixels, or each pixel as often as `repeat` says
     repeat   rows and columns that a pixel of the source becomes
     outside  value of pixels that the source does not have
-    others   the map of words of the second operand, if there is one; where it has one row or one column, all take that
+    others   the feature map of the second operand, if it has one; one row or one column is broadcast
     """
 
     walk: tuple[Loop, ...] = ()
@@ -39,7 +39,8 @@ class Elementwise(Group):
 
     @cached_property
     def geometry(self) -> tuple:
-        """With the order of pixels and the operation, on which it depends what the words take."""
+        """Return the geometry with the order of pixels and the operation, because the cycles of a word depend on
+        them."""
         return *super().geometry, self.output.shape, self.walk, self.repeat, self.operation.kind
 
     @property
@@ -72,7 +73,7 @@ class Elementwise(Group):
 
     @property
     def in_place(self) -> bool:
-        """Whether each word is made of the one in its place."""
+        """Return whether each output word depends only on the input word at the same place."""
         return self.window == Window() and not self.walk and self.repeat == (1, 1)
 
     def input_rows(self, first: int, last: int) -> tuple[int, int]:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a network is not compiled."""
+"""The errors of compilation."""
 
 from eyrie.model.errors import InputError
 
 
 class CompileError(InputError):
-    """What is asked for and cannot be done; the message is one line: where, what, and what to do about it.
+    """A request that the compiler cannot fulfil; the message is one line: place, cause, and remedy.
 
     what           the message without the remedy
-    layer          the group or operator that it is about, None: no single one
-    demand, bound  what that needs and what there is, None where it is no matter of numbers
-    remedy         what to do, "" where nothing helps
+    layer          the fused operator or the operator concerned, None if it is no single one
+    demand, bound  the size needed and the size available, None if the cause is not a size
+    remedy         the action to take, "" if no action helps
     """
 
     def __init__(
@@ -35,4 +35,4 @@ class Unsupported(CompileError):
 
 
 class InternalError(RuntimeError):
-    """What a stage of the compiler has made contradicts itself: a fault of its own, whose message says where."""
+    """An inconsistent result of a compiler stage: a fault of the compiler. The message has the place."""

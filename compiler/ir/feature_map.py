@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How maps lie in the GLB and in DRAM: 64-bit words, and the order in which they are read.
+"""Memory layouts of feature maps in the GLB and in DRAM, in 64-bit words.
 
-A word is two halves of q channels each (q = 4 but for test mappings with q < 4; unused lanes are
-zero): word g of a pixel holds channels 2qg to 2qg + q - 1 in its low half, the next q in its high half. A packed map
-has at most 4 channels, and two neighbouring pixels in a word: columns 2k in its low half, 2k + 1 in its high half.
+A word is two halves of q channels each (q = 4 except for test mappings with q < 4; unused lanes are zero). Word g of a
+pixel holds channels 2qg to 2qg + q - 1 in its low half, the next q in its high half. A packed map has at most 4
+channels, and two neighbouring pixels in a word: columns 2k in its low half, 2k + 1 in its high half.
 """
 
 from dataclasses import dataclass, replace
@@ -45,8 +45,8 @@ class FeatureMap:
     groups       words per pixel
     address      GLB word where the storage begins
     ring_rows    rows of storage of a map; row y lies in slot (y + shift) mod ring_rows
-    planar       planes, not rows, lie behind each other
-    images       maps of so many images: one behind the other, or in planes one behind the other in each plane
+    planar       NC/8HW8 layout: the rows of a word group are contiguous
+    images       number of images; they are contiguous, in planes within each plane
     packed       two pixels of at most 4 channels share a word
     """
 
@@ -98,8 +98,10 @@ class FeatureMap:
 
     @property
     def flat(self) -> "FeatureMap":
-        """The same words as a map of one row, to whose pixels belong those between the rows, which are nobody's. Raises
-        InputError unless the rows of each group lie behind each other, from the first to the last."""
+        """Return the same words as a map of one row (H and W merged). Words between the rows become unused pixels.
+
+        Raise InputError unless all rows of each group are contiguous.
+        """
         if not self.planar or self.packed or self.images > 1 or self.ring_rows != self.rows or self.shift:
             raise InputError("a map that is one row lies whole, in planes")
         return replace(self, rows=1, cols=self.rows * self.pitch, ring_rows=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network: tensors, and nodes that make them of others, in an order in which they can be executed.
+"""A network: tensors, and nodes that compute tensors from others, in an order in which they can run.
 
 graph  = "inputs" tensor* / node* / "outputs" tensor*
 node   = where operator inputs "->" outputs attributes
@@ -26,7 +26,7 @@ class Malformed(CompileError):
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An operator with the tensors that it takes and makes; where: its place in the model, for messages."""
+    """An operator with its input and output tensors. where: its place in the model, for messages"""
 
     operator: Operator
     where: str
@@ -35,7 +35,7 @@ class Node:
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """Return number and name of the operator, for messages."""
         return f"operator {self.where} {self.operator.name}"
 
     @property
@@ -58,7 +58,7 @@ class Node:
         return self.operator.run(values, self.inputs, self.outputs)
 
     def verify(self) -> None:
-        """Raises Malformed where inputs and outputs are not those of the operator."""
+        """Raise Malformed if inputs and outputs do not fit the operator."""
         try:
             made = self.operator.infer(self.inputs)
             if made:
@@ -91,17 +91,17 @@ class Graph:
 
     @property
     def input(self) -> Tensor:
-        """Of a network with one."""
+        """Return the input of a network that has one."""
         return _one(self.inputs, "input")
 
     @property
     def output(self) -> Tensor:
-        """Of a network with one."""
+        """Return the output of a network that has one."""
         return _one(self.outputs, "output")
 
     @property
     def readers(self) -> dict[str, list[Node]]:
-        """Which nodes take a tensor, by its name."""
+        """Return the nodes that read a tensor, by its name."""
         found: dict[str, list[Node]] = {}
         for node in self.nodes:
             for tensor in node.activations:
@@ -117,7 +117,8 @@ class Graph:
         return "\n".join([first, *map(str, self.nodes), last])
 
     def run(self, *inputs: np.ndarray) -> dict[str, np.ndarray]:
-        """All tensors by name: the golden model of the network. Inputs in their order, of their types and shapes."""
+        """Run the golden model of the network, and return all tensors by name. inputs: in order, of their types and
+        shapes"""
         values = {tensor.name: value for tensor, value in zip(self.inputs, inputs, strict=True)}
         for node in self.nodes:
             taken = tuple(
@@ -170,7 +171,7 @@ class Graph:
 
 
 def operator_of(node: Node, kind: type[OperatorType]) -> OperatorType:
-    """Of a node that is known to have one of this kind."""
+    """Return the operator of a node, which must be of this kind."""
     assert isinstance(node.operator, kind)
     return node.operator
 

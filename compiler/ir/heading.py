@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first line of a stage's text, by which it is known. Imports nothing slow."""
+"""The first line of a stage's text, which identifies the stage. Imports no slow module."""
 
 MAGIC = "# Eyrie"
 IMPORT = "import"  # the stage that is a model

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DRAM images: a compiled network as files, and the way of tensors in and out.
+"""DRAM images: a compiled network as files, and the conversion of its inputs and outputs.
 
 DIR/image.bin   DRAM contents from address 0
-DIR/layout.json    size of image.bin and what lies where: program, inputs and outputs by the model's names (without
-inputs
-                that nothing reads), areas by name (byte address, bytes); the images of a run, whose inputs and outputs
-                lie one behind the other; the accelerator and the steps (which passes belong to which layer); the
-                buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass
-                `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others); the digest of all this and of
-                image.bin
+DIR/layout.json size of image.bin and its memory layout: program, inputs and outputs by the model's names (without
+                unused inputs), areas by name (byte address, bytes); the number of images of a run, whose inputs and
+                outputs are contiguous; the configuration and the steps (which passes belong to which layer); the
+                buffers of the GLB: name, byte address and bytes, in use from half pass `first` to the end of half pass
+                `last` (pass n is 2n, its first tile of filters, and 2n + 1, the other tiles); the digest of all this
+                and of image.bin
 DIR/program.txt the commands as text (docs/reference/assembly.md)
-DIR/network.h   what a C program has to know of the map (network_header.py)
-`eyrie compile` puts layers.csv and summary.json beside them (performance.py).
+DIR/network.h   the layout for C programs (network_header.py)
+
+`eyrie compile` adds layers.csv and summary.json (performance.py).
 """
 
 import hashlib
@@ -60,12 +60,12 @@ class Image:
 
     @property
     def input_place(self) -> dict:
-        """Of a network with one: its entry of the map. Raises InputError for others."""
+        """Return the layout entry of the only input. Raise InputError if the network has several."""
         return self._only("inputs")[1]
 
     @property
     def output_place(self) -> dict:
-        """As `input_place`."""
+        """Return the layout entry of the only output. Raise InputError if the network has several."""
         return self._only("outputs")[1]
 
     def _only(self, ends: str) -> tuple[str, dict]:
@@ -75,8 +75,10 @@ class Image:
         return found
 
     def with_inputs(self, values: dict[str, np.ndarray]) -> np.ndarray:
-        """A copy of the memory with the inputs, by name: int8 [H, W, C], or [N, H, W, C] where it takes N images.
-        Raises InputError where one is missing, unknown or not of its shape."""
+        """Return a copy of the memory with the inputs, by name: int8 [H, W, C], or [N, H, W, C] for N images.
+
+        Raise InputError if an input is missing, unknown or of another shape.
+        """
         if values.keys() != self.map["inputs"].keys():
             raise InputError(f"inputs are {', '.join(values)}, the network takes {', '.join(self.map['inputs'])}")
         dram = self.dram.copy()
@@ -92,7 +94,7 @@ class Image:
         return dram
 
     def outputs(self, dram: np.ndarray) -> dict[str, np.ndarray]:
-        """The outputs of a memory after a run, by name: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
+        """Return the outputs from the memory after a run, by name: int8 [H, W, C], or [N, H, W, C] for N images."""
         found = {}
         for name, place in self.map["outputs"].items():
             layout = FeatureMap(**place["layout"])
@@ -133,12 +135,12 @@ class Image:
         }
 
     def _shape(self, place: dict) -> tuple[int, ...]:
-        """Of an input or an output of a run."""
+        """Return the shape of an input or an output of a run."""
         shape = tuple(place["shape"])
         return shape if self.images == 1 else (self.images, *shape)
 
     def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
-        """Writes the four files, and others by name; all or none. Raises InputError in one line."""
+        """Write the four files, and `more` by name, all or none. Raise InputError, with one line."""
         memory = self.dram.tobytes()
         contents = {
             "image.bin": memory,
@@ -168,7 +170,7 @@ class Image:
 
 
 def patches_of(place: dict) -> Patches | None:
-    """Of an entry of the map's inputs, if it lies as patches."""
+    """Return the patches of an input's layout entry, None if the input has another layout."""
     if place["patches"] is None:
         return None
     patches: dict = {
@@ -228,7 +230,7 @@ def _checked(contents: object) -> dict:
 
 
 def _laid_shape(place: dict) -> list[int]:
-    """Of an input or output, as it lies. Raises InputError for patches of something else."""
+    """Return the shape of an input or output as stored. Raise InputError if its patches do not fit."""
     patches = patches_of(place)
     if patches is None:
         return place["shape"]

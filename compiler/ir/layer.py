@@ -36,7 +36,7 @@ class Map:
 
     @property
     def layout(self) -> FeatureMap:
-        """As it lies in DRAM."""
+        """Return the memory layout in DRAM."""
         rows, cols, channels = self.shape
         return FeatureMap(rows, cols, word_groups(channels), 0, rows, planar=self.planar, packed=self.packed)
 
@@ -46,13 +46,13 @@ class Map:
 
 
 def map_of(tensor: Tensor) -> Map:
-    """Of a tensor that has to be quantised."""
+    """Return the feature map of a tensor, which must be quantised."""
     return Map(tensor.name, map_shape(tensor.shape), quantized(tensor).quantization)
 
 
 @dataclass(frozen=True)
 class Window:
-    """What a layer sees of its input for each output pixel.
+    """The window of a layer: the pixels of the input that an output pixel depends on.
 
     kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
     """
@@ -88,7 +88,7 @@ def _pair(values: tuple[int, int]) -> str:
 
 
 def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
-    """(E, F). Raises InputError where the kernel is larger than the padded map."""
+    """Return (E, F). Raise InputError if the kernel is larger than the padded map."""
     top, bottom, left, right = window.pads
     height, width = shape[0] + top + bottom, shape[1] + left + right
     rows, cols = window.span
@@ -99,7 +99,7 @@ def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
 
 
 def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
-    """Input rows, clipped to the map, that output rows first to last - 1 need: none of them may be on it."""
+    """Return the input rows, clipped to the map, that output rows first to last - 1 need. The range may be empty."""
     top = min(height, max(0, first * window.stride[0] - window.pads[0]))
     end = min(height, (last - 1) * window.stride[0] - window.pads[0] + window.span[0])
     return top, max(top, end)
@@ -136,14 +136,14 @@ class Average:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One fused operator: a Convolution, Grouped, Pointwise, Depthwise, Separable or Elementwise, which is what one
-    pass can do.
+    """One fused operator: the work of one pass. Subclasses: Convolution, Grouped, Pointwise, Depthwise, Separable,
+    Elementwise.
 
-    others    maps that it takes beside the source: words of the second operand of the operations in its epilogue, in
-    turn epilogue  what is done to the result on the way out
-    stored    its output is one of the network's
-    image     which one of a batch it works on, or the first of `images`
-    images    0: one image; else so many, all in the GLB at once
+    others    feature maps that it reads beside the source: second operands of its epilogue's operations, in order
+    epilogue  operations on the result before it is stored
+    stored    whether its output is one of the network's
+    image     its image in a batch, or the first of `images`
+    images    0: one image; else the number of images, all in the GLB at once
     """
 
     name: str
@@ -162,22 +162,23 @@ class Group:
 
     @property
     def operators(self) -> str:
-        """What it is made of."""
+        """Return the kinds of its operators."""
         return self.kind
 
     @property
     def weights(self) -> tuple[np.ndarray, ...]:
-        """int8 or int16, of all its convolutions: less their zero point, where it is not 0."""
+        """Return the weights of all its convolutions, int8 or int16: less their zero point, if it is not 0."""
         raise NotImplementedError
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Of all its convolutions."""
+        """Return the per-channel quantisation parameters of all its convolutions."""
         raise NotImplementedError
 
     @cached_property
     def geometry(self) -> tuple:
-        """All but names, places in a batch and values: groups of one geometry have the same mappings."""
+        """Return all fields except names, places in a batch and values. Fused operators of one geometry have the same
+        mappings."""
         shapes = tuple(weights.shape for weights in self.weights)
         return (
             type(self),
@@ -192,7 +193,7 @@ class Group:
 
     @property
     def layer(self) -> str:
-        """Its name without the image's number."""
+        """Return the name without the image's number."""
         return self.name.partition(".")[0]
 
     @property
@@ -210,17 +211,17 @@ class Group:
 
     @cached_property
     def operations(self) -> tuple[WordOperation, ...]:
-        """Of its epilogue: on its words and those of others, or constants."""
+        """Return the elementwise operations of the epilogue."""
         return tuple(step for step in self.epilogue if isinstance(step, WordOperation))
 
     @property
     def at_once(self) -> bool:
-        """Whether its rows cannot be made in turn."""
+        """Return whether all rows must be made at once."""
         return False
 
     @property
     def flat(self) -> bool:
-        """Whether all of its maps, where they are whole, can be taken as maps of one row (FeatureMap.flat)."""
+        """Return whether all of its feature maps, if they are whole, can have H and W merged (FeatureMap.flat)."""
         return False
 
     @property
@@ -239,7 +240,7 @@ class Group:
 
     @property
     def weight_bytes(self) -> int:
-        """As the model has them."""
+        """Return the bytes of the weights as the model has them."""
         patches = self.source.patches
         return self.channels * patches.filter_bytes if patches else sum(weights.size for weights in self.weights)
 
@@ -297,7 +298,8 @@ class Grouped(Filtered):
 
     @property
     def own_blocks(self) -> int:
-        """Blocks of 8 filters that take the same channel group: all where there is one."""
+        """Return the number of blocks of 8 filters that read the same channel group: all blocks, if only one group
+        exists."""
         groups = word_groups(self.source.shape[2])
         return word_groups(len(self.filters)) if groups == 1 else len(self.filters) // self.source.shape[2]
 
@@ -327,7 +329,7 @@ class Pointwise(Filtered):
 
     @property
     def row_by_row(self) -> bool:
-        """Whether each pixel is made of those in its place alone, whatever the rows are."""
+        """Return whether each output pixel depends only on the input pixel at the same place."""
         alike = all(other.shape[:2] == self.output.shape[:2] for other in self.others)
         return alike and self.window == Window() and not self.averaged and not self.images and self.map_shape[1] > 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a C program has to know of a compiled network, for the driver in runtime/c/driver: network.h."""
+"""The header network.h of a compiled network, for C programs and the driver in runtime/c/driver."""
 
 import string
 import zlib
@@ -19,7 +19,7 @@ PLAIN = frozenset(string.ascii_letters + string.digits + " _-+./:;,()[]")  # oth
 
 
 def header_text(contents: dict, memory: bytes) -> str:
-    """Of network.h, from the contents of layout.json and image.bin."""
+    """Return the text of network.h, from the contents of layout.json and image.bin."""
     return f"{HEAD}\n{network_text(contents, memory, 'network')}\n#endif\n"
 
 
@@ -70,7 +70,7 @@ def patch_numbers(place: dict) -> tuple[int, ...]:
 
 
 def _literal(name: str) -> str:
-    """What stands for a name between quotes: its UTF-8 bytes, those that are not plain in octal."""
+    """Return a name as the text of a C string literal: its UTF-8 bytes, special bytes in octal."""
     return "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in name.encode())
 
 

@@ -10,15 +10,17 @@ Pair = tuple[int, int]  # of rows, of columns
 
 @dataclass(frozen=True)
 class Patches:
-    """How the host lays an input. Value c of pixel (i, j) of the patch (y, x) is that of the input's pixel
-    (y step + i - before, x step + j - before), or the zero point outside; it is channel (i kernel[1] + j) C + c.
+    """The layout of an input as patches, which the host writes (space-to-depth).
+
+    Channel (i kernel[1] + j) C + c of the patch (y, x) has the value c of the input's pixel (y step + i - before, x
+    step + j - before), or the zero point outside the input.
 
     shape   of the input, (H, W, C)
     rows, cols  patches
     kernel  pixels of a patch
     step    pixels from one patch to the next
     before  rows and columns that the first patch begins outside the input
-    taps    kernel of the convolution on the input, which one of fewer taps on the patches stands for
+    taps    kernel of the convolution on the input, which a convolution of fewer taps on the patches replaces
     """
 
     shape: tuple[int, int, int]
@@ -31,12 +33,12 @@ class Patches:
 
     @property
     def channels(self) -> int:
-        """Of a pixel of the map."""
+        """Return the channels of a pixel of the map."""
         return self.kernel[0] * self.kernel[1] * self.shape[2]
 
     @property
     def filter_bytes(self) -> int:
-        """Of a filter as the model has it."""
+        """Return the bytes of a filter as the model has it."""
         return self.taps[0] * self.taps[1] * self.shape[2]
 
     def of(self, values: np.ndarray, zero_point: int) -> np.ndarray:
@@ -50,7 +52,7 @@ class Patches:
         return found.reshape(self.rows, self.cols, self.channels)
 
     def _inside(self, axis: int, count: int, tap: int) -> tuple[np.ndarray, slice]:
-        """Of so many patches those whose tap is on the input: its place there, and which they are."""
+        """Return the patches whose tap lies inside the input: the tap's input places, and the range of the patches."""
         places = np.arange(count) * self.step[axis] + tap - self.before[axis]
         first, end = np.searchsorted(places, [0, self.shape[axis]])
         return places[first:end], slice(first, end)

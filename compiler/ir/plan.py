@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network cut into segments and jobs: which groups run together, in which order, and what lies in the GLB.
+"""The plan of a network: its fused operators in segments, the tiles (jobs) in order, and the contents of the GLB.
 
-A segment is a run of groups in one of seven ways:
-  WHOLE     one group, input and output in the GLB, one job
-  SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
-  IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
-  STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
-  REFETCH   one group stripe by stripe, all of its filters coming anew for each stripe; a job for each slice of them, if
-            there are several, whose output goes to DRAM
-  CHANNELS  one group that does not mix channels, a job for each slice of them of a stripe; what a job reads comes from
-            DRAM for it alone, and what it makes goes there
-  SLICED    a group that does not mix channels, as in CHANNELS, and one of filters behind it, as in REFETCH: of the map
-            between them one stripe stays, in planes
-The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
-Halo rows are kept, nothing is computed twice.
+A segment is a run of fused operators, scheduled in one of seven ways:
+  WHOLE     one fused operator, input and output in the GLB, one job
+  SLICES    one fused operator, input in the GLB, a job per output-channel tile, whose output goes to DRAM
+  IN_PLACE  one fused operator whose output overwrites the dead rows of its input, a job per row tile
+  STRIPES   fused operators in turn, row tile by row tile; only rows that are still needed stay between them
+  REFETCH   one fused operator, row tile by row tile, with all filters loaded again for each row tile; a job for each
+            output-channel tile, if it has several, whose output goes to DRAM
+  CHANNELS  one fused operator that does not mix channels, a job for each channel tile of a row tile; its input comes
+            from DRAM for this job alone, and its output goes to DRAM
+  SLICED    a fused operator as in CHANNELS, then one with filters as in REFETCH; between them, one row tile stays in
+            the GLB, in NC/8HW8 layout
+The input of a segment comes from the GLB or row by row from DRAM; its output stays or goes to DRAM. Halo rows stay in
+the GLB, so that no row is computed twice.
 """
 
 from dataclasses import dataclass, field, replace
@@ -49,11 +49,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Segment:
-    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of the
-    filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; lead: stripes
-    that each group is ahead of the next one; channels: slices of those of the first group, where `slices` are of
-    the filters of the second; beside: GLB words of maps that are there meanwhile, beside the segment's source and
-    output; fetched: words of those that come from DRAM, for this segment."""
+    """A run of fused operators that is scheduled together.
+
+    groups: first and last + 1; rows: output rows of the last fused operator in a row tile (0: whole maps)
+    slices: output-channel tiles; channels: channel tiles of the first fused operator, if `slices` are of the second
+    ahead: the input of a row tile comes from DRAM during the tile before; lead: row tiles that each fused operator is
+    ahead of the next one
+    beside: GLB words of other feature maps that live meanwhile; fetched: words of those that this segment loads
+    """
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
@@ -75,12 +78,12 @@ class Segment:
 
     @cached_property
     def key(self) -> tuple:
-        """What it is, whichever network it stands in."""
+        """Return a key that is equal for the same segment in another network."""
         return tuple((group.layer, group.images) for group in self.groups), self.choices, self.beside
 
     @property
     def choices(self) -> tuple:
-        """What was chosen for its groups."""
+        """Return the choices of the schedule."""
         return (self.way, self.rows, self.slices, self.channels, self.ahead, self.lead, self.from_dram, self.to_dram)
 
     def way_of(self, n: int) -> Way:
@@ -90,13 +93,13 @@ class Segment:
         return Way.CHANNELS if n == self.first else Way.REFETCH
 
     def slices_of(self, n: int) -> int:
-        """Of the filters or channels of group n of the network."""
+        """Return the number of output-channel or channel tiles of fused operator n of the network."""
         return self.channels if self.way is Way.SLICED and n == self.first else self.slices
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """In an order in which no job reads what the one just before it wrote, where that can be: of several
-        groups, a stripe of each in turn, the last group's first."""
+        """Return the jobs in order. If possible, no job reads the output of the job just before it: several fused
+        operators take turns, one row tile each, the last one first."""
         heights = [group.map_shape[0] for group in self.groups]
         if self.way in (Way.WHOLE, Way.SLICES):
             return self._jobs(0, 0, heights[0])
@@ -115,7 +118,7 @@ class Segment:
         return jobs
 
     def _jobs(self, n: int, first: int, last: int) -> list[Job]:
-        """Of group n of the segment, for the same rows: one for each slice."""
+        """Return the jobs of fused operator n of the segment for the same rows: one for each output-channel tile."""
         group, reads = self.first + n, self.groups[n].input_rows(first, last)
         return [Job(group, first, last, reads, number) for number in range(self.slices_of(group))]
 
@@ -131,7 +134,8 @@ class Segment:
         return targets
 
     def ring_rows(self, n: int) -> int:
-        """Rows of the ring that holds the map between groups n and n + 1 of the segment; one where none is read."""
+        """Return the rows of the circular buffer between fused operators n and n + 1 of the segment; 1 if no row is
+        read."""
         most, needed = 1, self.groups[n].map_shape[0]  # the first row that is read from a job on
         for job in reversed(self.jobs):
             if job.group == self.first + n + 1:
@@ -141,8 +145,8 @@ class Segment:
         return most
 
     def input_ring_rows(self) -> int:
-        """Rows of the input, coming from DRAM, that two jobs behind each other need, one where all read padding; in
-        planes it comes as a whole."""
+        """Return the rows of an input from DRAM that two successive jobs need, 1 if all read padding. In NC/8HW8
+        layout, the input comes as a whole."""
         if self.groups[0].source.planar:
             return self.groups[0].source.shape[0]
         readers = [job for job in self.jobs if job.group == self.first]
@@ -152,8 +156,10 @@ class Segment:
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
 
     def operand_rows(self, n: int, height: int) -> int:
-        """Rows of an operand of group n, beside its source and of `height` rows, that are in the GLB at once where it
-        comes from DRAM: all, or those of two jobs behind each other; of one that comes in slices, those of a job."""
+        """Return the rows of a second operand from DRAM that are in the GLB at once, of `height` rows.
+
+        These are all rows, or the rows of two successive jobs, or the rows of one job if it has output-channel tiles.
+        """
         if not self.rows:
             return height
         if self.slices_of(n) > 1:
@@ -184,13 +190,13 @@ class MapPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """A network cut into segments: all jobs in order, and of each group its segment.
+    """A network cut into segments: all jobs in order, and the segment of each fused operator.
 
-    read, made: of each group, how its input and its output lie. They differ where a map goes through DRAM.
-    others: of each group, how the maps lie that it reads beside its input.
-    first_tile: of groups that read their input with the first tile of filters only, the most filters of
-    it; the output of the others may take the input's words.
-    stores_overlap: whether maps that are stored keep their words beside the job behind theirs.
+    read, made: the layouts of input and output of each fused operator; they differ if a feature map goes through DRAM
+    others: the layouts of the other feature maps that each fused operator reads
+    first_tile: for fused operators that read their input only with the first tile of filters, the most filters of that
+    tile; the output of the other tiles may overwrite the input
+    stores_overlap: whether stored feature maps keep their words during the next job
     """
 
     groups: list[Group]
@@ -205,7 +211,7 @@ class Plan:
 
     @cached_property
     def jobs_of(self) -> list[list[Job]]:
-        """Of each group, its jobs in order."""
+        """Return the jobs of each fused operator, in order."""
         found: list[list[Job]] = [[] for _ in self.groups]
         for job in self.jobs:
             found[job.group].append(job)
@@ -213,14 +219,15 @@ class Plan:
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """Of each group, the first and the last time of its jobs (ir/buffer.py)."""
+        """Return the first and the last time of the jobs of each fused operator (ir/buffer.py)."""
         places: list[list[int]] = [[] for _ in self.groups]
         for place, job in enumerate(self.jobs):
             places[job.group].append(place)
         return [(2 * of[0], 2 * of[-1] + 1) for of in places]
 
     def buffers(self) -> list[list[Buffer]]:
-        """Of all maps, each once; those of a layer that each image goes through alone stand together."""
+        """Return the buffers of all feature maps, each once. If images go through a layer one by one, its buffers form
+        one list."""
         found: dict[tuple[str, str], dict[int, Buffer]] = {}
         for end, maps in (("made", self.made), ("read", self.read)):
             for group, plan in zip(self.groups, maps):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs: lists of commands, and their binary form; their text is that of assembly (assembly/commands.py)."""
+"""Programs: lists of commands, and their binary form. assembly/commands.py has their text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from eyrie.model.errors import InputError
 
 DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
 MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS
-MOST_TOKENS = (1 << enc.SEMAPHORE_BITS) - 1  # the last event that a token can name
+MOST_TOKENS = (1 << enc.SEMAPHORE_BITS) - 1  # the last event that a wait count can name
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,11 @@ class End:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The accelerator's CHUNKS: LOADs of filter chunks that go on from each other, in DRAM and in a ring of the GLB,
-    each waiting for one more chunk to be freed. ring: its first word and that behind it, if they get to its end."""
+    """A looped LOAD (CHUNKS): LOADs of weight tiles that are contiguous in DRAM and in a circular buffer of the GLB.
+
+    Each LOAD waits until one more tile is freed. ring: first word and end of the circular buffer, if the tiles reach
+    its end
+    """
 
     first: Transfer
     count: int = 1
@@ -131,7 +134,7 @@ class Chunks:
 
 
 def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None) -> Transfer:
-    """What follows a chunk in a CHUNKS."""
+    """Return the next LOAD of a looped LOAD."""
     end = (chunk.glb_address + chunk.words) % GLB_ADDRESSES
     return replace(
         chunk,
@@ -150,8 +153,8 @@ def assemble(commands: list[Command]) -> np.ndarray:
 
 
 def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]]:
-    """A list command by command of the accelerator: what it does, which is several LOADs where they are a CHUNKS, and
-    its words."""
+    """Yield the commands of the accelerator: the commands of the list that each stands for (several LOADs for a looped
+    LOAD), and its words."""
     at = 0
     while at < len(commands):
         first = commands[at]
@@ -165,7 +168,7 @@ def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]
 
 
 def _run_of_chunks(first: Transfer, commands: list[Command], at: int) -> Chunks:
-    """The first chunk, command number `at`, and all behind it that go on from each other."""
+    """Return the looped LOAD from the chunk at index `at` on, with all following LOADs that continue it."""
     run, last = Chunks(first), first
     for n in range(at + 1, min(len(commands), at + MOST_CHUNKS)):
         behind = commands[n]
@@ -180,7 +183,8 @@ def _run_of_chunks(first: Transfer, commands: list[Command], at: int) -> Chunks:
 
 
 def disassemble(words: np.ndarray) -> list[Command]:
-    """Commands of a binary list, up to END. Raises InputError, naming the word, for what is no command."""
+    """Return the commands of a binary list, up to END. Raise InputError, with the word's number, if a word is no
+    command."""
     commands: list[Command] = []
     values, at = [int(word) for word in words], 0
     while at < len(values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes of a graph take and make."""
+"""Tensors: the inputs and outputs of nodes."""
 
 from dataclasses import dataclass
 from math import prod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of any list of groups."""
+"""Checks of a list of fused operators."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -27,7 +27,7 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     names: set[str] = set()
     for group in groups:
         if group.name in names:
-            raise InternalError(f"group {group.name}: there are two of this name")
+            raise InternalError(f"group {group.name}: two have this name")
         for operand in (group.source, *group.others):
             if operand.name not in maps:
                 raise InternalError(f"group {group.name}: reads {operand.name}, which no group before it makes")
@@ -45,7 +45,7 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
                 f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of the network"
             )
         if not group.stored and group.output.name not in read:
-            raise InternalError(f"group {group.name}: nobody reads {group.output.name}")
+            raise InternalError(f"group {group.name}: no group reads {group.output.name}")
         _verify_shapes(group)
         names.add(group.name)
         maps[group.output.name] = group.output
@@ -64,7 +64,7 @@ def _as_read(map_: Map, read: Map | None) -> Map:
 
 
 def _packed_amiss(group: Group) -> bool:
-    """Whether a group makes a packed map, or cannot read one that it reads."""
+    """Return whether a fused operator makes a packed feature map, or cannot read one that it reads."""
     if group.source.packed and not (isinstance(group, Convolution) and group.source.shape[2] <= WORD_CHANNELS):
         return True
     return any(map_.packed for map_ in (*group.others, group.output))
@@ -76,7 +76,7 @@ def _said(map_: Map) -> str:
 
 
 def _verify_shapes(group: Group) -> None:
-    """Of what the window sees, and the weights."""
+    """Raise InternalError if the output or the weights have another shape than the window makes."""
     if isinstance(group, Elementwise):
         return _verify_words(group)
     channels, made = group.source.shape[2], len(group.tables[0].bias)
@@ -104,7 +104,7 @@ def _verify_shapes(group: Group) -> None:
 
 
 def _verify_words(group: Elementwise) -> None:
-    """Of a vector pass: each pixel is made by the walk, or by a window, of all channels of the source."""
+    """Raise InternalError if a vector pass makes another number of pixels or channels than its output has."""
     rows, cols, channels = group.output.shape
     pixels = [loop.count for loop in group.walk] or [
         size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)

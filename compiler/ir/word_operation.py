@@ -17,11 +17,10 @@ INT8 = {"act_min": INT8_MIN, "act_max": INT8_MAX}
 
 @dataclass(frozen=True)
 class WordOperation:
-    """An operation of the PPU on words, and its fields: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT.
+    """An elementwise operation of the vector unit, and its fields: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT.
 
-    constants: uint64, what it takes beside maps. Of TABLE the words of its 256 entries; else [rows, columns, groups],
-    where a size of 1 is for all alike: of SUM a word for each window, of others words of the second operand if those
-    are of no map.
+    constants: uint64. TABLE has the words of its 256 entries. SUM has a word for each window, and other operations have
+    the words of the second operand, if it is not a feature map: [rows, columns, groups], with broadcast of size 1.
     """
 
     kind: Operation
@@ -45,7 +44,7 @@ def copy() -> WordOperation:
 
 
 def larger() -> WordOperation:
-    """Of two values of one scale."""
+    """Return the maximum of two values of one scale."""
     return WordOperation(Operation.MAXIMUM, result=AS_IS | INT8)
 
 

@@ -114,13 +114,13 @@ def shaped(*shape: int) -> Callable[[Group], Map]:
 
 PACKED = "group conv0: a packed map is an input of at most 4 channels, whose readers are convolutions"
 GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
-    "two of a name": (change(1, name="conv0"), "group conv0: there are two of this name"),
+    "two of a name": (change(1, name="conv0"), "group conv0: two have this name"),
     "one is missing": (lambda groups: groups[1:], "group .*: reads first.*, which no group before it makes"),
     "another order": (
         lambda groups: [*groups[1:], groups[0]],
         "group .*: reads first.*, which no group before it makes",
     ),
-    "the last is missing": (lambda groups: groups[:-1], "group .*: nobody reads sum"),
+    "the last is missing": (lambda groups: groups[:-1], "group .*: no group reads sum"),
     "reads another shape": (
         change(1, source=lambda group: replace(group.source, shape=(4, 4, 8))),
         "group .*: reads first 4 x 4 x 8 0.05/-128, which is first 4 x 4 x 16 0.05/-128",

@@ -18,13 +18,13 @@ from eyrie.model.operators.windows import NO_PADS
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Weighted(Operator):
-    """Sums of products with constant filters, rescaled.
+    """An operator that sums products with constant filters, and rescales the sums.
 
-    filters     int8, or int16 of uint8 ones less their zero point that it does not hold
+    filters     int8, or int16 if uint8 filters less their zero point do not fit int8
     scales      float32 of the filters, [M] or [1]
-    bias        int32 [M], zero where the model has none
-    activation  that is fused, by its name in the schema
-    unsigned    the model has it in uint8, whose kernels compute a little differently
+    bias        int32 [M], zero if the model has none
+    activation  the fused activation, by its name in the schema
+    unsigned    the model has the operator in uint8, whose kernels compute a little differently
     """
 
     filters: np.ndarray
@@ -45,7 +45,7 @@ class Weighted(Operator):
         return rescale(input_, np.broadcast_to(self.scales, self.outputs), output, self.activation)
 
     def fixed_point(self, inputs: Tensors, outputs: Tensors) -> Requantization | None:
-        """With which fixed point gives what the model's kernel does; None where nothing does."""
+        """Return the fixed-point parameters that reproduce the model's kernel, None if no parameters do."""
         return self.requantization(inputs, outputs)
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
@@ -80,7 +80,7 @@ class Windowed(Weighted):
 
     @abstractmethod
     def check_channels(self, channels: int) -> None:
-        """Raises InputError where the filters are for other maps than of so many channels."""
+        """Raise InputError if the filters are for another number of channels."""
 
     def _do_not_go(self, channels: int) -> InputError:
         return InputError(f"filters of {times(self.filters.shape)} do not go with a map of {channels} channels")
@@ -187,7 +187,7 @@ class FullyConnected(Weighted):
         return once_in_fixed_point(self._factors(inputs, outputs), parameters) if self.unsigned else parameters
 
     def _factors(self, inputs: Tensors, outputs: Tensors) -> np.ndarray:
-        """Of the sums, [M] or [1]."""
+        """Return the factors of the sums, [M] or [1]."""
         input_, output = quantizations(inputs[0], outputs[0])
         return input_.scale * self.scales.astype(float) / output.scale
 
@@ -202,7 +202,7 @@ def window_output(
     pads: tuple[int, int, int, int],
     dilation: tuple[int, int] = (1, 1),
 ) -> tuple[int, ...]:
-    """E and F. Raises InputError where no window fits."""
+    """Return E and F. Raise InputError if no window fits."""
     padded = shape[0] + pads[0] + pads[1], shape[1] + pads[2] + pads[3]
     reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(kernel, dilation))
     if min(*kernel, *stride, *dilation) < 1:

@@ -26,11 +26,12 @@ class Custom(Operator):
         return self.operator
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
-        """What it makes is the file's to say."""
+        """Return no types and shapes: the file gives them."""
         return ()
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        """Raises InputError, in one line, where the function fails or makes something else than the file says."""
+        """Run the function. Raise InputError, with one line, if it fails or its result differs from the file's types or
+        shapes."""
         taken = (to_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(inputs, values))
         try:
             made = self.function(*taken, options=self.options)

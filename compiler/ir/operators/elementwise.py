@@ -112,7 +112,7 @@ class Minimum(Binary):
 
 @dataclass(frozen=True, kw_only=True)
 class Prelu(Binary):
-    """Of values and slopes."""
+    """PRELU of values and slopes."""
 
     name = "PRELU"
 

@@ -15,7 +15,7 @@ from eyrie.model.operators import movement, tables
 
 
 class Move(Operator):
-    """Of one tensor to one of the same type."""
+    """A data-movement operator from one tensor to one of the same type."""
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         (source,) = only(inputs)
@@ -23,7 +23,7 @@ class Move(Operator):
 
     @abstractmethod
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
-        """What becomes of a shape. Raises InputError where it does not fit."""
+        """Return the shape of the result. Raise InputError if the source does not fit."""
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         return (self.move(values[0]),)
@@ -34,7 +34,7 @@ class Move(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Reshape(Move):
-    """What RESHAPE, SQUEEZE and EXPAND_DIMS do; to: the shape; operator: which of them it is."""
+    """RESHAPE, SQUEEZE or EXPAND_DIMS. to: the shape; operator: the name"""
 
     to: tuple[int, ...]
     operator: str = "RESHAPE"
@@ -74,7 +74,7 @@ class Transpose(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class Pad(Move):
-    """PAD or PADV2. margins: before and after, of each axis; value: what they are filled with."""
+    """PAD or PADV2. margins: before and after, of each axis; value: the fill value"""
 
     name = "PAD"
     margins: tuple[tuple[int, int], ...]
@@ -278,7 +278,7 @@ class Split(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Pack(Operator):
-    """Of tensors of one shape along a new axis."""
+    """PACK: joins tensors of one shape along a new axis."""
 
     name = "PACK"
     axis: int
@@ -296,7 +296,7 @@ class Pack(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Unpack(Operator):
-    """Into tensors without the axis."""
+    """UNPACK: splits a tensor along an axis, which its results do not have."""
 
     name = "UNPACK"
     axis: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all operators have in common."""
+"""The base class of all operators."""
 
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -15,7 +15,7 @@ Tensors = tuple[Tensor, ...]
 
 
 class Operator:
-    """What a node does: a frozen dataclass of its attributes."""
+    """The operator of a node: a frozen dataclass of its attributes."""
 
     @property
     def name(self) -> str:
@@ -23,11 +23,11 @@ class Operator:
         raise NotImplementedError
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
-        """Types and shapes of what it makes. Raises InputError where the inputs do not go with it."""
+        """Return types and shapes of the outputs. Raise InputError if the inputs do not fit."""
         raise NotImplementedError
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
-        """Raises InputError where scales and zero points do not go together."""
+        """Raise InputError if scales and zero points do not fit together."""
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         """The golden model: arrays of the outputs, of arrays of the inputs."""
@@ -38,11 +38,11 @@ class Operator:
         return 0
 
     def elements(self, inputs: Tensors, outputs: Tensors) -> int:
-        """Element operations, as many as there are outputs unless it says otherwise."""
+        """Return the number of element operations: the number of output values, unless a subclass overrides it."""
         return sum(tensor.size for tensor in outputs)
 
     def __str__(self) -> str:
-        """Attributes that are not what they are by default."""
+        """Return the attributes that differ from their defaults."""
         return "  ".join(
             f"{field.name} {_text(value)}"
             for field, value in _attributes(self)
@@ -64,7 +64,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True)
 class Unknown(Operator):
-    """An operator that nothing here can do; the reason says why."""
+    """An operator that the compiler does not support. reason: why"""
 
     operator: str
     reason: str
@@ -95,7 +95,7 @@ def quantized(tensor: Tensor) -> Quantized:
 
 
 def quantizations(*tensors: Tensor) -> tuple[Quantization, ...]:
-    """Of tensors that have to be quantised."""
+    """Return the quantisations of tensors, which must be quantised."""
     return tuple(quantized(tensor).quantization for tensor in tensors)
 
 

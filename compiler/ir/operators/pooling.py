@@ -64,7 +64,7 @@ class MaxPool2D(Pool):
 
 @dataclass(frozen=True, kw_only=True)
 class Mean(Operator):
-    """Over axes, which stay with size 1 where they are kept."""
+    """MEAN over axes, which keep size 1 if `keep_axes` is set."""
 
     name = "MEAN"
     axes: tuple[int, ...]

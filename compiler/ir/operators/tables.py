@@ -53,7 +53,7 @@ class Lookup(Function):
 
 @dataclass(frozen=True, kw_only=True)
 class Requantize(Function):
-    """From one scale to another."""
+    """QUANTIZE from one scale to another."""
 
     name = "QUANTIZE"
 
@@ -139,7 +139,7 @@ class Real(Function):
 
 
 def _expect_scale(input_: Quantization, reference: Reference) -> None:
-    """Raises Unsupported where the fixed point of TensorFlow Lite Micro has no factor for an input's scale."""
+    """Raise Unsupported if the fixed point of TensorFlow Lite Micro has no factor for an input's scale."""
     if reference == Reference.MICRO and input_.scale >= tables.FIXED_POINT_SCALES:
         raise Unsupported(
             f"its input has scale {input_.scale:g}, its fixed point takes less than {tables.FIXED_POINT_SCALES}",
