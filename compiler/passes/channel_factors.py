@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products with a constant of each channel, and changes of scale, as depthwise work of one tap: the array makes a word
-of it a cycle, a vector pass one in two, and an operation can ride on its words."""
+"""Products with a constant per channel, and changes of scale, as depthwise convolutions of one tap.
+
+The array computes a word in a cycle, a vector pass a word in two cycles. An elementwise operation can also be fused as
+epilogue.
+"""
 
 from collections.abc import Mapping
 
@@ -23,7 +26,8 @@ MOST_SHIFTED = 8  # bits to the left: 32 bits hold any product of 17 so
 
 
 def factors_group(node: Node, maps: Mapping[str, Map]) -> Grouped | None:
-    """Of a MUL or a QUANTIZE; None of what is no int8 factor for each channel, or not worth its filters."""
+    """Return the fused operator of a MUL or a QUANTIZE. Return None if it is not an int8 factor per channel, or if
+    loading the filters costs more than it saves."""
     source, output = maps[node.activations[0].name], maps[node.outputs[0].name]
     rows, cols, channels = output.shape
     if source.shape != output.shape or channels == 1 or rows * cols < LEAST_PIXELS:
@@ -50,7 +54,7 @@ def factors_group(node: Node, maps: Mapping[str, Map]) -> Grouped | None:
 
 
 def _factors(node: Node, channels: int) -> np.ndarray | None:
-    """By which a node multiplies each channel, [C], before the result is rescaled."""
+    """Return the factor of each channel, [C], before the result is rescaled. Return None for other operators."""
     if isinstance(node.operator, Requantize):
         return np.ones(channels, np.int64)
     constants = [tensor for tensor in node.inputs if isinstance(tensor, Constant)]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of one value become one table: operations with a constant that is the same everywhere, and functions behind
-each other. A table rides on the group in front, which an operation with a constant does not."""
+"""Composition of functions of one value: successive functions become one table.
+
+An operation with a uniform constant is such a function. A table is fused as epilogue of the operator before it, which
+an operation with a constant is not.
+"""
 
 from dataclasses import replace
 
@@ -14,7 +17,7 @@ from eyrie.model.operators import tables
 
 
 def compose_functions(graph: Graph) -> Graph:
-    """Functions behind each other become one where nobody else reads the values between them."""
+    """Return the graph with successive functions composed, if no other operator reads the values between them."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     nodes: dict[str, Node] = {}  # by the first tensor that they make
     for node in graph.nodes:
@@ -31,7 +34,7 @@ def compose_functions(graph: Graph) -> Graph:
 
 
 def is_uniform(node: Node) -> bool:
-    """Whether a node is an operation of a map and of a constant that is the same for all of its values."""
+    """Return whether a node combines a feature map with a constant whose values are all equal."""
     if not isinstance(node.operator, Binary) or len(node.activations) != 1:
         return False
     constants = [tensor.data for tensor in node.inputs if isinstance(tensor, Constant)]
@@ -49,5 +52,5 @@ def _entries(node: Node) -> np.ndarray:
 
 
 def _lookup(first: Node, last: Node, entries: np.ndarray) -> Node:
-    """What a node takes, and another one behind it makes, as one table."""
+    """Return the node that maps the input of `first` to the output of `last` by one table."""
     return replace(last, operator=Lookup(entries=entries), inputs=first.activations)

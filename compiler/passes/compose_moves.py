@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves of what moves make become moves of what those take.
+"""Composition of data-movement operators.
 
-A tensor that a move makes, and moves alone read, need not be: each reader can take the move's own inputs by a composed
-index map. That is done where the accelerator then has no more to do than before (`Effort`): it has no map for every
-composition, and some would take more passes than the moves one by one.
+A tensor that one of them makes, and only others read, can be left out: each reader takes the inputs of the maker by a
+composed index map. This is done if the work on the accelerator does not grow (`within`). The accelerator cannot run
+every composition, and some need more passes than the single operators.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are lef
 
 @dataclass(frozen=True)
 class Effort:
-    """Of moves on the accelerator.
+    """The work of data-movement operators on the accelerator.
 
-    copied   words that are written, twice where two are read for them
-    dealt    products of channels that are dealt
-    filters  of the largest deal
-    at_once  words of the maps that are in the GLB at once at least
+    copied   words that are written, counted twice if two words are read for one
+    (second) MACs of the pointwise convolutions that permute channels
+    filters  words of filters of the largest of these convolutions
+    at_once  minimum words of feature maps in the GLB at once
     groups   passes
     """
 
@@ -40,7 +40,7 @@ class Effort:
     groups: int = 0
 
     def within(self, other: "Effort") -> bool:
-        """Whether it is no more in any respect."""
+        """Return whether no field is larger than the other's."""
         return (
             self.copied <= other.copied
             and self.dealt <= other.dealt
@@ -51,7 +51,7 @@ class Effort:
 
 
 def search_iterations(groups: Iterable[Group]) -> Effort:
-    """Of the groups of moves."""
+    """Return the work of the fused operators of data-movement operators."""
     copied = dealt = filters = at_once = count = 0
     for group in groups:
         count += 1
@@ -67,13 +67,13 @@ def search_iterations(groups: Iterable[Group]) -> Effort:
 
 
 def layout(map_: Map) -> FeatureMap:
-    """As it lies row by row."""
+    """Return the HNC/8W8 layout."""
     rows, cols, channels = map_.shape
     return FeatureMap(rows, cols, word_groups(channels), 0, rows)
 
 
 def compose_moves(graph: Graph) -> Graph:
-    """One move after another, until there is none to leave out."""
+    """Return the graph, with data-movement operators composed until no more can be left out."""
     composer = _Composer(graph)
     while composer.step():
         pass
@@ -103,13 +103,13 @@ class _Composer:
         return False
 
     def _behind(self, node: Node, readers: dict[str, list[Node]]) -> list[Node]:
-        """Those who read what a move makes, if they are all moves."""
+        """Return the readers of a data-movement operator if all are data-movement operators, else []."""
         found = list({reader: None for tensor in node.outputs for reader in readers.get(tensor.name, [])})
         ends = any(tensor.name == end.name for tensor in node.outputs for end in self.graph.outputs)
         return [] if ends or not all(map(is_move, found)) else found
 
     def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
-        """Whether no larger map than before waits for the readers."""
+        """Return whether the tensors that wait for the readers do not grow."""
         nodes, sizes = (
             self.graph.nodes,
             [sum(tensor.size for tensor in tensors) for tensors in (node.inputs, node.outputs)],
@@ -117,7 +117,8 @@ class _Composer:
         return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
 
     def _joined(self, reader: Node, readers: dict[str, list[Node]]) -> Replaced | None:
-        """Where a move takes what several others make for it alone: all of those at once."""
+        """Return the composition of a reader with several makers of its inputs, all at once. It must be their only
+        reader."""
         taken = {tensor.name for tensor in reader.inputs}
         makers = tuple(
             node
@@ -129,7 +130,7 @@ class _Composer:
         return self._composed(makers, [reader]) if len(makers) > 1 else None
 
     def _composed(self, left_out: tuple[Node, ...], behind: list[Node]) -> Replaced | None:
-        """What each reader becomes without some moves; None where the accelerator would have more to do."""
+        """Return the readers without the operators in `left_out`, None if the work of the accelerator would grow."""
         try:
             inner = {tensor.name: map_ for node in left_out for tensor, map_ in zip(node.outputs, index_maps(node))}
             found = {
@@ -148,7 +149,8 @@ class _Composer:
         return left_out, found
 
     def _chained(self, node: Node, readers: dict[str, list[Node]]) -> Replaced | None:
-        """Where some of a chain of moves are none of the accelerator's, but all of them together are."""
+        """Return the composition of a chain that the accelerator supports only as a whole, None if it is no such
+        chain."""
         chain, host = [node], self._of(node) is None
         try:
             map_ = index_maps(node)[0]
@@ -178,7 +180,8 @@ class _Composer:
 
 
 def _all(parts: list[list[Group] | None]) -> list[Group] | None:
-    """The groups of several moves, None where the accelerator does not run one of these."""
+    """Return the fused operators of several data-movement operators, None if the accelerator does not support one of
+    them."""
     found: list[Group] = []
     for part in parts:
         if part is None:

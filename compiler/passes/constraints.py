@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the accelerator asks of a network.
+"""The legality checks: the constraints of the accelerator on a network.
 
-One constraint is one function of a Site, whose docstring says what it asks; it returns "" where that is so, else what
-there is instead: a message is both, with a "not" between them.
+A constraint is a function of a Site, and its docstring states the requirement. It returns "" if the requirement is met,
+else the actual value. A message is the docstring, "not", and that value.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +58,7 @@ class Site:
 
     @property
     def maps(self) -> tuple[tuple[int, int, int], ...]:
-        """Of its first input and its first output, [H, W, C]."""
+        """Return the shapes [H, W, C] of the first input and the first output."""
         return map_shape(self.node.inputs[0].shape), map_shape(self.node.outputs[0].shape)
 
 
@@ -75,7 +75,7 @@ def int8_tensors(site: Site) -> str:
 
 
 def of_maps(site: Site) -> str:
-    """what an operator takes is known only when the network runs"""
+    """an operator has an input that is known only at run time"""
     return "" if site.node.activations else "constants alone"
 
 
@@ -199,7 +199,7 @@ def _one_scale(node: Node) -> bool:
 
 
 def ends(graph: Graph) -> list[str]:
-    """What is wrong with the inputs and outputs of a network."""
+    """Return the errors of the inputs and outputs of a network."""
     tensors = [*(("input", tensor) for tensor in graph.inputs), *(("output", tensor) for tensor in graph.outputs)]
     return [
         f"{end} {tensor.name} is uint8: {end}s are int8"
@@ -251,7 +251,7 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What the accelerator does not run: operator, place and reason; no operator: the network itself."""
+    """An obstacle: an unsupported operator, its place and the reason. operator: "" for the network itself"""
 
     operator: str
     where: str
@@ -259,7 +259,7 @@ class Obstacle:
 
 
 class Obstacles(Unsupported):
-    """All that stands in a network's way, in one line."""
+    """The error that lists all obstacles of a network in one line."""
 
     def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
         self.obstacles = obstacles
@@ -277,7 +277,8 @@ def said(obstacles: Iterable[Obstacle]) -> Iterator[str]:
 
 
 def of_operator(node: Node, graph: Graph) -> list[str]:
-    """Why the accelerator does not run a node of a graph: each reason there is, if it runs such operators at all."""
+    """Return the reasons why the accelerator does not run a node. For an operator type that it supports, these are all
+    reasons."""
     site = Site(node, graph)
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
@@ -314,7 +315,7 @@ def _first(found: Iterable[str]) -> str:
 
 
 def is_view(node: Node) -> bool:
-    """Whether nothing is to be done: a RESHAPE that leaves the map as it is."""
+    """Return whether a node is a RESHAPE that keeps the feature map, so that it needs no work."""
     shapes = node.inputs[0].shape, node.outputs[0].shape
     return (
         isinstance(node.operator, Reshape)
@@ -325,12 +326,12 @@ def is_view(node: Node) -> bool:
 
 
 def _is_map(shape: tuple[int, ...]) -> bool:
-    """Whether a tensor is one map."""
+    """Return whether a shape is one feature map."""
     return 2 <= len(shape) <= 4 and shape[0] == 1
 
 
 def is_pointwise(node: Node) -> bool:
-    """Whether it is pointwise work on the map as it is."""
+    """Return whether a node is a pointwise convolution of the feature map in its shape."""
     operator, channels = node.operator, map_shape(node.inputs[0].shape)[2]
     if isinstance(operator, FullyConnected):
         return operator.filters.shape[1] == channels

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves around layers with weights become part of those.
+"""Folding of data-movement operators into layers with weights.
 
-Which value a convolution takes for which of its sums is an index map, too: that of its window, behind those of the
-moves in front of it, for the pixels that the moves behind it ask for. Where this is again the map of a window, the
-layer does it by strides, dilation and padding; channels go where its filters go. Rows that become images of a batch and
-back, around a convolution, are so a dilation, and a SPLIT of its channels is two layers with the filters of each.
+A convolution takes its inputs by an index map, too: the map of its window. Compose it with the maps of the operators
+before it and of the operators after it. If the result is the map of a window, the layer alone does it by strides,
+dilation and padding; channels follow by permuting the filters. So rows that become images of a batch and back, around a
+convolution, become a dilation. A SPLIT of the output channels becomes two layers, each with its part of the filters.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ FITS = 1024  # GLB words, half of the smallest GLB
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Moves in front of layers, and what they make of one tensor for these."""
+    """Data-movement operators before layers, and their composed index map from one tensor."""
 
     map: IndexMap
     moves: tuple[Node, ...] = ()
@@ -39,7 +39,8 @@ class Front:
 
 @dataclass(frozen=True, eq=False)
 class Back:
-    """Moves behind a layer, and of each tensor that is left behind them its map of what the layer makes."""
+    """Data-movement operators after a layer. ends: the tensors after them, each with its index map from the layer's
+    output"""
 
     ends: tuple[tuple[Tensor, IndexMap], ...]
     moves: tuple[Node, ...] = ()
@@ -62,7 +63,7 @@ def _together(graph: Graph) -> list[list[Node]]:
 
 
 def _folded(graph: Graph, layers: list[Node]) -> Graph:
-    """All layers with the same moves in front of them; each with as many behind it as it can do."""
+    """Fold the same operators before the layers into all of them, and as many as possible after each of them."""
     for front in reversed(fronts(graph, layers)):
         found = [_best(graph, layer, front) for layer in layers]
         if front.moves and not all(found):
@@ -75,8 +76,8 @@ def _folded(graph: Graph, layers: list[Node]) -> Graph:
 
 
 def _best(graph: Graph, layer: Node, front: Front) -> tuple[list[Node], tuple[Node, ...]] | None:
-    """The nodes in place of a layer and the moves around it that are left out; None where there are none to leave
-    out."""
+    """Return the nodes that replace a layer, and the operators that these nodes make unnecessary. Return None if no
+    operator can be folded."""
     for back in reversed(backs(graph, layer)):
         moves = (*front.moves, *back.moves)
         if all(map(is_view, moves)):
@@ -91,7 +92,7 @@ def _best(graph: Graph, layer: Node, front: Front) -> tuple[list[Node], tuple[No
 
 
 def why_cached(graph: Graph, move: Node) -> str:
-    """Why a move is still there."""
+    """Return the reasons why a data-movement operator remains."""
     makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     behind = [reader for tensor in move.outputs for reader in readers.get(tensor.name, [])]
@@ -113,7 +114,8 @@ def why_cached(graph: Graph, move: Node) -> str:
 
 
 def _reason(graph: Graph, layer: Node, fronts_: list[Front], backs_: list[Back]) -> str:
-    """Why a layer does not do the moves next to it on one side; none: others read what they are of, too."""
+    """Return the reason why a layer does not take over the operators on one side: another node uses their tensor, too,
+    if no check fails."""
     try:
         for front, back in product(fronts_, backs_):
             _check(graph, layer, list(_nodes(layer, front, back)), (*front.moves, *back.moves))
@@ -127,7 +129,8 @@ def _reason(graph: Graph, layer: Node, fronts_: list[Front], backs_: list[Back])
 
 
 def fronts(graph: Graph, layers: list[Node]) -> list[Front]:
-    """Without moves, with the one in front of the layers, and so on: nobody else reads what they make."""
+    """Return the possible fronts: no operator, the one before the layers, and so on. No other node may read their
+    outputs."""
     makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     found, behind = [Front(itself(layers[0].inputs[0]))], set(layers)
@@ -153,7 +156,7 @@ def fronts(graph: Graph, layers: list[Node]) -> list[Front]:
 
 
 def backs(graph: Graph, layer: Node) -> list[Back]:
-    """Without moves, with those that read what the layer makes, with those behind, and so on."""
+    """Return the possible backs: no operator, the readers of the layer's output, their readers, and so on."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     found = [_nothing_behind(layer)]
     while not isinstance(layer.operator, FullyConnected):
@@ -184,11 +187,11 @@ def _through(move: Node, map_: IndexMap) -> Iterator[tuple[Tensor, IndexMap]]:
         yield tensor, each.through({move.inputs[0].name: map_})
 
 
-# ---- What a layer becomes ----
+# ---- The nodes in place of a layer ----
 
 
 def _nodes(layer: Node, front: Front, back: Back) -> Iterator[Node]:
-    """In place of a layer and the moves. Raises Unfoldable, Unmovable."""
+    """Yield the nodes in place of a layer and data-movement operators. Raise Unfoldable or Unmovable."""
     operator, source = layer.operator, front.source
     if isinstance(operator, FullyConnected):
         yield folded_connected(layer, operator, front.map)
@@ -214,7 +217,7 @@ def _as_map(tensor: Tensor) -> Tensor:
 
 
 def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> None:
-    """Raises Unfoldable where the accelerator has more to do than before, or does not do it."""
+    """Raise Unfoldable if the accelerator does not run the nodes, or if its work grows."""
     layers = [node for node in nodes if isinstance(node.operator, Weighted)]
     if reasons := [reason for node in layers for reason in of_operator(node, graph)]:
         raise Unfoldable(reasons[0])
@@ -241,7 +244,8 @@ def _room(node: Node) -> int:
 
 
 def _with(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> Graph:
-    """The graph with nodes in place of a layer. What is a view of its input stands behind the maker of that, once."""
+    """Return the graph with `nodes` in place of a layer. A view of the layer's input follows the maker of this input,
+    once."""
     made = {tensor.name for node in graph.nodes for tensor in node.outputs}
     views = [node for node in nodes[:1] if isinstance(node.operator, Reshape)]
     kept: list[Node] = [] if views and views[0].inputs[0].name in made else [*_new(views, made)]

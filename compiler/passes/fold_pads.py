@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Padding goes into the convolution or the pool behind it."""
+"""Folding of PADs into the convolution or the pool after them."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ from eyrie.model.operators.quantization import INT8_MIN
 
 
 def fold_pads(graph: Graph) -> Graph:
-    """Moves each PAD into all that read it, one PAD after another, where these fill their border with the same."""
+    """Return the graph with each PAD folded into all of its readers, if they pad with the same value."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
-    folded: dict[str, tuple[Tensor, Pad]] = {}  # PADs by what they make, with what they take
+    folded: dict[str, tuple[Tensor, Pad]] = {}  # the input and the operator of PADs, by output
     nodes: list[Node] = []
     for node in graph.nodes:
         if node.inputs and node.inputs[0].name in folded:
@@ -31,7 +31,7 @@ def fold_pads(graph: Graph) -> Graph:
 
 
 def _takes(reader: Operator, pad: Pad, source: Tensor) -> bool:
-    """Whether an operator can do a PAD of a tensor in front of it."""
+    """Return whether an operator can take over a PAD of its input."""
     if isinstance(reader, Pad):
         return reader.value == pad.value
     if len(pad.margins) != 4 or any(pad.margins[0] + pad.margins[3]):

@@ -47,7 +47,7 @@ def folded_window(layer: Node, operator: Windowed, front: IndexMap, end: Tensor,
     if np.any(front.places < 0) and front.fill != quantized(source).zero_point:
         raise Unfoldable("margins are other values than its padding")
     if np.any(back.places < 0):
-        raise Unfoldable("margins behind it")
+        raise Unfoldable("margins after it")
     *rows_in, _channels_in = ifmap.shape
     shape, made = map_of(source).shape, map_shape(end.shape)
     pixels, taken = by_pixel(front.places.reshape(-1, *ifmap.shape[2:]), shape[2])
@@ -83,7 +83,7 @@ def window_of_taps(
     Unfoldable."""
     inside = taps >= 0
     if not inside.any():
-        raise Unfoldable("it takes nothing of the map")
+        raise Unfoldable("it reads no pixel of the map")
     strides, dilations, pads, expected, there = [], [], [], [], True
     for axis, places in enumerate(np.divmod(taps, shape[1])):
         stride, dilation = (_step(places, inside, along) for along in (axis, axis + 2))
@@ -106,7 +106,7 @@ def window_of_taps(
 
 
 def _step(places: np.ndarray, inside: np.ndarray, along: int) -> int:
-    """From one place to the next along an axis of [E, F, R, S], 1 where there is one place. Raises Unfoldable."""
+    """Return the step between places along an axis of [E, F, R, S], 1 if the axis has one place. Raise Unfoldable."""
     here, behind = (np.take(each, range(places.shape[along] - 1), along) for each in (places, inside))
     following, there = (np.take(each, range(1, places.shape[along]), along) for each in (places, inside))
     steps = (following - here)[behind & there]

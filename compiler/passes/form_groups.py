@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From operators to the fused operators that the accelerator runs.
+"""Fusion: from operators to the fused operators that the accelerator runs.
 
-A depthwise and the pointwise convolution behind it become one group, whose intermediate stays in the array; an
-average pool over the whole map, or an operation on a result and an older map, is done on the way out.
+A depthwise convolution and the pointwise convolution after it become one fused operator, whose intermediate stays in
+the array. An average pool over the whole map, or an elementwise operation on a result and an older feature map, is
+fused as epilogue.
 """
 
 from dataclasses import replace
@@ -62,8 +63,11 @@ def _table(node: Node, operator: Weighted) -> Table:
 
 
 def form_groups(graph: Graph) -> list[Group]:
-    """Of a graph that keeps all constraints (constraints.py), each behind those whose maps it reads. Raises
-    Unsupported."""
+    """Return the fused operators of a graph that meets all constraints (constraints.py), each after the makers of its
+    inputs.
+
+    Raise Unsupported if they do not cover the network.
+    """
     forming = _Forming(graph)
     for node in graph.nodes:
         if not is_view(node):
@@ -72,10 +76,10 @@ def form_groups(graph: Graph) -> list[Group]:
 
 
 class _Forming:
-    """Groups as they are formed, node by node.
+    """The fused operators in progress, node by node.
 
-    made: of a map, the group that makes it; halves: of a map, the depthwise node that makes it for the pointwise one
-    behind it, with its operator
+    made: the fused operator that makes a feature map, by name; halves: depthwise nodes that wait for the pointwise node
+    after them, with their operator, by output
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -114,7 +118,7 @@ class _Forming:
                 self._add(group)
 
     def _summed(self, node: Node, operator: Conv2D | FullyConnected, source: Map) -> Group:
-        """Of a node with weights that sums over channels."""
+        """Return the fused operator of a node with weights that sums over channels."""
         if not is_pointwise(node):
             return _convolution(node, operator, self.maps)
         if source.name in self.halves:
@@ -128,23 +132,23 @@ class _Forming:
     def _extend(
         self, result: Map, node: Node, epilogue: tuple[Average | WordOperation, ...], others: tuple[Map, ...] = ()
     ) -> None:
-        """Has the group that makes a map, and has no epilogue, do a node, too."""
+        """Fuse a node as epilogue of the fused operator that makes `result` and has no epilogue."""
         place, output = self.made.pop(result.name), self.maps[node.outputs[0].name]
         self.groups[place] = replace(self.groups[place], output=output, epilogue=epilogue, others=others)
         self.made[output.name] = place
 
     def _alone(self, map_: Map) -> bool:
-        """Whether a group makes a map for one reader."""
+        """Return whether a fused operator makes a feature map for a single consumer."""
         return map_.name in self.made and len(self.readers[map_.name]) == 1 and map_.name not in self.ends
 
     def _is_half(self, node: Node) -> bool:
-        """Whether all that becomes of a depthwise node's map is pointwise work."""
+        """Return whether the only consumer of a depthwise node is a pointwise node."""
         made = self.maps[node.outputs[0].name].name
         behind = self.readers.get(made, [])
         return len(behind) == 1 and made not in self.ends and is_pointwise(behind[0])
 
     def _averages(self, source: Map, pool: AveragePool2D) -> bool:
-        """Whether an average can be made of the sums of the group that makes its map."""
+        """Return whether an average can be computed from the sums of the fused operator that makes its input."""
         if not self._rides(source):
             return False
         return (
@@ -156,8 +160,10 @@ class _Forming:
         )
 
     def _look_up(self, source: Map, node: Node) -> None:
-        """A table rides on the group that makes its map, if nobody else reads that; else it is a group of its own, of
-        the array where it is a change of scale."""
+        """Add a table. It is fused as epilogue of the maker of its input, if it is the single consumer.
+
+        Otherwise, a change of scale becomes work of the array if possible, and others become a vector pass.
+        """
         epilogue = (word_operation(node),)
         if self._rides(source):
             self._extend(source, node, epilogue=epilogue)
@@ -169,13 +175,15 @@ class _Forming:
             )
 
     def _rides(self, source: Map) -> bool:
-        """Whether an operation can be done on the words of the group that makes a map."""
+        """Return whether an operation can be fused as epilogue of the fused operator that makes its input."""
         return self._alone(source) and not self.groups[self.made[source.name]].epilogue
 
     def _combine(self, node: Node) -> None:
-        """An operation on two maps of one shape rides on the group that makes the later of them; one that cannot, or
-        with a constant or with a row or column, is a group of its own, of the array where it is a factor of each
-        channel."""
+        """Add an operation on two operands. Two feature maps of one shape: it is fused as epilogue of the later maker
+        if possible.
+
+        Otherwise, a factor per channel becomes work of the array if possible, and others become a vector pass.
+        """
         tensors = operands_of(node)
         if isinstance(node.operator, Mul) and len(tensors) == 1 and (group := factors_group(node, self.maps)):
             self._add(group)
@@ -199,7 +207,7 @@ class _Forming:
             )
 
     def finished(self) -> list[Group]:
-        """All groups by name. Raises Unsupported where one is missing."""
+        """Return all fused operators, named. Raise Unsupported if one is missing."""
         groups = [
             replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}", stored=group.output.name in self.ends)
             for n, group in enumerate(self.groups)
@@ -228,7 +236,7 @@ def maps_of(graph: Graph) -> dict[str, Map]:
 
 
 def _convolution(node: Node, operator: Conv2D | FullyConnected, maps: dict[str, Map]) -> Convolution:
-    """Of a fully connected layer, one whose kernel is the map."""
+    """Return a convolution; a fully connected layer becomes one whose kernel is the whole map."""
     source, shape = maps[node.inputs[0].name], maps[node.inputs[0].name].shape
     if isinstance(operator, FullyConnected):
         filters, window = operator.filters.reshape(-1, *shape), Window(shape[:2])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the values of a tensor are of others, through several moves.
+"""Index maps: which values of other tensors a tensor has, through several data-movement operators.
 
-The map of two moves is the composition of theirs (arXiv:2002.12798, section 2.1), which have all their places written
-out: any moves compose, not only affine ones.
+The map of two operators is the composition of their maps (arXiv:2002.12798, section 2.1). Maps list all places
+explicitly, so that any operators compose, not only affine ones.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from eyrie.compiler.passes.moves import MOST_PLACES, Unmovable, places_of
 
 @dataclass(frozen=True, eq=False)
 class IndexMap:
-    """Of one tensor.
+    """The index map of a tensor.
 
-    sources  what its values come from
-    places   as those of Composed, whose shape is the tensor's
+    sources  the tensors that its values come from
+    places   as in Composed; its shape is the tensor's
     fill     the value at places -1
-    of       the moves' names, the first one first
+    of       the names of the data-movement operators, the first one first
     """
 
     sources: tuple[Tensor, ...]
@@ -32,8 +32,9 @@ class IndexMap:
     of: tuple[str, ...] = ()
 
     def through(self, inner: dict[str, "IndexMap"]) -> "IndexMap":
-        """With sources that are made by moves in place of those; inner: of such, by name. Raises Unmovable."""
-        sources: dict[str, int] = {}  # where their values are counted from
+        """Return the map with sources replaced by their own index maps. inner: these maps, by tensor name. Raise
+        Unmovable."""
+        sources: dict[str, int] = {}  # first place of each source
         total, fills, names = 0, set[int](), tuple[str, ...]()
         maps = [inner.get(source.name, itself(source)) for source in self.sources]
         for each in maps:
@@ -70,13 +71,13 @@ def itself(tensor: Tensor) -> IndexMap:
 
 
 def _counted_from(inner: IndexMap, firsts: dict[str, int]) -> np.ndarray:
-    """Its places, flat, with values counted from elsewhere."""
+    """Return the flat places, offset by the first place of each source."""
     counted = [np.arange(source.size) + firsts[source.name] for source in inner.sources]
     return np.append(np.concatenate(counted), -1)[inner.places.reshape(-1)]
 
 
 def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Of a map in the midst of constants; () where it is another."""
+    """Return the margins if the map is a whole tensor with constants around it, else ()."""
     there = np.argwhere(places == 0)
     if len(source) != places.ndim or len(there) != 1:
         return ()
@@ -90,7 +91,7 @@ def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, in
 
 
 def is_move(node: Node) -> bool:
-    """Whether it only puts int8 values in other places."""
+    """Return whether a node is a data-movement operator on int8 values."""
     if not isinstance(node.operator, MOVES) or getattr(node.operator, "unsigned", False):
         return False
     tensors = (*node.inputs, *node.outputs)
@@ -105,7 +106,7 @@ def is_move(node: Node) -> bool:
 
 
 def index_maps(node: Node) -> list[IndexMap]:
-    """Of each output of a move. Raises Unmovable."""
+    """Return the index map of each output of a data-movement operator. Raise Unmovable."""
     operator = node.operator
     if isinstance(operator, Composed):
         return [IndexMap(node.inputs, operator.places, operator.fill, operator.of)]

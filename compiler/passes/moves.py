@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that put values in other places, as loops over pixels and as filters of ones and zeros.
+"""Data-movement operators as loops over pixels and as filters of ones and zeros.
 
-What an operator does is read off by having it move the numbers of places: each value of an output comes from a place of
-an input, or is a constant. Where pixels are moved without regard to channels, in an order that loops have, and
-channels without regard to pixels, a vector pass copies the words, and a pointwise convolution whose filters have
-a single 1 deals the channels. What several inputs make is joined by maxima with a map that has -128 elsewhere.
+The compiler runs the operator on the numbers of places, so that each output value shows its source place, or is a
+constant. Pixels must move independently of channels, in an order that loops have, and channels independently of pixels.
+Then a vector pass copies the words, and a pointwise convolution permutes the channels: each of its filters has a single
+1. Parts from several inputs are joined by maxima with a feature map that has -128 elsewhere.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from eyrie.compiler.ir.word_operation import AS_IS, copy, larger
 from eyrie.model.encoding import STREAM_LEVEL, Axis
 from eyrie.model.operators.quantization import INT8_MIN
 
-_OUTSIDE = 512  # places are numbered from here on; what is less is a value
+_OUTSIDE = 512  # first number of a place; smaller numbers are values
 MOST_PLACES = 1 << 24  # values of a tensor whose places are numbered
 MOST_LOOPS = 6  # over pixels, beside those over images and groups
 
@@ -32,13 +32,13 @@ class Unmovable(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What one output takes of one input.
+    """The part of one output that comes from one input.
 
     channels  int [M]: which channel of the input, -1 for none: `fill`
     loops     over pixels of the input, innermost first, in the output's order; empty: as window and repeat say
-    window    its pads and strides; where there are loops, its pads say where they begin
+    window    its pads and strides; if the move has loops, its pads say where they begin
     repeat    rows and columns that a pixel becomes
-    fill      the value of what is not of the input
+    fill      the value of elements that are not of the input
     """
 
     source: tuple[int, int, int]
@@ -59,7 +59,7 @@ class Move:
 
 
 def moves_of(node: Node) -> list[list[Move]]:
-    """Of each output, what it takes of each input. Raises Unmovable."""
+    """Return the parts of each output, by input. Raise Unmovable."""
     inputs = node.inputs
     if any(isinstance(tensor, Constant) for tensor in inputs):
         raise Unmovable("a constant")
@@ -78,8 +78,11 @@ def moves_of(node: Node) -> list[list[Move]]:
 
 
 def places_of(node: Node) -> list[tuple[np.ndarray, int]]:
-    """Of each output, where its values come from: places, and the value of those that are -1 (ir/operators/movement.py,
-    Composed). Raises Unmovable."""
+    """Return the source places of each output, and the value of places that are -1 (ir/operators/movement.py,
+    Composed).
+
+    Raise Unmovable if several values occur at places -1.
+    """
     ends = np.cumsum([tensor.size for tensor in node.inputs])
     values = (
         np.arange(_OUTSIDE + end - tensor.size, _OUTSIDE + end).reshape(tensor.shape)
@@ -98,8 +101,11 @@ def _counted(places: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def by_pixel(places: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]:
-    """places: int [E, F, M] of a map of so many channels, -1 outside. Returns int [E, F], which pixel each is, and
-    int [M], which channel, -1 for none. Raises Unmovable where that depends on both."""
+    """Split places into pixels and channels. places: int [E, F, M] of a map with `channels` channels, -1 outside
+
+    Return int [E, F], the source pixel, and int [M], the source channel; -1 for none. Raise Unmovable if pixels and
+    channels are not independent.
+    """
     inside = places >= 0
     pixels, channel = np.divmod(np.where(inside, places, 0), channels)
     here, there = np.any(inside, axis=2), np.any(inside, axis=(0, 1))
@@ -124,7 +130,7 @@ def _loops(
 ) -> tuple[Window, tuple[int, int], tuple[Loop, ...]]:
     """here: bool [E, F], whether the pixel comes from the input; rows, cols: which one."""
     if not here.any():
-        raise Unmovable("nothing of a map")
+        raise Unmovable("no pixel of a map")
     if not here.all():
         return _padded(here, rows, cols, source), (1, 1), ()
     if not np.ptp(rows, axis=1).any() and not np.ptp(cols, axis=0).any():  # rows of rows, columns of columns
@@ -153,15 +159,17 @@ def _loops(
 def _window(
     first_row: int, first_col: int, down: int, across: int, made: tuple[int, int], source: tuple[int, int, int]
 ) -> Window:
-    """That sees so many places from here on."""
+    """Return the window that sees places with these steps from the first row and column on."""
     bottom = (made[0] - 1) * down + 1 + first_row - source[0]
     right = (made[1] - 1) * across + 1 + first_col - source[1]
     return Window(stride=(down, across), pads=(-int(first_row), int(bottom), -int(first_col), int(right)))
 
 
 def _padded(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]) -> Window:
-    """A map, or a part of one, with a margin: of the pixels that are there, neighbours are neighbours. What is beside
-    the part on the map cannot be margin."""
+    """Return the window of a feature map, or a part of one, with a margin. Neighbours must stay neighbours.
+
+    A margin cannot replace pixels that exist beside the part. Raise Unmovable.
+    """
     (top, *_, bottom), (left, *_, right) = (np.flatnonzero(here.any(axis=axis))[[0, 0, -1]] for axis in (1, 0))
     part = slice(top, bottom + 1), slice(left, right + 1)
     row, col = rows[part], cols[part]
@@ -209,7 +217,7 @@ def _decomposed(places: np.ndarray) -> list[Loop]:
 
 
 def move_groups(node: Node, maps: Mapping[str, Map]) -> list[Group]:
-    """In the order in which they run. Raises Unmovable."""
+    """Return the fused operators of a data-movement operator in the order in which they run. Raise Unmovable."""
     groups: list[Group] = []
     for output, moves in zip(node.outputs, moves_of(node), strict=True):
         so_far: Map | None = None
@@ -225,7 +233,7 @@ def move_groups(node: Node, maps: Mapping[str, Map]) -> list[Group]:
 
 
 def _groups_of(where: str, move: Move, source: Map, made: Map) -> list[Group]:
-    """Channels first where that leaves fewer."""
+    """Return the fused operators of a part: channels first, if the output has fewer channels."""
     if move.same_channels:
         return [_copy(where, move, source, made)]
     if move.same_pixels:
@@ -266,5 +274,5 @@ def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:
 
 
 def _joined(group: Group, other: Map) -> Group:
-    """A group that leaves the larger of its values and those of another map."""
+    """Return the fused operator with a maximum with another feature map as epilogue."""
     return replace(group, others=(other,), epilogue=(larger(),))

@@ -29,7 +29,8 @@ def most_waiting(graph: Graph) -> int:
 
 
 def _depth_first(graph: Graph, step: int) -> tuple[Node, ...]:
-    """Each node behind all that its operands need; step: -1 for operands from the last to the first."""
+    """Return the nodes so that each follows the makers of its operands. step: -1 visits operands from the last to the
+    first"""
     makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
     done: dict[int, Node] = {}
     stack = [makers[tensor.name] for tensor in reversed(graph.outputs)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a network run on the accelerator, and which on the host.
+"""Partition of a network into subgraphs for the accelerator and for the host.
 
-A node is the accelerator's where it keeps all constraints (constraints.py). Every node has a level: that of the makers
-of its inputs, or one more where its side is another. All nodes of a level are one part: there are as few parts as a
-network needs that goes back and forth so often, and each takes only what parts before it make.
+A node runs on the accelerator if it meets all constraints (constraints.py). Every node has a level: the level of the
+makers of its inputs, plus one if its side differs. All nodes of a level form one subgraph. This gives the minimum
+number of subgraphs, and each one reads only the results of earlier ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,8 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Nodes of one side, as a network of their own. obstacles: why the accelerator does not run those of the host."""
+    """A subgraph: nodes of one side, as a network. obstacles: the reasons why the accelerator does not run the host's
+    nodes"""
 
     side: Side
     graph: Graph
@@ -36,7 +37,7 @@ class Part:
 
     @property
     def places(self) -> str:
-        """Of its operators in the model."""
+        """Return the places of its operators in the model."""
         nodes = self.graph.nodes
         return nodes[0].where if len(nodes) == 1 else f"{nodes[0].where} to {nodes[-1].where}"
 
@@ -60,7 +61,7 @@ class Partition:
 
     @property
     def host_share(self) -> float:
-        """Of all element operations and MACs, those of the host: 0 to 1."""
+        """Return the host's share of all element operations and MACs: 0 to 1."""
         total = sum(part.elements for part in self.parts)
         return sum(node.elements for node in self.host_nodes) / total if total else 0.0
 
@@ -98,7 +99,7 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
 
 
 def _levels(graph: Graph, sides: list[Side], first: Side) -> dict[Node, int]:
-    """The level of each node, where level 0 is of the side `first`. A RESHAPE has that of what it takes."""
+    """Return the level of each node; nodes of level 0 run on the side `first`. A RESHAPE has the level of its input."""
     levels: dict[Node, int] = {}
     makers: dict[str, Node] = {}
     for node, side in zip(graph.nodes, sides):

@@ -23,7 +23,7 @@ MOST_AVERAGED_UP = 2052
 
 
 def pool_group(node: Node, operator: Pool, maps: Mapping[str, Map]) -> Elementwise:
-    """Of a node that is a pool."""
+    """Return the fused operator of a pool."""
     source, output, window = maps[node.inputs[0].name], maps[node.outputs[0].name], window_of(operator)
     minimum, maximum = activation_range(operator.activation, output.quantization)
     if isinstance(operator, AveragePool2D):
@@ -51,8 +51,11 @@ def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:
 
 
 def mean_group(node: Node, operator: Mean, maps: Mapping[str, Map]) -> Elementwise | Convolution:
-    """Of a mean over rows and columns a sum of windows; over channels, too, a convolution whose filter is all ones.
-    Raises InputError for what is neither."""
+    """Return the fused operator of a mean: a sum of windows for rows and columns, a convolution with a filter of ones
+    if it includes channels.
+
+    Raise InputError for other means.
+    """
     source, output = maps[node.inputs[0].name], maps[node.outputs[0].name]
     kernel = _kernel(operator, node.inputs[0].shape)
     window = Window(kernel[:2], stride=kernel[:2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changes no value is left out."""
+"""Removal of identities: operators that change no value."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,8 +15,11 @@ _MAY_BE_IDLE = (Reshape, Requantize, Pad, Pool)
 
 
 def remove_idle(graph: Graph) -> Graph:
-    """Leaves out what nobody reads, a QUANTIZE between equal scales, a window of one value, a RESHAPE that
-    keeps the shape, and those of which only the values' order is read, as a fully connected layer does."""
+    """Return the graph without unused nodes and identities.
+
+    Identities are a QUANTIZE between equal scales, a window of one value, a RESHAPE to the same shape, and a RESHAPE
+    whose consumers read only the order of the values, such as a fully connected layer.
+    """
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     same: dict[str, Tensor] = {}
     nodes: list[Node] = []
@@ -36,7 +39,7 @@ def remove_idle(graph: Graph) -> Graph:
 
 
 def _without_unread(graph: Graph) -> Graph:
-    """Nodes whose outputs nobody reads change nothing either."""
+    """Return the graph without the nodes whose outputs have no consumer."""
     wanted = {tensor.name for tensor in graph.outputs}
     nodes: list[Node] = []
     for node in reversed(graph.nodes):
@@ -60,19 +63,19 @@ def _is_idle(node: Node, unshaped: bool) -> bool:
 
 
 def _same_values(source: Tensor, output: Tensor) -> bool:
-    """Whether the same values stand for the same numbers in both."""
+    """Return whether equal values represent equal numbers in both tensors."""
     scales = [tensor.quantization for tensor in (source, output) if isinstance(tensor, Quantized)]
     return source.dtype == output.dtype and len(scales) != 1 and len(set(scales)) <= 1
 
 
 def _same_type(source: Tensor, output: Tensor) -> bool:
-    """Whether the model has both in uint8, or neither."""
+    """Return whether the model has both tensors in uint8, or neither."""
     marks = {isinstance(tensor, Quantized) and tensor.unsigned for tensor in (source, output)}
     return len(marks) == 1
 
 
 def _copies(node: Node) -> bool:
-    """Of a node whose output has the scale and the shape of its input."""
+    """Return whether a node copies its input, if scale and shape of input and output are equal."""
     operator = node.operator
     if isinstance(operator, Pool):
         return operator.kernel == (1, 1) and not any(operator.pads) and operator.activation == "NONE"

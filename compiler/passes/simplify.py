@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to a network first, whatever runs it: the values of its outputs stay as they are."""
+"""The graph optimisations that run first, for all targets. They keep the values of the outputs."""
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.passes.compose_functions import compose_functions
@@ -12,19 +12,22 @@ from eyrie.compiler.passes.turn_maps import has_columns, turn_maps
 
 
 def simplified(graph: Graph, compose: bool = True, turn: bool = False) -> Graph:
-    """Fewer and simpler operators. compose: moves become one, or part of a layer. Layers take over what they can before
-    the rest is composed; that may be a PAD, or nothing. turn: maps of one column become rows."""
+    """Return the graph with fewer and simpler operators.
+
+    compose: compose data-movement operators, or fold them into layers. Layers come first; this may leave a PAD, or no
+    operator. turn: feature maps of one column become rows
+    """
     graph = fold_pads(remove_idle(compose_functions(expand(graph))))
     graph = turn_maps(graph) if turn else graph
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 
 
 def composes(graph: Graph) -> bool:
-    """Whether a network has moves that can be put together, or in a layer."""
+    """Return whether a network has data-movement operators that can be composed or folded into a layer."""
     composed, as_it_is = ([*map(str, simplified(graph, compose).nodes)] for compose in (True, False))
     return sorted(composed) != sorted(as_it_is)
 
 
 def turns(graph: Graph) -> bool:
-    """Whether a network has maps of one column that operators can take as rows."""
+    """Return whether a network has feature maps of one column that can become rows."""
     return has_columns(simplified(graph))

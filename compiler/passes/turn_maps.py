@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of one column become maps of one row, whose values are in the same order: PEs take pixels along a row, and a row
-of the GLB begins at an even word, so that of a column half would be empty. Sound and sensor data are often such maps.
+"""Feature maps of one column become maps of one row, with H and W swapped; the order of values stays.
+
+PEs take pixels along a row, and a row of the GLB begins at an even word, so that half of the words of a column would be
+unused. Sound and sensor data often have such feature maps.
 """
 
 from dataclasses import replace
@@ -18,7 +20,8 @@ from eyrie.compiler.ir.tensor import Tensor
 
 
 def turn_maps(graph: Graph) -> Graph:
-    """Operators on maps of one column work on rows; RESHAPEs stand where others take what they make, or make it."""
+    """Return the graph whose operators on maps of one column work on rows, with RESHAPEs at the borders to other
+    operators."""
     rows: dict[str, Tensor] = {}  # by the name of the column
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -42,7 +45,7 @@ def turn_maps(graph: Graph) -> Graph:
 
 
 def has_columns(graph: Graph) -> bool:
-    """Whether `turn_maps` changes a network."""
+    """Return whether `turn_maps` changes a network."""
     return any(map(_turns, graph.nodes))
 
 
@@ -51,7 +54,7 @@ def _is_column(tensor: Tensor) -> bool:
 
 
 def _turns(node: Node) -> bool:
-    """Whether a node takes columns alone, and makes one, one pixel, or vectors."""
+    """Return whether a node reads only columns, and makes a column, one pixel, or vectors."""
     columns, operator, made = node.activations, node.operator, node.outputs[0]
     if not columns or not all(map(_is_column, columns)):
         return False

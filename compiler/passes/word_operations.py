@@ -43,7 +43,7 @@ def constant_words(operand: Constant, result: Tensor) -> np.ndarray:
 
 
 def operands_of(node: Node) -> tuple[Tensor, ...]:
-    """Of an operator of two tensors those that are maps, the one of the result's shape first."""
+    """Return the operands that are feature maps, the one of the result's shape first."""
     first, *others = node.activations
     if others and first.shape != node.outputs[0].shape:
         return *others, first

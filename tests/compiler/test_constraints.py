@@ -126,7 +126,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     ),
     "constants": (
         of_constants("ADD"),
-        "operator #0 ADD: what an operator takes is known only when the network runs, not constants alone",
+        "operator #0 ADD: an operator has an input that is known only at run time, not constants alone",
     ),
     "window of a convolution": (
         far_window("CONV_2D"),
