@@ -135,7 +135,7 @@ def _places(config: AcceleratorConfig, c: ConvolutionPass, shape: tuple[int, int
     width = blocks.rows // sets.folds
     per_tile = c.p * c.t
     across = col // width
-    rows, filters = (width, 0) if sets.folds > 1 else (0, c.p)  # from chain to chain, where they come in turn
+    rows, filters = (width, 0) if sets.folds > 1 else (0, c.p)  # step between chains, if they come in turn
     y = down * blocks.rows + chain * rows + col % width
     x = along * blocks.pixels + pixel
     m = tile * per_tile + across * c.p * sets.down + chain * filters + slot

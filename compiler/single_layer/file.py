@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Case files: anyone's tensors for the array, and the passes that compute them.
+"""Layer files: a user's tensors for one layer on the array, and the passes that compute it.
 
-eyrie/commands/layer.py says what is in a file.
+eyrie/commands/layer.py describes the contents.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ MAPPING = ("e", "p", "q", "r", "t")
 FUSED = ("pw_filter", "dw_bias", "dw_multiplier", "dw_shift", "dw_zero_point", "dw_min", "dw_max")
 NEEDED = ("ifmap", "filter", "stride", "pad")
 KNOWN = {*NEEDED, *MAPPING, *FUSED, "ipsum", "zero_point"}
-LARGEST_MAP = 1024  # rows or columns, padding included: what the address generators can count
+LARGEST_MAP = 1024  # most rows or columns, with padding, that the address generators can count
 INT8, INT32 = (-128, 127), (-(2**31), 2**31 - 1)
 
 
@@ -36,9 +36,9 @@ class BadCase(InputError):
 class CaseFile:
     """The contents of a layer file, checked.
 
-    ifmap    int8 [C, H, W], padded where the padding is wider than the kernel reaches
+    ifmap    int8 [C, H, W], padded if the padding is wider than the kernel reaches
     filters  int8 [M, C, R, S]; of a fused layer the depthwise ones, [C, 1, R, S]
-    fused    requantisation of the depthwise sums and pointwise filters int8 [M2, C], or None
+    fused    quantisation parameters of the depthwise sums, and pointwise filters int8 [M2, C]; or None
     mapping  e, p, q, r, t, or None
     shape    of the sums: (M, E, F)
     """
@@ -54,7 +54,8 @@ class CaseFile:
 
 
 def load(path: str | Path, config: AcceleratorConfig = DEFAULT) -> CaseFile:
-    """Raises InputError, in one line; BadCase for what the file holds."""
+    """Read and check a file. Raise InputError, with one line, if it cannot be read, BadCase if its contents are
+    invalid."""
     values = read_npz(path, "write the layer with numpy.savez")
     try:
         return _checked(values, config)
@@ -63,7 +64,7 @@ def load(path: str | Path, config: AcceleratorConfig = DEFAULT) -> CaseFile:
 
 
 def parts(case: CaseFile, config: AcceleratorConfig = DEFAULT) -> list[LayerPass]:
-    """The passes that compute a layer, on signed values. Raises BadCase where it does not fit."""
+    """Return the passes that compute a layer, on signed values. Raise BadCase if the layer does not fit."""
     try:
         if case.fused:
             middle, pointwise = case.fused
@@ -98,7 +99,7 @@ def _convolution(case: CaseFile, config: AcceleratorConfig) -> list[LayerPass]:
         except GlbOverflow:
             if mapping is choices[-1]:
                 raise
-    raise AssertionError("there is always a mapping")
+    raise AssertionError("a layer has a mapping")
 
 
 def default_mappings(case: CaseFile, config: AcceleratorConfig) -> Iterator[dict[str, int]]:

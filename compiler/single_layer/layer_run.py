@@ -21,13 +21,13 @@ from eyrie.model.operators.quantization import Requantization
 
 @dataclass(frozen=True)
 class Case:
-    """A pass ready to run.
+    """A pass, ready to run.
 
     glb         uint64, from word 0 on
     descriptor  of the pass
     places      int [tiles of the pass, sums of a column, cols, 3]: (m, y, x) of each sum that leaves; -1: none
     shape       (M, E, F) of the sums
-    ofmap       where the int8 ofmap is written, if it is
+    ofmap       the place of the int8 ofmap, None if the pass writes sums
     """
 
     glb: np.ndarray
@@ -82,12 +82,12 @@ class Addition:
 
 @dataclass(frozen=True)
 class Finish:
-    """What is done with the sums of a layer, int32 [M, E, F]; by default they are looked at where they leave the array.
+    """The processing of the sums of a layer, int32 [M, E, F]. By default, the sums themselves are the result.
 
-    ipsum     int32 [M, E, F] that they start with
-    output    makes an int8 ofmap of them
-    maxima    of 2 x 2 pixels of that
-    addition  to what comes of it
+    ipsum     int32 [M, E, F], the initial values of the sums
+    output    quantisation parameters for an int8 ofmap
+    maxima    a maximum of 2 x 2 pixels of the ofmap
+    addition  a residual addition to the ofmap
     """
 
     ipsum: np.ndarray | None = None
@@ -97,11 +97,11 @@ class Finish:
 
     @property
     def one_pixel(self) -> bool:
-        """Sums come one by one, not those of two pixels side by side."""
+        """Return whether sums leave one by one, not two neighbouring pixels at once."""
         return self.ipsum is not None or self.addition is not None
 
     def of(self, filters: slice, rows: slice) -> "Finish":
-        """Of a part of a layer, where no maxima are taken."""
+        """Return the processing of a part of a layer, which must be without maxima."""
         ipsum = None if self.ipsum is None else self.ipsum[filters, rows]
         addition = self.addition and self.addition.of(filters, rows)
         return Finish(ipsum, self.output and self.output.of(filters), addition=addition)
@@ -111,11 +111,11 @@ SUMS = Finish()
 
 
 class GlbOverflow(InputError):
-    """A case needs more of the GLB than there is."""
+    """A pass that needs more of the GLB than it has."""
 
 
 class Allocator:
-    """Places arrays of GLB words one behind the other, `limit` words at most."""
+    """An allocator that places arrays of GLB words one after another, at most `limit` words."""
 
     def __init__(self, limit: int) -> None:
         self.words, self.limit = np.zeros(0, np.uint64), limit
@@ -150,7 +150,7 @@ def last_channels(count: int, groups: int) -> int:
 
 
 def set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, addition: Addition) -> None:
-    """Adds to the words of a pass those of a map that lies as its ofmap does."""
+    """Add a residual addition to a pass. The addend has the layout of the ofmap."""
     packed = ofmap.pack(addition.values)
     residual = replace(ofmap, address=memory.place(packed))
     words = descriptor.stream(Stream.OFMAP)
@@ -203,7 +203,7 @@ def split(build: Callable[[slice, slice], Case], m: slice, rows: slice, steps: t
 
 
 def _halves(whole: slice, step: int) -> tuple[slice, slice] | None:
-    """Cut at a multiple of `step`; None where there is none."""
+    """Return two halves, cut at a multiple of `step`. Return None if the range is not longer than `step`."""
     length = whole.stop - whole.start
     middle = whole.start + -(-length // (2 * step)) * step
     return (slice(whole.start, middle), slice(middle, whole.stop)) if length > step else None

@@ -130,9 +130,9 @@ def fused_cases(
     ipsum: np.ndarray | None = None,
     config: AcceleratorConfig = DEFAULT,
 ) -> list[LayerPass]:
-    """A fused layer, looked at where its sums leave the array, in as many passes as the GLB demands.
+    """Return the passes of a fused layer whose sums are the result, as many as the GLB requires.
 
-    Splits output rows, then filters; the depthwise half is done again for other filters.
+    The function splits output rows, then filters. Each part of the filters repeats the depthwise half.
     """
     height, width = output_size(ifmap.shape[1:], window)
     pixels = pointwise_blocks(height, width, config, window.stride[0]).pixels
@@ -141,7 +141,7 @@ def fused_cases(
         part, cut = rows_of(ifmap, window, rows)
         return separable_case(part, cut, depthwise, pointwise[m], Finish(ipsum).of(m, rows), config)
 
-    # The SUPERs keep depthwise words for all tiles of a pass: one tile where they cannot.
+    # The SUPERs keep depthwise words for all tiles of a pass. If they have no space, a pass has one tile.
     words = -(-ifmap.shape[0] // 8) * pixels * (2 if config.sets == 1 else 1)
     count = len(pointwise)
     most = count if words <= config.word_buffer_words else most_filters(config, pixels)
@@ -155,8 +155,10 @@ def fused_cases(
 def pointwise_blocks(
     height: int, width: int, config: AcceleratorConfig, stride: int | None = None, pixels: int = 4
 ) -> Blocks:
-    """Blocks of pixels for a map: up to so many pixels a column, as many rows as there are. stride: of depthwise work;
-    None: pointwise."""
+    """Return the pixel blocks of a map: at most `pixels` pixels a column, as many rows as possible.
+
+    stride: of depthwise work; None: pointwise
+    """
     most = min(pixels, most_pixels(config, stride))
     stride = stride or 1
     if most % 2 and stride == 1:

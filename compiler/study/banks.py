@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bank mapping as published (arXiv:2002.12798, section 2.2): copies in memories whose banks have addresses of their
-own, each next to a part of the array. docs/research/movement.md has the rules and what is assumed.
+"""Bank mapping as published (arXiv:2002.12798, section 2.2). docs/research/movement.md has the rules and assumptions.
 
-Local: each operator by itself; what the next operator does not read goes through DRAM. Global: mappings of operators
-that have to have theirs are propagated through the network, and all tensors stay on chip.
+Copies are between memories whose banks have addresses of their own, each next to a part of the array. Local mapping:
+each operator by itself; a tensor that the next operator does not read goes through DRAM. Global mapping: the mappings
+that operators require are propagated through the network, and all tensors stay on chip.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from eyrie.compiler.ir.operators.convolution import FullyConnected, Weighted, Wi
 from eyrie.compiler.ir.operators.pooling import Mean, Pool
 from eyrie.compiler.ir.tensor import Tensor
 
-ROWS, COLUMNS = 128, 64  # of an array: banks that feed it, banks that take its results
+ROWS, COLUMNS = 128, 64  # of an array: banks that it reads, banks that it writes
 
 
 class Mapping(NamedTuple):
@@ -38,31 +38,31 @@ class Array:
         return f"an array that reads from {self.rows} banks and writes to {self.columns}"
 
     def taken(self, node: Node, tensor: Tensor) -> Mapping | None:
-        """How an operator has to have what it reads; None: in any way, its result then being the same."""
+        """Return the mapping that an operator requires of an input, None if it accepts any and makes the same."""
         if isinstance(node.operator, (Weighted, Pool, Mean)):
             return Mapping("channels", min(_channels(node, tensor), self.rows))
         return None
 
     def made(self, node: Node) -> Mapping | None:
-        """How it has to leave its result."""
+        """Return the mapping of an operator's result, None if it is free."""
         (channels,) = map_shape(node.outputs[0].shape)[2:]
         if isinstance(node.operator, (Windowed, FullyConnected)):
             return Mapping("channels", min(channels, self.columns))
         return self.taken(node, node.inputs[0])
 
     def by_itself(self, tensor: Tensor) -> Mapping:
-        """What an operator without restrictions chooses: the outer dimension."""
+        """Return the mapping of an operator without requirements: the outer dimension."""
         return Mapping("rows", min(map_shape(tensor.shape)[0], self.rows))
 
 
 def _channels(node: Node, tensor: Tensor) -> int:
-    """Of a fully connected layer all values are channels."""
+    """Return the number of channels. For a fully connected layer, all values are channels."""
     return tensor.size if isinstance(node.operator, FullyConnected) else map_shape(tensor.shape)[2]
 
 
 @dataclass(frozen=True)
 class Copy:
-    """Of a tensor from one mapping to another on chip; None: one that nobody has mapped."""
+    """A copy of a tensor from one mapping to another on chip. None: a tensor that no operator has mapped"""
 
     tensor: Tensor
     made: Mapping | None
@@ -92,8 +92,8 @@ def compulsory(graph: Graph) -> int:
 
 
 def local(graph: Graph, array: Array) -> Movement:
-    """Each operator's mapping by itself; a tensor stays on chip for the next operator and comes from DRAM for
-    others."""
+    """Return the movement with a mapping for each operator. A tensor stays on chip for the next operator, and comes
+    from DRAM for later ones."""
     copies, stored = [], 0
     before: Node | None = None
     for node in graph.nodes:
@@ -114,8 +114,11 @@ def local(graph: Graph, array: Array) -> Movement:
 
 
 def propagated(graph: Graph, array: Array) -> dict[str, Mapping]:
-    """The mapping of each tensor by name, to a fixed point: from operators that have theirs to what they make, through
-    others, then backwards to what nobody has mapped."""
+    """Return the mapping of each tensor by name, to a fixed point.
+
+    Mappings go from operators that require them to their results, through other operators, then backwards to tensors
+    that have none.
+    """
     found = {tensor.name: mapping for node in graph.nodes if (mapping := array.made(node)) for tensor in node.outputs}
     size = -1
     while size < len(found):
@@ -133,7 +136,7 @@ def propagated(graph: Graph, array: Array) -> dict[str, Mapping]:
 
 
 def everywhere(graph: Graph, array: Array) -> Movement:
-    """With the mappings that are propagated: a copy for each other one that readers of a tensor have to have."""
+    """Return the movement with propagated mappings: a copy for each other mapping that readers of a tensor require."""
     found, copies = propagated(graph, array), {}
     for node in graph.nodes:
         for tensor in node.activations:
@@ -160,7 +163,7 @@ def describe(graph: Graph, array: Array) -> str:
     one, all_ = local(graph, array), everywhere(graph, array)
     lines = [str(copy) for copy in all_.copies]
     for what, before, after in (("on chip", one.on_chip, all_.on_chip), ("off chip", one.off_chip, all_.off_chip)):
-        share = f"{100 * (1 - after / before):.1f} % less" if before else "nothing to leave out"
+        share = f"{100 * (1 - after / before):.1f} % less" if before else "no bytes to save"
         lines.append(f"{what:8} local {before:12,} bytes, global {after:12,}: {share}")
     lines.append(
         f"{len(one.copies)} copies on chip by local mapping, {len(all_.copies)} by global mapping; "

@@ -27,15 +27,15 @@ Value = tuple[Number, ...]  # compared from the left
 BUS_BYTES = 8  # bytes a cycle between DRAM and GLB
 PASS_CYCLES = 100  # of a pass that no work hides: configuration, filling and draining the array
 WORD = 2 * WORD_CHANNELS  # channels of a GLB word
-WINDOW_FILTERS = 16  # filters in the GLB at least where they are streamed: two tiles of 8
+WINDOW_FILTERS = 16  # minimum filters in the GLB if they are streamed: two tiles of 8
 
 
 def describe(plan: FusionPlan) -> str:
-    """One line per group."""
+    """Return one line per fusion group."""
     return "\n".join(map(str, plan))
 
 
-# ---- What is searched ----
+# ---- The search space ----
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class SearchSpace:
 
 
 class Combine(Enum):
-    """How the costs of the groups make that of the plan."""
+    """The combination of the costs of fusion groups into the cost of the plan."""
 
     SUM = "sum"
     MAX = "max"
@@ -83,8 +83,11 @@ class Combine(Enum):
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised. Ties: of a sum by the largest storage of a group, of a maximum by transfer; then by
-    the number of passes, then by the number of fused borders."""
+    """A cost to minimise.
+
+    Ties are broken by the largest storage of a group (sum) or by transfer (maximum), then by the number of passes, then
+    by the number of fused borders.
+    """
 
     cost: Cost
     combine: Combine = Combine.SUM
@@ -143,7 +146,7 @@ Choices = dict[tuple[int, bool], list[tuple[FusedGroup, Number]]]
 
 
 def choices(chain: Chain, objective: Objective, capacity: int | None, space: SearchSpace) -> Choices:
-    """All groups that fit, in all their ways. Raises InputError if layers do not follow each other."""
+    """Return all groups that fit, with all of their schedules. Raise InputError if layers do not follow each other."""
     for before, behind in pairwise(chain):
         if (before.out_height, before.out_row_bytes) != (behind.height, behind.row_bytes):
             raise InputError(f"layer {behind.name} does not take what {before.name} makes")
@@ -217,7 +220,7 @@ def _no_plan(chain: Chain, capacity: int | None, space: SearchSpace) -> DoesNotF
         least = min(fused_group(chain, n, n + 1, way, space.lifetimes).storage for way in ways)
         if capacity is not None and least > capacity:
             return DoesNotFit(
-                f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}",
+                f"layer {layer.name}: needs {least} bytes of GLB at least, it has {capacity}",
                 layer=layer.name,
                 demand=least,
                 bound=capacity,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load-store pairs (arXiv:2002.12798, section 2.1): operators that load a tensor only to store it in another order.
 
-A pair is a tensor that such an operator makes; its bytes are those of the tensor.
+A pair is a tensor that such an operator makes; it has as many bytes as the tensor.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ class Pair:
 
     @property
     def bytes(self) -> int:
-        """Of int8 values."""
+        """Return the bytes of int8 values."""
         return self.tensor.size
 
 
@@ -45,7 +45,7 @@ def _fate(pair: Pair, before: Graph, after: Graph, makers: dict[str, Node], why:
     while tensor.name not in makers:
         behind = readers.get(tensor.name, [])
         if not behind:
-            return "gone: nobody reads it"
+            return "gone: no operator reads it"
         tensor = behind[0].outputs[0]
     node = makers[tensor.name]
     there = tensor is pair.tensor and isinstance(node.operator, MOVES)

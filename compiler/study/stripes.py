@@ -13,7 +13,7 @@ from functools import lru_cache
 from eyrie.compiler.ir.layer import Window, input_rows
 from eyrie.model.errors import InputError
 
-Rows = tuple[int, int]  # first row, row behind the last
+Rows = tuple[int, int]  # first row, end
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class ChainLayer:
     """One layer: H x W x C in, E x F x M out, a byte an element, as stored (with padded channels, if any).
 
     pads             top, bottom, left, right; top and bottom below the kernel
-    constants_bytes  weights and tables
-    window_bytes     the least of them in the GLB at a time where they are streamed; 0: all of them
+    constants_bytes  weights and quantisation parameters
+    window_bytes     the minimum of these bytes in the GLB at a time if they are streamed; 0: all of them
     macs             MACs of the whole layer
 
-    Raises InputError if rows, kernel, stride and pads disagree.
+    Raise InputError if rows, kernel, stride and pads disagree.
     """
 
     name: str
@@ -69,7 +69,7 @@ Chain = tuple[ChainLayer, ...]
 
 
 class Halo(Enum):
-    """What becomes of rows that two parts need: they stay in a ring, or are read or computed again."""
+    """The treatment of rows that two parts need: they stay in a circular buffer, or are read or computed again."""
 
     KEEP = "kept"
     RECOMPUTE = "recomputed"
@@ -77,11 +77,11 @@ class Halo(Enum):
 
 @dataclass(frozen=True)
 class FusedWay:
-    """How a group runs.
+    """The schedule of a fusion group.
 
     height                            output rows of a part; the last part may have fewer
     source_on_chip, target_on_chip    the group's input or output lies whole in the GLB, else in DRAM
-    in_place                          the output takes the rows of the input as they die, in one ring
+    in_place                          the output overwrites the dead rows of the input, in one circular buffer
     streamed                          constants pass through a window of the GLB, once for every part
     """
 
@@ -95,9 +95,9 @@ class FusedWay:
 
 @dataclass(frozen=True)
 class Stripe:
-    """Rows of the group's tensors, 0 its input, the last its output. Rows may be none, (a, a).
+    """Rows of the group's tensors: 0 is its input, the last its output. A range may be empty, (a, a).
 
-    needed  read by the layer behind for this part; of the output, made
+    needed  read by the next layer for this part; of the output, made
     made    loaded or computed for this part
     """
 
@@ -107,7 +107,7 @@ class Stripe:
 
 @lru_cache(maxsize=4096)
 def partition(layers: Chain, height: int, halo: Halo) -> tuple[Stripe, ...]:
-    """The parts of a group in order, `height` output rows each (the last: what is left)."""
+    """Return the parts of a group in order, `height` output rows each; the last part has the remaining rows."""
     parts, done = [], [0] * len(layers)
     rows = layers[-1].out_height
     for first in range(0, rows, height):
@@ -157,7 +157,7 @@ class _Walk:
         return count((part.needed[t][0], self.parts[p - 1].needed[t][1])) if p else 0
 
     def _first_later(self, p: int, t: int) -> int:
-        """First row of tensor t that parts behind part p read."""
+        """Return the first row of tensor t that parts after part p read."""
         if p + 1 < len(self.parts):
             return self.parts[p + 1].needed[t][0]
         return self.rows if t == 0 else self.parts[p].needed[t][1]
@@ -220,10 +220,10 @@ class FusedGroup:
 
 
 def fused_group(chain: Chain, first: int, last: int, way: FusedWay, lifetimes: bool = False) -> FusedGroup:
-    """Storage, traffic and work of layers `first` to `last` - 1 of a chain, run that way.
+    """Return storage, traffic and work of layers `first` to `last` - 1 of a chain, scheduled this way.
 
-    lifetimes: storage is the largest sum of what is live at a time. Otherwise each tensor and each layer's
-    constants have a place of their own throughout, as large as they ever get.
+    lifetimes: storage is the largest sum of live bytes at a time. Otherwise, each tensor and each layer's constants
+    have their own memory throughout, for their largest size.
     """
     layers = chain[first:last]
     parts = partition(layers, way.height, way.halo)

@@ -42,11 +42,12 @@ def legal_tiles(size: int, kernel: int, stride: int) -> list[int]:
 
 
 def optimal_tile(size: int, kernel: int, stride: int) -> int:
-    """The smallest legal tile after which the next saves less than a tenth of the accesses (equation 8).
+    """Return the smallest legal tile after which the next saves less than a tenth of the accesses (equation 8).
 
-    If there is none, the largest below the input size; the input itself only where no smaller tile is legal.
+    If every tile saves more, return the largest one below the input size, or the input size if no smaller tile is
+    legal.
 
-    Raises InputError for a kernel larger than the input.
+    Raise InputError if the kernel is larger than the input.
     """
     tiles = legal_tiles(size, kernel, stride)
     if not tiles:

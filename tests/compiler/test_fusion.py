@@ -268,7 +268,7 @@ def test_rejections() -> None:
     other = layer("b", (8, 8, 4), 8, 3, 1, (1, 1, 1, 1))
     with pytest.raises(ValueError, match="^layer b does not take what a makes$"):
         best_plan((one, other), "transfer")
-    with pytest.raises(DoesNotFit, match="^layer a: needs 193 bytes of GLB at least, there are 100$"):
+    with pytest.raises(DoesNotFit, match="^layer a: needs 193 bytes of GLB at least, it has 100$"):
         best_plan((one,), "transfer", capacity=100)
     with pytest.raises(ValueError, match="^layer c: pads of 3 and 0 rows are not below the kernel, 3$"):
         layer("c", (8, 8, 4), 8, 3, 1, (3, 0, 0, 0))
