@@ -42,19 +42,19 @@ def classes() -> dict[str, type]:
         for made in vars(module).values():
             if isinstance(made, type) and made.__module__ == name and (is_dataclass(made) or issubclass(made, Enum)):
                 if found.setdefault(made.__name__, made) is not made:
-                    raise TypeError(f"{name}: there are two classes {made.__name__}")
+                    raise TypeError(f"{name}: has two classes {made.__name__}")
     return found
 
 
 @cache
 def hints(made: type) -> dict[str, object]:
-    """What each field of a dataclass takes, by name."""
+    """Return the type of each field of a dataclass, by name."""
     types_of = typing.get_type_hints(made)
     return {field.name: types_of[field.name] for field in fields(made) if field.init}
 
 
 def takes(hint: object, value: object) -> bool:
-    """Whether a value is of a type, all it holds included."""
+    """Return whether a value is of a type, with all values that it contains."""
     if hint is typing.Any:
         return True
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -77,7 +77,7 @@ def takes(hint: object, value: object) -> bool:
 
 
 def _takes_plain(hint: object, value: object) -> bool:
-    """Of a type without arguments."""
+    """Return whether a value is of a type that has no arguments."""
     if hint is None or hint is type(None):
         return value is None
     if hint is float:

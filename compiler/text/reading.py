@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text to values of the compiler. It is Python's syntax, of which nothing is executed."""
+"""The reader of text: from text to values of the compiler. The text has Python's syntax, but no code is executed."""
 
 import ast
 import base64
@@ -27,7 +27,7 @@ class Misread(InputError):
 
 
 def values_of(path: str | Path, text: str) -> dict[str, object]:
-    """What the names of a text stand for. Raises Misread."""
+    """Return the values of a text, by name. Raise Misread."""
     try:
         with warnings.catch_warnings():  # what Python takes with a warning, like 1or 2, is no value either
             warnings.simplefilter("error")
@@ -127,7 +127,7 @@ class _Reader:
             return frozenset(map(self._key, node.args[0].elts))
         made = classes().get(name)
         if made is None or not is_dataclass(made):
-            raise self._misread(node, f"there is no {name}: docs/reference/ir.md says where the classes are")
+            raise self._misread(node, f"no class {name}: docs/reference/ir.md lists the classes")
         if node.args:
             raise self._misread(node.args[0], f"{name} takes its fields by name, as in field=value")
         given, wanted = {}, hints(made)

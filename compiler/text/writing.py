@@ -22,11 +22,11 @@ FEW = 16  # elements of an array that are written out
 
 
 class NoText(InputError):
-    """A value that has none."""
+    """A value that cannot be written as text."""
 
 
 def written(values: Mapping[str, object]) -> str:
-    """An assignment for each value, behind those of what they name; long arrays come last. Raises NoText."""
+    """Return an assignment for each value, after the values that it names; long arrays come last. Raise NoText."""
     return "\n".join(_Writer(values.values()).lines_of(values)) + "\n"
 
 
@@ -47,7 +47,7 @@ class _Writer:
         return self._lines + self._data
 
     def _look(self, value: object) -> None:
-        """Counts the places where each value stands that may have a name."""
+        """Count how often each value occurs, to find the values that need a name."""
         if _may_be_named(value):
             self._seen[id(value)] += 1
             if self._seen[id(value)] > 1:

@@ -180,7 +180,7 @@ def test_where_a_text_is_wrong() -> None:
         ("a = 1\na = 2", "2:1: a is there already: give another name"),
         ("a = Way.SIDEWAYS", "1:5: Way.SIDEWAYS is not there: Way has WHOLE, "),
         ("a = Window(kernel=(1, 1), taps=3)", "1:27: Window has no field taps: it has kernel, "),
-        ("a = open('x')", "1:5: there is no open: "),
+        ("a = open('x')", "1:5: no class open: "),
         ("a = [1 for x in y]", "1:5: not a value: "),
         ("import os", "1:1: name = value is wanted"),
         ("a = array('int8', [1, 300])", "1:5: no array: numbers are not a row of int8"),
