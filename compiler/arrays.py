@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy's files, from anyone: what is wrong with one is said in one line, and nothing in it is run."""
+"""NumPy files from any source: check them and report an error in one line. No code of a file is run."""
 
 import io
 import warnings

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that compiles: its arguments, and what it does with them.
+"""The command that compiles: its arguments, and `run`.
 
-What can be rejected is rejected before anything slow is imported or done.
+It checks all it can before it imports slow modules or starts slow work.
 """
 
 import argparse
@@ -26,7 +26,7 @@ STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `run`; imports nothing slow."""
+    """Add the arguments of `run`. Import no slow module."""
     parser.epilog = STAGE_LIST
     parser.add_argument(
         "model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model, or a text of a stage"
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
-    """What a compilation is asked for."""
+    """Add the options of a compilation."""
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
     parser.add_argument(
         "--objective",
@@ -70,13 +70,13 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = None) -> None:
-    """Compiles; prints the table, unless `options.quiet`, or the dump that is asked for.
+    """Compile; print the table (unless `options.quiet`), or the dump that `options` requests.
 
-    on_stage: called with the name of each stage as it begins. Raises InputError, in one line, for what is wrong with
-    files, model or accelerator.
+    on_stage: called with the name of each stage when it begins. Raise InputError, with one line, if a file, the model
+    or the configuration is wrong.
     """
     if not options.output and not options.dump:
-        raise InputError("nothing to do: give -o DIR or --dump STAGE")
+        raise InputError("no output: give -o DIR or --dump STAGE")
     if stage_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
         return _go_on(options, on_stage)
     read_model(options.model)
@@ -130,8 +130,10 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
 
 
 def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileError:
-    """Why a network is not compiled as a whole, which it may then be in parts with the host. Raises the error, which
-    begins with the path of the model, where it may not."""
+    """Return the reason for which a network must be split between accelerator and host.
+
+    Raise the error, which begins with the path of the model, if it cannot be split either.
+    """
     failure = error.__cause__
     if isinstance(failure, Unsupported) and images > 1:
         raise InputError(
@@ -158,8 +160,8 @@ def _in_parts(
     on_stage: Callable[[str], None] | None,
     failure: CompileError,
 ) -> tuple[str, str]:
-    """Compiles for accelerator and host what is not compiled as a whole; returns the tables, and what is to be dumped
-    of each configuration part."""
+    """Compile a network that is split between accelerator and host. Return the tables, and the dumps of the
+    accelerator's subgraphs."""
     from eyrie.compiler.parts import compile_parts
 
     compiled = compile_parts(options.model, config, options.objective, options.search_iterations, on_stage, failure)

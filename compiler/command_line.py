@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all command lines share: a bad one is reported in one line, with what may have been meant."""
+"""Functions that all command lines share: an error is reported in one line, with the likely correction."""
 
 import argparse
 import math
@@ -16,7 +16,7 @@ from eyrie.model.messages import one_line, unknown
 
 _ARGPARSE: tuple[
     tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...
-] = (  # what it says of an option, and what we say
+] = (  # argparse's message about an option, and ours
     (
         re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),
         r"\1 needs a value; one that begins with a dash is written \1=VALUE",
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Iterable[str] | None = None, namespace: Options | None = None
     ) -> Options | argparse.Namespace:
         words = sys.argv[1:] if args is None else list(args)
-        for word in takewhile(lambda word: word != "--", words):  # before what a misspelt option leaves missing
+        for word in takewhile(lambda word: word != "--", words):  # before errors that follow from it
             if word.startswith("--"):
                 self._check_option(word)
         options: Options | argparse.Namespace
@@ -93,16 +93,16 @@ def _missing(listed: str) -> str:
 
 
 def what_is_wrong(error: Exception) -> str | None:
-    """What is wrong, where and what to do; None for an error of the program itself."""
+    """Return the error line: what is wrong, where, and what to do. Return None for an internal error."""
     if isinstance(error, MemoryError):
-        return "there is not enough memory: end other programs, or give smaller files or fewer images"
+        return "not enough memory: end other programs, or give smaller files or fewer images"
     if isinstance(error, OSError):
         return f"{error.filename or 'standard output'}: {error.strerror or error}"
     return str(error) if isinstance(error, InputError) else None
 
 
 def say(line: str) -> None:
-    """One line on standard error; where nobody takes it, the exit code has to do."""
+    """Print one line on standard error; ignore an error, because the exit code reports the failure as well."""
     with suppress(OSError):
         print(one_line(line), file=sys.stderr, flush=True)
 

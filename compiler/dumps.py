@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --dump prints of the stages between groups and commands."""
+"""The texts that --dump prints for the stages between groups and commands."""
 
 from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.ir.buffer import Buffer
@@ -18,7 +18,7 @@ from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 
 def moves(before: Graph, after: Graph) -> str:
-    """What became of each operator that only moves values, and how many bytes they store
+    """Return a table of data-movement operators: the result of each, and how many bytes they store
     (docs/research/movement.md)."""
     return pairs.describe(before, after, why_cached)
 
@@ -30,17 +30,20 @@ def banks(graph: Graph) -> str:
 
 
 def fusion(groups: list[Group], config: AcceleratorConfig) -> str:
-    """The best plans of the chain under the objectives of the literature and ours (docs/research/fusion.md). Raises
-    Unsupported for a network that is none."""
+    """Return the best plans of the chain under the objectives of the literature and of Eyrie (docs/research/fusion.md).
+
+    Raise Unsupported if the network is not a chain.
+    """
     if not Flow(tuple(groups)).is_chain:
-        raise Unsupported("the measures of fusion are those of chains, and the network has branches")
+        raise Unsupported("the measures of fusion need a chain, and the network has branches")
     chain = plans.chain_of(groups)
     found = {name: plans.best_plan(chain, name, config.glb_bytes) for name in plans.MEASURES}
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 
 def segments(plan: Plan, config: AcceleratorConfig) -> str:
-    """A line per segment: its groups, the way it runs, where its maps come from and go, its fullest moment."""
+    """Return a line per segment: its fused operators, its schedule kind, the memory of its feature maps, and its peak
+    GLB usage."""
     return "\n".join(_segment(segment, config) for segment in plan.segments)
 
 

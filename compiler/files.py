@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that appear whole or not at all. Imports nothing slow."""
+"""Atomic writing of files: a file appears completely or not at all. Imports no slow module."""
 
 import os
 import tempfile
@@ -11,11 +11,11 @@ from typing import BinaryIO
 from eyrie.model.errors import InputError
 
 REMEDY = "name a place with room that can be written to"
-_MOST_LETTERS = 40  # of a file's name in that of its part
+_MOST_LETTERS = 40  # of a file's name in the name of its .part file
 
 
 def check_folder(directory: str | Path) -> None:
-    """Raises InputError, in one line, where a folder can be neither made nor written to."""
+    """Raise InputError, with one line, if a folder cannot be made or written to."""
     directory = Path(directory)
     with writing(directory):
         there = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
@@ -43,8 +43,8 @@ def check_file(path: str | Path) -> None:
 
 
 def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
-    """Writes files by name into a folder, which is made if need be; none of them half. Raises InputError in one
-    line."""
+    """Write files by name into a folder, all or none, and make the folder if it does not exist. Raise InputError, with
+    one line."""
     directory = Path(directory)
     new = not directory.exists()
     with writing(directory):

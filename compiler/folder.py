@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from eyrie.compiler.files import unlink
 from eyrie.compiler.pipeline import Stages, made
 
-if TYPE_CHECKING:  # imported when there is something to save
+if TYPE_CHECKING:  # imported when a network is saved
     from eyrie.compiler.performance import Performance
 
 DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 
 
 def save(stages: Stages, metrics: Performance, folder: str | Path) -> None:
-    """Writes the folder of a compiled network, and what a run will take. Raises InputError in one line."""
+    """Write the folder of a compiled network, with the predicted performance. Raise InputError, with one line."""
     made(stages.image).save(folder, made(stages.text), {"layers.csv": metrics.csv(), "summary.json": metrics.json()})
     unlink(folder, DESCRIPTION)

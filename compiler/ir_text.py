@@ -29,8 +29,11 @@ ASKED = {"config": AcceleratorConfig, "objective": str, "search_iterations": int
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """after: the stage that makes it. holds: the types of its values by name. values: of a network that has got there.
-    taken: puts them into one that goes on behind that stage."""
+    """A stage from which compilation can continue.
+
+    after: the stage that makes it; holds: the types of its values, by name; values: returns them from a network after
+    that stage; taken: puts them into a network, which continues after that stage
+    """
 
     after: str
     holds: dict[str, object]
@@ -39,7 +42,7 @@ class Checkpoint:
 
 
 def _value(values: Values, name: str, kind: type[T]) -> T:
-    """What `_read` has found to be of this kind."""
+    """Return a value of `_read`, which has checked its type."""
     value = values[name]
     assert isinstance(value, kind)
     return value
@@ -129,8 +132,10 @@ def _with_dimensions(graph: Graph) -> Graph:
 
 
 def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) -> Stages:
-    """A network from a stage behind `import` on, for the accelerator and the objective that its text says. Raises
-    InputError, which begins with the path."""
+    """Compile a network from a stage after `import`, for the configuration and the objective in its text.
+
+    Raise InputError, which begins with the path.
+    """
     stage, values = _read(path)
     work = Stages(
         path,
@@ -151,7 +156,7 @@ def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) ->
 
 
 def _checked(path: str | Path, check: Callable[[], T]) -> T:
-    """What a check gives; what it finds begins with the path, once."""
+    """Return the result of a check. Errors of the check begin with the path, once."""
     try:
         return check()
     except (InternalError, InputError) as error:
@@ -182,6 +187,7 @@ def _read(path: str | Path) -> tuple[str, dict[str, object]]:
         or not 1 <= _value(values, "images", int) <= MOST_IMAGES
     ):
         raise Misread(
-            f"{path}: objective is one of {', '.join(OBJECTIVES)}, effort 1 or more, images 1 to {MOST_IMAGES}"
+            f"{path}: objective must be one of {', '.join(OBJECTIVES)}, "
+            f"search_iterations 1 or more, images 1 to {MOST_IMAGES}"
         )
     return stage, values

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network compiled as a whole, in the best of several ways: where its moves can be put together, with that and with
-them as the model has them; where it has maps of one column, also with these as rows; for a large GLB also as for a
-smaller one, whose programs run on it as they are, so that more memory never costs cycles."""
+"""Compilation of a whole network, in the best of several variants.
+
+Variants differ in three ways. Data-movement operators are composed, or stay as the model has them. Feature maps of one
+column become rows, or stay. For a large GLB, the plan is for this size, or for a smaller one, so that more memory never
+costs cycles.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ def compile_network(
     until: str | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Stages:
-    """Runs all stages, or so many that what stage `until` makes is final.
+    """Run all stages, or only as many as needed so that the result of stage `until` is final.
 
-    objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
-    on_stage: called with the name of each stage as it begins.
-    Raises InputError, in one line, for a model the accelerator does not run or that does not fit.
+    objective: cycles, bytes or energy; search_iterations: of the search for addresses; images: of a run; on_stage:
+    called with the name of each stage when it begins. Raise InputError, with one line, if the accelerator does not
+    support the model or the model does not fit.
     """
     until = stage_named(until or NAMES[-1]).name
     return compile_graph(
@@ -82,7 +85,7 @@ def compile_greedily(
     until: str = NAMES[-1],
     on_stage: Callable[[str], None] | None = None,
 ) -> Stages:
-    """As `compile_network`, by the greedy choice of segments."""
+    """Compile like `compile_network`, with the greedy choice of segments."""
     work, last = Stages(model, config, objective, search_iterations, 1, greedy=True), stage_named(until)
     return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
 
@@ -117,8 +120,8 @@ def compile_part(
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
-    """The accelerator, behind those of half its GLB, of a quarter and so on, where it is larger than the default
-    one's."""
+    """Return the configuration, after the ones with half its GLB, a quarter and so on, if its GLB is larger than the
+    default."""
     if config.glb_words <= DEFAULT.glb_words:
         return [config]
     return [*planned_for(replace(config, glb_bank_words=config.glb_bank_words // 2)), config]
@@ -133,7 +136,7 @@ def labelled(work: Stages, config: AcceleratorConfig) -> Stages:
 
 
 def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
-    """What is judged to be least of what the attempts make. Raises the last one's failure where all fail."""
+    """Return the result that `judged` rates lowest. Raise the last attempt's error if all attempts fail."""
     from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 
     found, failures = list[T](), list[CompileError]()
@@ -148,7 +151,7 @@ def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tupl
 
 
 def _judged(work: Stages) -> float:
-    """What is to be small of a compiled network."""
+    """Return the value of the objective: cycles, bytes or energy of a compiled network."""
     from eyrie.compiler.performance import performance
 
     return getattr(performance(work), {"bytes": "dram_bytes", "energy": "energy_uJ"}.get(work.objective, "cycles"))

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network in parts for accelerator and host: each configuration part is compiled by itself.
+"""A network that is split between accelerator and host: each subgraph of the accelerator is compiled separately.
 
-DIR/network.json  the parts in their order: side, nodes as text, and of an accelerator part its folder and the digest of
-its
-                  layout.json, of the host's the reasons; name and digest of the model's file; host_share
-DIR/model.*       the model, where it is a file, ending as its format does: what the host computes, constants among it,
-                  is read from there
-DIR/part<n>/      an accelerator part, as `eyrie compile` writes a network that is one
+DIR/network.json  the subgraphs in order: side and nodes as text; of the accelerator's, folder and digest of
+                  layout.json; of the host's, the reasons; name and digest of the model's file; host_share
+DIR/model.*       the model, if it is a file, with the suffix of its format. The host reads its operators and
+                  constants from it.
+DIR/part<n>/      a subgraph of the accelerator, as `eyrie compile` writes a whole network
 """
 
 import hashlib
@@ -50,14 +49,14 @@ class CompiledPart:
 
     @cached_property
     def performance(self) -> Performance:
-        """Of an accelerator part."""
+        """Return the performance of a subgraph that the accelerator runs."""
         return performance(made(self.stages))
 
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A network whose configuration parts are compiled; model: of its file, None where it has none; composed: see
-    simplified."""
+    """A network whose subgraphs for the accelerator are compiled. model: its file, None if it has no file; composed:
+    see `simplified`."""
 
     graph: Graph
     model: bytes | None
@@ -70,7 +69,7 @@ class Compiled:
 
     @property
     def performances(self) -> list[Performance]:
-        """Of the accelerator parts."""
+        """Return the performance of each subgraph that the accelerator runs."""
         return [each.performance for each in self.parts if each.stages]
 
     def save(self, directory: str | Path) -> None:
@@ -94,7 +93,7 @@ class Compiled:
         write_all(directory, {**files, DESCRIPTION: json.dumps(description, indent=1).encode()})
 
     def __str__(self) -> str:
-        """The parts, and the tables of those of the accelerator."""
+        """Return the list of subgraphs, and the tables of the accelerator's."""
         tables = [str(metrics) for metrics in self.performances]
         return "\n\n".join([str(self.partition), *tables])
 
@@ -111,11 +110,13 @@ def compile_parts(
     on_stage: Callable[[str], None] | None = None,
     failure: CompileError | None = None,
 ) -> Compiled:
-    """failure: why the network is not compiled as a whole, where that is known (compile_network). Moves are put
-    together where the accelerator then has less to do, or the host.
+    """Split and compile a network. Compose data-movement operators if that reduces the work of the host, or, at equal
+    work, the accelerator's cycles.
 
-    Raises InputError, in one line that begins with the path, for what neither accelerator nor host can do, and for
-    parts with weights that do not fit: of these the one that needs most."""
+    failure: the reason why the network is not compiled as a whole, if it is known (compile_network). Raise InputError,
+    with one line that begins with the path, if an operator runs on neither accelerator nor host. Raise it also if
+    weights of subgraphs do not fit: it reports the subgraph that needs most.
+    """
     with about(model):
         return compile_graph(
             load(model), model, read_model(model), config, objective, search_iterations, on_stage, failure
@@ -143,7 +144,7 @@ def compile_graph(
 
 
 def _judged(compiled: Compiled) -> tuple[int, int]:
-    """What is to be small: how much the host has to do, then the accelerator's cycles."""
+    """Return the objective: the work of the host, then the accelerator's cycles."""
     return len(compiled.partition.host_nodes), sum(each.cycles for each in compiled.performances)
 
 
@@ -191,7 +192,7 @@ class _Compiling:
             return found
 
     def _take(self, part: Part) -> None:
-        """As one part, or, where that cannot be, as several."""
+        """Add a subgraph, split into several if it cannot be compiled as one."""
         found = None if part.side == Side.HOST else self._compiled(part)
         if not isinstance(found, CompileError):
             self.parts.append(CompiledPart(part, found))
@@ -209,14 +210,14 @@ class _Compiling:
 
 
 def _obstacles(part: Part, failure: CompileError) -> tuple[Obstacle, ...]:
-    """Why the host does what the accelerator was to do."""
+    """Return the reasons why the host runs a subgraph that the accelerator supports."""
     if isinstance(failure, Obstacles):
         return failure.obstacles
     return tuple(Obstacle(node.operator.name, node.where, failure.what) for node in part.graph.nodes)
 
 
 def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
-    """Of parts that do not fit, the failure of the one that needs most, with its place in the model."""
+    """Return the error of the subgraph that needs most, with its place in the model."""
     part, most = max(failures, key=lambda failed: failed[1].demand or failed[1].bound or 0)
     noun = "operator" if len(part.graph.nodes) == 1 else "operators"
     return DoesNotFit(
@@ -258,8 +259,8 @@ def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
 
 
 def _chains(graph: Graph) -> list[list[Node]]:
-    """Nodes in the order of their chains' first ones: all but the first of a chain alone take what the one before
-    makes."""
+    """Return the nodes in chains. In a chain, each node but the first is the only reader of the node before it. The
+    order is that of the chains' first nodes."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     open_chains: dict[str, list[Node]] = {}  # by the tensor that their last node makes
     found = []

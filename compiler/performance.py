@@ -65,9 +65,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class Performance:
-    """What a run of a compiled network will take.
+    """The predicted cost of a run of a compiled network.
 
-    macs: MACs of the network; energy_uJ: as if none had a zero operand
+    macs: MACs of the network; energy_uJ: for operands without zeros
     """
 
     images: int
@@ -225,7 +225,7 @@ def _layer(step: Step, entry: dict, estimate: LayerEstimate, plan: Plan, image: 
 
 
 def _places(plan: Plan, n: int) -> tuple[str, str]:
-    """Where a group's input and output lie."""
+    """Return the memories that hold a fused operator's input and output."""
     segment = plan.segment_of[n]
     ifmap = _place(plan.read[n].layout, n == segment.first and segment.from_dram)
     if segment.way is Way.IN_PLACE:

@@ -12,7 +12,7 @@ from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
-if TYPE_CHECKING:  # each stage imports what it needs when it runs
+if TYPE_CHECKING:  # each stage imports its modules when it runs
     from eyrie.compiler.emit.schedule import Schedule
     from eyrie.compiler.emit.steps import Step
     from eyrie.compiler.ir.graph import Graph
@@ -27,14 +27,15 @@ Made = TypeVar("Made")
 
 @dataclass
 class Stages:
-    """A model on its way through the compiler; what a stage makes is None until it has run.
+    """The state of a model in the compiler; the result of a stage is None until the stage has run.
 
-    inputs: of the network, as far as it reads them
-    ends: of the model's outputs by name, in its order, the maps that they are
-    compose, turn: whether moves are put together, and maps of one column become rows (passes/simplify.py)
-    unpacked: inputs by name that others lay out, pixel by pixel
+    inputs: the inputs that the network reads
+    ends: the output feature maps by the names of the model's outputs, in the model's order
+    compose, turn: whether data-movement operators are composed, and feature maps of one column become rows
+    (passes/simplify.py)
+    unpacked: names of inputs that another program lays out, pixel by pixel
     greedy: whether segments are chosen greedily (plan/greedy.py)
-    planning: what is known of segments, however often they are chosen anew; None where they are given
+    planning: cached facts about segments, for repeated choices; None if the segments are given
     """
 
     model: str | Path
@@ -60,7 +61,7 @@ class Stages:
     text: str | None = None
 
     def dump(self, stage: str) -> str:
-        """What a stage that has run made, as text."""
+        """Return the result of a stage that has run, as text."""
         return stage_named(stage).dump(self)
 
 
@@ -68,10 +69,10 @@ class Stages:
 class Stage:
     """One stage.
 
-    about    what it does, in a sentence
-    run      None where there is nothing to run: a way to look at what other stages make
-    verify   raises Malformed or InternalError where what it made cannot be right, a fault of the compiler's own
-    settled  the later stage behind which what it made is final: this one may have to choose anew
+    about    its work, in one sentence
+    run      None for a stage that only prints the results of other stages
+    verify   raises Malformed or InternalError if the stage's result is inconsistent, which is a fault of the compiler
+    settled  the later stage after which the result is final: that stage may choose again
     """
 
     name: str
@@ -83,7 +84,7 @@ class Stage:
 
 
 def made(value: Made | None) -> Made:
-    """What a stage that has run has made."""
+    """Return the result of a stage, which must have run."""
     assert value is not None
     return value
 
@@ -212,18 +213,18 @@ def _dump_image(work: Stages) -> str:
 
 
 STAGES = (
-    # The front: what the model says, and in the accelerator's terms.
+    # The front end: the model in the accelerator's terms.
     Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph)),
     Stage(
         "passes",
-        "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
+        "removes identities, moves padding into the operators after it, orders branches, and "
         "rejects what the accelerator does not run",
         _passes,
         lambda work: str(work.folded),
         verify=lambda work: work.folded.verified(),
     ),
-    # Studies of the passes, on which nothing depends.
-    Stage("moves", "what is left of the operators that only put values in other places, and why", None, _dump_moves),
+    # Studies of the graph optimisations. No other stage uses them.
+    Stage("moves", "the data-movement operators that remain, and the reasons", None, _dump_moves),
     Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage(
         "groups",
@@ -232,7 +233,7 @@ STAGES = (
         lambda work: "\n".join(map(str, work.groups)),
         verify=_verify_groups,
     ),
-    # A study of the groups, on which nothing depends.
+    # A study of fusion. No other stage uses it.
     Stage("fusion", "the best plans under the published measures of fusion", None, _dump_fusion),
     # The plan. Which segments there can be depends on whether their buffers find places, so that
     # these three are final together.
@@ -251,10 +252,10 @@ STAGES = (
         _dump_places,
         verify=_verify_places,
     ),
-    # The back: nothing is left to choose.
+    # The back end: no choice remains.
     Stage(
         "schedule",
-        "lists transfers and passes with their descriptors and tokens",
+        "lists transfers and passes with their descriptors and wait counts",
         _schedule,
         lambda work: "\n".join(map(str, work.schedule.steps)),
         verify=_verify_schedule,
