@@ -187,7 +187,7 @@ def words_too_few(rng, lines):
     [run] = [n for n, line in enumerate(lines) if line.startswith("pass")]
     number = found[rng.integers(len(found) - 1)]  # of an operand
     text, *_ = at(lines, number, lines[number].replace("last=3", f"last={rng.choice([0, 1, 2, 4, 5])}"), 1, "")
-    return text, run + 1, 1, "the accelerator stops with|which nothing has written"
+    return text, run + 1, 1, "the accelerator stops with|which has no value"
 
 
 def nothing_fetched(rng, lines):
@@ -195,7 +195,7 @@ def nothing_fetched(rng, lines):
     number = found[rng.integers(len(found))]
     [run] = [n for n, line in enumerate(lines) if line.startswith("pass")]
     text = [line.replace("wait_transfers=2", "wait_transfers=1") for line in lines]
-    return [*text[:number], *text[number + 1 :]], run, 1, "which nothing has written"
+    return [*text[:number], *text[number + 1 :]], run, 1, "which has no value"
 
 
 def token_that_never_comes(rng, lines):
@@ -219,7 +219,7 @@ def no_wait(rng, lines):
 
 def beyond_the_glb(rng, lines):
     number, match = chosen(rng, lines, r"^buffer +\w+ +words=16")
-    return at(lines, number, f"{match[0]} at={8192 - rng.integers(16)}", 1, "there are 8192")
+    return at(lines, number, f"{match[0]} at={8192 - rng.integers(16)}", 1, "the GLB has 8192")
 
 
 def beyond_the_window(rng, lines):
@@ -237,7 +237,7 @@ def nothing_stored(rng, lines):
 def stored_over_an_input(rng, lines):
     number, match = chosen(rng, lines, r"^send y .*")
     more = match[0].replace("y", rng.choice(["a", "b"]), 1)
-    return [*lines[: number + 1], more, *lines[number + 1 :]], number + 2, 1, "no tensor is"
+    return [*lines[: number + 1], more, *lines[number + 1 :]], number + 2, 1, "in no tensor"
 
 
 def output_in_part(rng, lines):
