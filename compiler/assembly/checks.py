@@ -53,7 +53,7 @@ class Watched(FunctionalSimulator):
 
     @property
     def pass_command(self) -> int:
-        """The DRAM address of the last PASS."""
+        """Return the DRAM address of the last PASS."""
         return self._pass_command
 
     def missing(self, first: int, end: int) -> int | None:
@@ -109,8 +109,11 @@ def _mask(ranges: Iterable[Range], size: int) -> np.ndarray:
 
 
 def check_streams(commands: list[Command], watched: set[int]) -> None:
-    """Raises Rejected, with the number of the command in place of its address, for a pass of those in `watched` whose
-    streams are longer than the model keeps, or whose descriptor cannot be read."""
+    """Check the streams of the passes in `watched`.
+
+    Raise Rejected, with the number of the command in place of its address, if a stream is longer than the simulator
+    supports or a descriptor cannot be read.
+    """
     shadow = Descriptor()
     for number, command in enumerate(commands):
         if isinstance(command, Config):

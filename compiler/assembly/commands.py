@@ -23,7 +23,7 @@ def to_text(commands: list[Command]) -> str:
 
 
 def command_text(command: Command) -> str:
-    """The lines of a command, without the last one's end; fields that are 0 are left out."""
+    """Return the lines of a command, without the last one's end; fields that are 0 are left out."""
     if isinstance(command, Config):
         lines = [word_text(command.index + n, word) for n, word in enumerate(command.words)]
         return "config " + "\n  ".join(lines)
@@ -62,7 +62,7 @@ class Parser:
     places: list[tuple[int, int]] = field(default_factory=list)
 
     def take(self, statement: Statement) -> None:
-        """Raises AssemblyError."""
+        """Add the command of a line. Raise AssemblyError."""
         if self.commands and isinstance(self.commands[-1], End):
             raise statement.error(f"{statement.keyword} follows end, which ends the program: put it before")
         if is_word(statement.keyword):
@@ -84,7 +84,7 @@ class Parser:
         self.places.append(statement.place)
 
     def _word(self, statement: Statement, goes_on: bool) -> None:
-        """A word of the descriptor: another of the CONFIG before it, or the first of one."""
+        """Add a word of the descriptor to the CONFIG before it, or begin a CONFIG with it."""
         index, value = parse_word(statement, self.glb)
         before = self.commands[-1] if self.commands else None
         if goes_on:
@@ -136,7 +136,7 @@ def _within(item: Item, value: int) -> int:
 
 
 def from_text(text: str) -> list[Command]:
-    """Commands of their text. Raises AssemblyError."""
+    """Return the commands of a text. Raise AssemblyError."""
     parser = Parser()
     for statement in statements(text):
         parser.take(statement)

@@ -30,7 +30,7 @@ class Item:
         return AssemblyError(self.place, what)
 
     def number(self, symbols: dict[str, int] | None = None) -> int:
-        """A whole number, or a symbol with or without one that is added. Raises AssemblyError."""
+        """Return an integer, or a symbol's value plus an optional integer. Raise AssemblyError."""
         parts = re.fullmatch(r"(.*?)(?:(\+)(\w+))?", self.text, re.DOTALL)
         assert parts  # every text is like that
         name, sign, offset = parts.groups()
@@ -41,11 +41,11 @@ class Item:
         return _number(self.text, self)
 
     def numbers(self) -> list[int]:
-        """Whole numbers with commas between them. Raises AssemblyError."""
+        """Return integers that commas separate. Raise AssemblyError."""
         return [_number(text, self) for text in self.text.split(",")]
 
     def real(self) -> float:
-        """Raises AssemblyError."""
+        """Return a number. Raise AssemblyError."""
         try:
             return float(self.text)
         except ValueError:
@@ -58,7 +58,7 @@ class Item:
         return self.text
 
     def member(self, kind: type[IntEnum], symbols: dict[str, int] | None = None) -> int:
-        """A member of an enumeration by name, or its number. Raises AssemblyError."""
+        """Return a member of an enumeration by name, or its number. Raise AssemblyError."""
         if re.match(r"[^\W\d]", self.text):
             return kind[self.one_of(kind.__name__, kind.__members__)]
         return self.number(symbols)
@@ -81,8 +81,10 @@ class Statement:
         return (*self.unnamed, *self.named.values())
 
     def expect(self, unnamed: tuple[str, ...], named: Collection[str], needed: Collection[str] = ()) -> None:
-        """Raises AssemblyError unless the items are these: unnamed ones, of which all are needed (a last one that ends
-        in "..." stands for one or more), and named ones."""
+        """Raise AssemblyError unless the items are these: all of the unnamed ones, named ones, and all that are needed.
+
+        An unnamed one that ends in "..." stands for one or more.
+        """
         many = bool(unnamed) and unnamed[-1].endswith("...")
         if len(self.unnamed) < len(unnamed):
             raise self.error(f"{self.keyword} needs {' '.join(unnamed)}: {unnamed[len(self.unnamed)]} is missing")
@@ -108,7 +110,7 @@ def _number(text: str, item: Item) -> int:
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """The lines that say something. Raises AssemblyError for a name that is given twice."""
+    """Yield the lines that are not empty. Raise AssemblyError if a line gives a name twice."""
     for number, line in enumerate(text.split("\n"), 1):
         found = [(match.start() + 1, match[0]) for match in re.finditer(r"\S+", line.split("#")[0])]
         if found:

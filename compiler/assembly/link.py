@@ -81,7 +81,7 @@ class Linker:
         self._by_hand = False
 
     def take_commands(self, block: Commands) -> None:
-        """Raises AssemblyError."""
+        """Add a block of commands. Raise AssemblyError."""
         dram = self._symbols(block)
         glb = {name: address for name, (address, _) in self.source.buffers.items()}
         parser = Parser(dram, glb)
@@ -160,7 +160,7 @@ class Linker:
         return name if self._blocks == 1 else f"{self._blocks}:{name}"
 
     def _place(self, name: str, map_: Map, where: tuple[int, int]) -> int:
-        """The DRAM address of a tensor. Raises AssemblyError."""
+        """Return the DRAM address of a tensor. Raise AssemblyError."""
         found = self.maps.get(name)
         if found is None:
             found = self.maps[name] = Place(map_, self.dram.area(f"tensor.{name}", map_.layout.words))
@@ -186,7 +186,7 @@ class Linker:
         return found
 
     def _expanded(self, line: Statement) -> Statement:
-        """`fetch BUFFER WHAT` and `send TENSOR BUFFER` as the transfer of all words. Raises AssemblyError."""
+        """Return the transfer of all words for `fetch BUFFER DATA` or `send TENSOR BUFFER`. Raise AssemblyError."""
         loads, waits = MOVES[line.keyword], ("wait_passes", "wait_chunks", "chunk")
         line.expect(("BUFFER", "WHAT") if loads else ("TENSOR", "BUFFER"), waits if loads else waits[:1])
         buffer, what = line.unnamed if loads else line.unnamed[::-1]
@@ -210,7 +210,7 @@ class Linker:
     # ---- The whole ----
 
     def image(self) -> Image:
-        """Raises AssemblyError for a program without a pass."""
+        """Return the image. Raise AssemblyError if the program has no pass."""
         if not self._passes:
             raise AssemblyError(self.source.last, "the program has no pass: add one, or a layer")
         for name, place in self.source.outputs.items():
@@ -240,7 +240,7 @@ class Linker:
         )
 
     def said(self, number: int) -> str:
-        """A command as the source's reader knows it."""
+        """Return a command with the names of the source."""
         return command_text(self.commands[number]).partition("\n")[0]
 
 

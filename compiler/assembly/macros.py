@@ -32,13 +32,13 @@ class Known:
     filters: dict[str, Filter] = field(default_factory=dict)
 
     def tensor(self, item: Item) -> Quantized:
-        """Raises AssemblyError."""
+        """Return a tensor by name. Raise AssemblyError if it is unknown."""
         if item.text not in self.tensors:
             raise item.error(unknown("tensor", item.text, self.tensors, remedy="declare it with input first"))
         return self.tensors[item.text]
 
     def filter(self, item: Item) -> Filter:
-        """Raises AssemblyError."""
+        """Return a filter by name. Raise AssemblyError if it is unknown."""
         if item.text not in self.filters:
             raise item.error(unknown("filter", item.text, self.filters, remedy="declare it with filter first"))
         return self.filters[item.text]
@@ -58,7 +58,7 @@ class Macro:
 
 
 def node_of(statement: Statement, known: Known) -> Node:
-    """The node of a line, whose keyword is one of MACROS. Raises AssemblyError."""
+    """Return the node of a line, whose keyword is one of MACROS. Raise AssemblyError."""
     macro = MACROS[statement.keyword]
     statement.expect(("OUT", *macro.unnamed), macro.named, macro.needed)
     operands = [item for name, item in zip(macro.unnamed, statement.unnamed[1:]) if name != "FILTER"]
@@ -102,7 +102,7 @@ def _activation(statement: Statement) -> str:
 
 
 def _window(statement: Statement, known: Known, kernel: tuple[int, int]) -> dict:
-    """Stride, dilation and pads."""
+    """Return the stride, dilation and pads."""
     stride, dilation = (_pair(statement, name) for name in ("stride", "dilation"))
     item = statement.named.get("pad")
     if item is None or item.text == "valid":
@@ -122,7 +122,7 @@ def _window(statement: Statement, known: Known, kernel: tuple[int, int]) -> dict
 
 
 def _pair(statement: Statement, name: str) -> tuple[int, int]:
-    """Vertical and horizontal of one number or two."""
+    """Return the vertical and the horizontal value of one number or two."""
     item = statement.named.get(name)
     if item is None:
         return 1, 1

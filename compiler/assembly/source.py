@@ -42,7 +42,7 @@ class Layers:
 
     @property
     def reads(self) -> dict[str, Quantized]:
-        """Tensors that others make."""
+        """Return the tensors that the block reads and does not make."""
         return {
             tensor.name: quantized(tensor)
             for node in self.nodes
@@ -97,7 +97,7 @@ class Source:
     _fresh: bool = True  # whether the next line begins a block
 
     def take(self, statement: Statement) -> None:
-        """Raises AssemblyError."""
+        """Add a line. Raise AssemblyError."""
         keyword, self.last = statement.keyword, statement.place
         if self.ended:
             raise statement.error(f"{keyword} follows end, which ends the program: put it before")

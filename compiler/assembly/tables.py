@@ -27,7 +27,7 @@ class Filter:
 
 
 def filter_of(statement: Statement, folder: Path) -> Filter:
-    """`filter NAME FILE.npy` or `filter NAME SHAPE values=...`, with scale=. Raises AssemblyError."""
+    """Read `filter NAME FILE.npy` or `filter NAME SHAPE values=...`, with scale=. Raise AssemblyError."""
     statement.expect(("NAME", "FILE|SHAPE"), ("values", "scale"), ("scale",))
     item = statement.unnamed[1]
     if item.text.endswith(SUFFIX):
@@ -48,7 +48,7 @@ def filter_of(statement: Statement, folder: Path) -> Filter:
 
 
 def words_of(statement: Statement, folder: Path) -> np.ndarray:
-    """`data NAME FILE.npy` or `data NAME values=...`: uint64 words, the last one filled up. Raises AssemblyError."""
+    """Read `data NAME FILE.npy` or `data NAME values=...` as uint64 words, the last one padded. Raise AssemblyError."""
     if "values" in statement.named:
         statement.expect(("NAME",), ("values",))
         return _numbers(statement.named["values"], np.uint64)
@@ -84,7 +84,7 @@ def quantization_of(statement: Statement) -> Quantization:
 
 
 def shape_of(item: Item) -> tuple[int, ...]:
-    """(1, N) of N, (1, H, W, C) of H,W,C. Raises AssemblyError."""
+    """Return (1, N) for N, (1, H, W, C) for H,W,C. Raise AssemblyError."""
     sizes = _sizes(item)
     if len(sizes) not in (1, 3):
         raise item.error(f"{item.text}: a tensor has one size, N, or three, H,W,C, of one image")

@@ -62,7 +62,7 @@ class Slot:
         return kind(value).name if kind and value in set(kind) else str(value)
 
     def parse(self, statement: Statement, symbols: dict[str, int]) -> int:
-        """The word that a line writes. Raises AssemblyError."""
+        """Return the word that a line writes. Raise AssemblyError."""
         if len(statement.unnamed) == 1 and not statement.named:
             return _whole_word(statement.unnamed[0])
         statement.expect((), [field.name for field in self.word.fields])
@@ -89,7 +89,7 @@ class Slot:
 
 @cache
 def slots() -> dict[int, Slot]:
-    """The places with a meaning, by index."""
+    """Return the words that have a meaning, by index."""
     words = {name: value for name, value in vars(enc).items() if isinstance(value, Word)}
     found = [
         Slot(getattr(enc, f"{name}_INDEX"), name.lower(), word)
@@ -124,13 +124,13 @@ def is_word(name: str) -> bool:
 
 
 def word_text(index: int, value: int) -> str:
-    """A line that writes a word of the descriptor."""
+    """Return a line that writes a word of the descriptor."""
     slot = slots().get(index)
     return slot.text(value) if slot else f"word{index} 0x{value:016x}"
 
 
 def parse_word(statement: Statement, symbols: dict[str, int]) -> tuple[int, int]:
-    """Index and value of the word that a line writes; its keyword is the word's name. Raises AssemblyError."""
+    """Return index and value of the word that a line writes; its keyword is the name. Raise AssemblyError."""
     name = statement.keyword
     if slot := by_name().get(name):
         return slot.index, slot.parse(statement, symbols)
