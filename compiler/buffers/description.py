@@ -17,7 +17,8 @@ def text_of(tree: BufferTree) -> str:
 
 
 def load(path: str | Path) -> BufferTree:
-    """Raises InputError, in one line that begins with the path and, as far as it can, line and column."""
+    """Read a memory hierarchy. Raise InputError, with one line that begins with the path and, if possible, line and
+    column."""
     try:
         text = read_file(path, "write it as docs/howto/buffers.md says").decode()
     except UnicodeDecodeError as error:

@@ -54,8 +54,10 @@ class _View:
 
 
 def execute(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The node's output, int8 of its shape; values: of its inputs that are no constants, by name. Raises InternalError
-    for a program that is not right."""
+    """Execute a program, and return the node's output, int8. values: of its inputs that are not constants, by name
+
+    Raise InternalError if the program is wrong.
+    """
     return _Execution(program, values).output()
 
 

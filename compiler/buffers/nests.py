@@ -64,7 +64,7 @@ class Nest:
         return *(_taken(*axis) for axis in axes), self._channels(tile)
 
     def largest(self, role: Role, sizes: Sizes) -> int:
-        """Bytes of an operand, at most, of tiles of such sizes."""
+        """Return the largest number of bytes of an operand that a tile of these sizes needs."""
         return prod(self._largest(role, sizes)) * self.operands[role].dtype.itemsize
 
     def arrays(self, values: Mapping[str, np.ndarray]) -> dict[Role, np.ndarray]:
@@ -73,7 +73,7 @@ class Nest:
         return {role: array.reshape(self.operands[role].shape) for role, array in zip((Role.INPUT, Role.OTHER), given)}
 
     def sums(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
-        """int32 of a tile's channels; values: regions of the operands."""
+        """Return the int32 of a tile's channels; values: regions of the operands."""
         raise NotImplementedError
 
     def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
@@ -94,7 +94,7 @@ class Nest:
         return *(min(size, (count - 1) * stride + span) for count, stride, span, size in axes), channels
 
     def _pads(self, tile: Tile) -> tuple[int, int, int, int]:
-        """Top, bottom, left, right of the input's region."""
+        """Return the top, bottom, left, right of the input's region."""
         found = []
         shape, window = self.operands[Role.INPUT].shape, self.window
         for of, stride, pad, span, size in zip(tile, window.stride, window.pads[::2], window.span, shape):

@@ -61,13 +61,13 @@ class Compiled:
 
     @property
     def moved(self) -> dict[str, int]:
-        """Bytes between each buffer and its source."""
+        """Return the bytes between each buffer and its source."""
         timings = [step.timing for step in self.steps if step.timing]
         return {memory.name: sum(timing.moved[memory.name] for timing in timings) for memory in self.tree.memories}
 
     def run(self, *inputs: np.ndarray) -> list[np.ndarray]:
-        """The outputs; inputs in their order, as Graph.run takes them. Raises InternalError for a program that is not
-        right."""
+        """Run the network, and return its outputs. inputs: in order, as for Graph.run. Raise InternalError if a program
+        is wrong."""
         values = {tensor.name: value for tensor, value in zip(self.graph.inputs, inputs, strict=True)}
         for step in self.steps:
             if step.program:
@@ -83,7 +83,8 @@ class Compiled:
         return [values[tensor.name] for tensor in self.graph.outputs]
 
     def __str__(self) -> str:
-        """A table of the operators: tiles are rows x columns x filters x channels, level by level from DRAM on."""
+        """Return a table of the operators. Tiles are rows x columns x filters x channels, level by level from DRAM
+        on."""
         names = [memory.name for memory in self.tree.memories]
         lines = [["", "operator", "tiles", "cycles", "computing", *names]]
         for step in self.steps:
@@ -104,14 +105,14 @@ class Compiled:
 
 
 def _aligned(line: list[str], widths: list[int]) -> str:
-    """Numbers to the right."""
+    """Return a line of the table, numbers aligned to the right."""
     return "  ".join(
         text.ljust(width) if column < 3 else text.rjust(width) for column, (text, width) in enumerate(zip(line, widths))
     ).rstrip()
 
 
 def compiled(graph: Graph, tree: BufferTree, doubled: bool = False) -> Compiled:
-    """doubled: with double buffering."""
+    """Compile a graph. doubled: with double buffering"""
     simple = simplified(graph)
     return Compiled(simple, tree, [_step(node, tree, doubled) for node in simple.nodes])
 

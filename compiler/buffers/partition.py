@@ -42,7 +42,7 @@ class Partitioner:
         self.tried = 0
 
     def greedy(self) -> Partition:
-        """Raises DoesNotFit."""
+        """Return the greedy partition. Raise DoesNotFit if no tile fits."""
         return self._partition(self._grown)
 
     def exhaustive(self) -> Partition:
@@ -62,14 +62,15 @@ class Partitioner:
         return Partition(tuple(tiles), tuple(orders), self.doubled)
 
     def places(self, role: Role, depth: int, tiles: tuple[Sizes, ...]) -> int:
-        """Tiles of an operand that are in a buffer at once: two of those that come or go one after another."""
+        """Return the number of tiles of an operand in a buffer: 2 with double buffering of tiles that come or go in
+        turn."""
         sizes = [self.nest.sizes, *tiles]
         loops = self.nest.operands[role].loops
         turns = prod(-(-sizes[n][loop] // sizes[n + 1][loop]) for n in range(depth) for loop in loops)
         return 2 if self.doubled and role is not Role.SUMS and turns > 1 else 1
 
     def needed(self, memory: Memory, tiles: tuple[Sizes, ...]) -> int:
-        """Bytes that tiles need of a buffer."""
+        """Return the bytes of a buffer that tiles need."""
         depth = self.tree.depth(memory)
         return sum(
             self.places(role, depth, tiles) * aligned(self.nest.largest(role, tiles[depth - 1]), memory)
@@ -109,7 +110,7 @@ class Partitioner:
         return min(fitting, key=lambda tile: self._least_cycles(depth, (*outer, tile)))
 
     def _too_small(self, depth: int, tiles: tuple[Sizes, ...]) -> Memory | None:
-        """A buffer of a level that has no room."""
+        """Return a buffer of a level that is too small, None if all are large enough."""
         return next(
             (
                 memory

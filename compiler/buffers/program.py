@@ -120,7 +120,7 @@ class _Writer:
             address += count * size
 
     def _level(self, depth: int, tile: Tile) -> None:
-        """A tile of the level around, by tiles of this one."""
+        """Add the instructions of a tile of the level around, by tiles of this level."""
         if depth > self.tree.levels:
             self._compute(tile)
             return
@@ -161,7 +161,7 @@ class _Writer:
             self.found.append(Load(place, region, self._around(depth, role)))
 
     def _spill(self, depth: int) -> None:
-        """Sums that are not finished go to the buffer around, the innermost first."""
+        """Store unfinished sums to the buffer around, the innermost first."""
         for at in range(self.tree.levels, depth - 1, -1):
             resident = self._residents.get((at, Role.SUMS))
             if resident and resident.region and self._unfinished:
