@@ -42,6 +42,6 @@ def dense(sizes: Sizes, element: int = 1) -> Sizes:
 
 
 def broadcast(sizes: Sizes, to: Sizes) -> Sizes:
-    """Strides of an array that is repeated to others' sizes; the last axes go together."""
+    """Return the strides of an array that is broadcast to these sizes, aligned at the last axis."""
     steps = tuple(0 if size == 1 else step for size, step in zip(sizes, dense(sizes)))
     return (0,) * (len(to) - len(sizes)) + steps

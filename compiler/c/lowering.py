@@ -109,13 +109,13 @@ class _Ends:
         self._callers: dict[str, Tensor] = {}  # arrays of the caller's, by the tensor that lies there
 
     def _root(self, tensor: Tensor) -> Tensor:
-        """The tensor whose bytes it has."""
+        """Return the tensor that owns the bytes of a tensor."""
         while tensor.name in self._views:
             tensor = self._views[tensor.name]
         return self._callers.get(tensor.name, tensor)
 
     def input(self, tensor: Tensor) -> Tensor:
-        """The array in which the caller gives it."""
+        """Return the array in which the caller passes an input."""
         if not _unsigned(tensor):
             self._callers[tensor.name] = tensor
             return tensor

@@ -161,7 +161,8 @@ def _move(
     take: int = 0,
     put: int = 0,
 ) -> None:
-    """Values counted through `sizes`; taken, put_: strides in source and output (its own), take, put: the first."""
+    """Copy an array of `sizes`. taken, put_: strides in source and output (its own by default); take, put: first
+    elements"""
     element = BYTES[source.dtype]
     steps = dense(sizes) if put_ is None else put_
     walk = Walk(sizes, tuple(tuple(element * step for step in strides) for strides in (taken, steps))).merged()

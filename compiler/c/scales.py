@@ -29,7 +29,7 @@ def rounded(value: Fraction | float) -> int:
 
 
 def multiplier_of(factor: Real) -> tuple[int, int]:
-    """(multiplier, shift): the factor is about multiplier * 2^(shift - 31). Raises InputError for one that is too
+    """Return (multiplier, shift): the factor is about multiplier * 2^(shift - 31). Raise InputError if it is too
     large."""
     fraction, shift = frexp(factor)
     multiplier = rounded(Fraction(fraction) * 2**31)
@@ -41,13 +41,13 @@ def multiplier_of(factor: Real) -> tuple[int, int]:
 
 
 def scaling(factor: Real, prefix: str = "") -> Fields:
-    """Fields of a kernel: multiplier and shift."""
+    """Return the fields of a kernel for a factor: multiplier and shift."""
     multiplier, shift = multiplier_of(float(factor))
     return {f"{prefix}multiplier": multiplier, f"{prefix}shift": shift}
 
 
 def scalings(factors: np.ndarray) -> Fields:
-    """Fields of a kernel: multipliers int32 [M], shifts int8 [M]."""
+    """Return the fields of a kernel for factors: multipliers int32 [M], shifts int8 [M]."""
     multipliers, shifts = zip(*(multiplier_of(float(factor)) for factor in factors))
     return {"multipliers": np.array(multipliers, np.int32), "shifts": np.array(shifts, np.int8)}
 
@@ -63,7 +63,7 @@ def limits(output: Tensor, activation: str = "NONE") -> Fields:
 
 
 def range_of(output: Tensor, activation: str = "NONE") -> Fields:
-    """Field of a kernel: struct range."""
+    """Return the field of a kernel for struct range."""
     return {"to": {"zero_point": zero_point_of(output), **limits(output, activation)}}
 
 
@@ -86,14 +86,16 @@ def mean_scaling(factor: float, count: int) -> Fields:
 
 
 def to_integer_bits(scale: float, bits: int) -> tuple[int, int, int]:
-    """(multiplier, shift, radius): to numbers with so many integer bits, and how many steps of the scale they hold, 256
-    at most, which no value has."""
+    """Return (multiplier, shift, radius) for a conversion to numbers with `bits` integer bits.
+
+    radius: how many steps of the scale these numbers hold, at most 256, which no value reaches
+    """
     multiplier, shift = multiplier_of(scale * 2.0 ** (31 - bits))
     held = (2**bits - 1) * Fraction(2) ** (31 - bits - shift)
     return multiplier, shift, min(floor(held), 256)
 
 
 def multiplier_of_16_bits(factor: Real) -> tuple[int, int]:
-    """(multiplier, exponent): the factor is about multiplier * 2^(exponent - 15)."""
+    """Return (multiplier, exponent): the factor is about multiplier * 2^(exponent - 15)."""
     multiplier, exponent = multiplier_of(factor)
     return min((multiplier + (1 << 15)) >> 16, 2**15 - 1), exponent

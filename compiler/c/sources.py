@@ -103,21 +103,21 @@ class Sources:
 
     @property
     def header(self) -> str:
-        """The file's name."""
+        """Return the file's name."""
         return f"{self.name}.h"
 
     @property
     def source(self) -> str:
-        """The file's name."""
+        """Return the file's name."""
         return f"{self.name}.c"
 
     def save(self, folder: str | Path) -> None:
-        """Raises InputError in one line."""
+        """Write the files into a folder. Raise InputError, with one line."""
         write_all(folder, {name: text.encode() for name, text in self.files.items()})
 
 
 def sources_of(graph: Graph, name: str) -> Sources:
-    """Raises Unsupported."""
+    """Return a graph as C sources. Raise Unsupported."""
     name = identifier(name, "network")
     if not graph.outputs:
         raise Unsupported("the network has no output", remedy="convert the model again")
@@ -178,7 +178,7 @@ class _Text:
 
     @cached_property
     def settings(self) -> list[str]:
-        """The declaration of each step's struct."""
+        """Return the declaration of each step's struct."""
         return [
             f"/* {remark(step.place)} */\nstatic const struct {step.kernel} {name} = "
             f"{self._struct(step.settings, f'{name}_', 1)};"

@@ -66,11 +66,11 @@ class Calls:
         self.steps.append(Step(kernel, settings, operands, _operand(output), node.place))
 
     def view(self, tensor: Tensor, of: Tensor) -> None:
-        """A tensor has the bytes of another."""
+        """Let a tensor share the bytes of another."""
         self.views[tensor.name] = of
 
     def scratch(self, form: Form) -> Tensor:
-        """A tensor that the graph does not have."""
+        """Return a new tensor for intermediate values."""
         return Tensor(name=f"#scratch{next(self._scratch)}", shape=form.shape, dtype=form.dtype)
 
 

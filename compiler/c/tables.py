@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[np.float32], np.float32]] = {
 
 
 def table_of(function: str, input_: Tensor, output: Tensor) -> np.ndarray:
-    """int8 [256] of one of FUNCTIONS."""
+    """Return the table of one of FUNCTIONS, int8 [256]."""
     scale, steps = _float(scale_of(input_)), _float(1) / _float(scale_of(output))
 
     def entry(value: int) -> np.float32:
@@ -42,7 +42,7 @@ def table_of(function: str, input_: Tensor, output: Tensor) -> np.ndarray:
 
 
 def joined_table(input_: Tensor, output: Tensor) -> np.ndarray:
-    """int8 [256]: a uint8 input of CONCATENATION in the output's scale."""
+    """Return the table that rescales a uint8 input of CONCATENATION to the output's scale, int8 [256]."""
     scale = _float(scale_of(input_)) * (_float(1) / _float(scale_of(output)))
     bias = _float(-(zero_point_of(input_) + 128)) * scale
     return _entries(lambda value: _float(value + 128) * scale + bias, output)

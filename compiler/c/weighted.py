@@ -61,7 +61,10 @@ def _window(node: Node, operator: Windowed) -> Fields:
 
 
 def _weights(node: Node, operator: Weighted, axis: int) -> Fields:
-    """axis: of the outputs in the filters. Filters that int8 does not hold have a zero point: uint8 ones do."""
+    """Return the fields of filters and bias. axis: of the outputs in the filters
+
+    Filters that do not fit int8 are uint8 and have a zero point.
+    """
     filters, zero_point = operator.filters, 0
     _check_sums(node, operator, axis)
     if filters.dtype != np.int8:
