@@ -50,7 +50,7 @@ REMEDY = f"give an int8 {' or '.join(SUFFIXES)} model"
 
 
 def format_of(path: str | Path, data: bytes) -> Format:
-    """Raises ModelImportError, which begins with the path."""
+    """Return the format of a file's contents. Raise ModelImportError, which begins with the path."""
     for known in (*FORMATS, OWN):
         if known.begins.match(data):
             return known
@@ -59,12 +59,12 @@ def format_of(path: str | Path, data: bytes) -> Format:
 
 
 def read_model(path: str | Path) -> bytes:
-    """Raises InputError, which begins with the path."""
+    """Read a model file. Raise InputError, which begins with the path."""
     data = read_file(path, REMEDY)
     format_of(path, data)
     return data
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ModelImportError, which begins with the path."""
+    """Import a model file. Raise ModelImportError, which begins with the path."""
     return import_module(format_of(path, read_model(path)).module).load(path)

@@ -11,7 +11,7 @@ from eyrie.model.errors import InputError
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ModelImportError, which begins with the path."""
+    """Import an ONNX file. Raise ModelImportError, which begins with the path."""
     data = read_model(path)
     try:
         return from_bytes(data)
@@ -20,7 +20,7 @@ def load(path: str | Path) -> Graph:
 
 
 def from_bytes(data: bytes) -> Graph:
-    """The Graph of a file's contents. Raises ModelImportError."""
+    """Return the Graph of a file's contents. Raise ModelImportError."""
     try:
         require("onnx")
     except InputError as error:

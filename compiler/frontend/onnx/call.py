@@ -94,7 +94,7 @@ class Call:
         return self._shapes[name]
 
     def constant(self, number: int) -> np.ndarray:
-        """The values of an input that has to be a constant."""
+        """Return the values of an input, which must be a constant."""
         name = self.input(number)
         if name not in self._constants:
             raise Unsupported(f"its input {number} is no constant")
@@ -104,11 +104,11 @@ class Call:
         return self.has(number) and self.inputs[number] in self._constants
 
     def integers(self, number: int) -> Shape:
-        """A constant list of whole numbers."""
+        """Return the integers of a constant input."""
         return tuple(int(each) for each in self.constant(number).ravel())
 
     def listed(self, name: str, number: int, default: Shape | None = None) -> Shape:
-        """Whole numbers that older versions have as an attribute, newer ones as an input."""
+        """Return integers that are an attribute in older versions and an input in newer ones."""
         return self.integers(number) if self.has(number) else self.wholes(name, default)
 
     def lists(self, name: str, number: int) -> bool:
@@ -131,7 +131,7 @@ class Call:
         /,
         **attributes: Attribute,
     ) -> Operation:
-        """inputs, outputs: the node's, by default."""
+        """Return an operation. inputs, outputs: the node's by default"""
         return Operation(
             kind,
             self.inputs if inputs is None else inputs,
@@ -142,11 +142,11 @@ class Call:
         )
 
     def inner(self, what: str) -> str:
-        """A name for a value between two operators that one node becomes."""
+        """Return a name for a value between two operators that one node becomes."""
         return f"{self.outputs[0]}/{what}"
 
     def scale(self, number: int) -> Scaling:
-        """Scale and zero point, inputs `number` and the next one, and the type of codes."""
+        """Return scale and zero point from the inputs `number` and `number` + 1, and the type of codes."""
         scale = np.asarray(self.constant(number), np.float32)
         zero = self.constant(number + 1) if self.has(number + 1) else None
         if scale.ndim > 1:

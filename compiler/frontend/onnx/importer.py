@@ -26,7 +26,10 @@ _MOST_FOLDED = 1 << 24  # values of a constant that is computed of others
 
 
 def import_model(data: bytes) -> Graph:
-    """The verified Graph of a file's contents: of one image, whatever batch the file has. Raises ModelImportError."""
+    """Return the verified Graph of a file's contents, for one image, whatever the file's batch is.
+
+    Raise ModelImportError if the file is damaged or contradicts itself.
+    """
     model = _parsed(data)
     batched = _batch(model.graph) not in (None, 1)
     if batched:

@@ -96,7 +96,7 @@ def gather(call: Call) -> list[Operation]:
 
 
 def resize(call: Call) -> list[Operation]:
-    """Nearest and linear, of rows and columns."""
+    """Translate Resize: nearest and linear, of rows and columns."""
     source, mode = call.shape(0), call.text("mode", "nearest")
     places = call.text("coordinate_transformation_mode", "half_pixel")
     nearest = call.text("nearest_mode", "round_prefer_floor")

@@ -45,7 +45,7 @@ def _quantized(call: Call, value: str, scale: int) -> Operation:
 
 
 def _bias(call: Call, number: int, factor: float = 1.0) -> tuple[list[Operation], tuple[str, ...]]:
-    """int32, in the scale of the sums of inputs 0 and 3, whose scales are inputs 1 and 4."""
+    """Return the operations and inputs of an int32 bias. Its scale is the product of inputs 1 and 4, times `factor`."""
     if not call.has(number):
         return [], ()
     name = call.inner("bias")
@@ -101,8 +101,8 @@ def _product(call: Call, names: tuple[str, ...], bias: list[Operation], turn: bo
 
 
 def _of_two(kind: str) -> Translator:
-    """Return the translator of an operator with inputs A and B, each followed by scale and zero point; then those of
-    the result."""
+    """Return the translator of an operator with inputs A and B, each followed by scale and zero point. Scale and zero
+    point of the result follow them."""
 
     def translate(call: Call) -> list[Operation]:
         a, b, made = (call.inner(what) for what in ("a", "b", "float"))
@@ -140,7 +140,7 @@ def _mean(call: Call, x: str, made: str) -> list[Operation]:
 
 
 def concat(call: Call) -> list[Operation]:
-    """Inputs: scale and zero point of the result, then each part with those."""
+    """Translate QLinearConcat: scale and zero point of the result, then each input with its scale and zero point."""
     parts = [call.inner(str(number)) for number in range(2, len(call.inputs), 3)]
     made = [_dequantized(call, number, number + 1, part) for number, part in zip(range(2, len(call.inputs), 3), parts)]
     return [

@@ -21,7 +21,7 @@ def gemm(call: Call) -> list[Operation]:
 
 
 def linear(call: Call, inputs: tuple[str, ...], turn: bool) -> list[Operation]:
-    """turn: weights are C, M."""
+    """Return a fully connected layer. turn: the weights are C, M"""
     if not turn:
         return [call.make("linear", inputs)]
     turned = call.inner("weight")

@@ -23,7 +23,7 @@ class Batch:
     size: object
 
     def one(self, node: Node) -> Shape:
-        """The shape of a node's value for one image. Raises Unsupported."""
+        """Return the shape of a node's value for one image. Raise Unsupported."""
         value = node.meta.get("example_value")
         if not isinstance(value, torch.Tensor):
             raise Unsupported(f"{node.name} is no tensor")
@@ -33,7 +33,7 @@ class Batch:
 
 
 def fixed(sizes: Sequence[int | torch.SymInt]) -> Shape:
-    """Raises Unsupported for sizes that are known only when the network runs."""
+    """Return sizes as integers. Raise Unsupported if one is known only at run time."""
     found = tuple(int(size) for size in sizes if isinstance(size, int))
     if len(found) < len(sizes):
         raise Unsupported(f"its shape is not fixed: {times(map(int, sizes))}")
@@ -81,7 +81,7 @@ class Call:
         return fixed(value)
 
     def pair(self, name: str, rank: int, default: Shape | None = None) -> Shape:
-        """A number for each of so many axes; one stands for all."""
+        """Return a number for each of `rank` axes; a single one applies to all."""
         values = (self.whole(name),) if isinstance(self[name], int) else self.wholes(name)
         if not values and default is not None:
             return default
@@ -99,7 +99,7 @@ class Call:
         return value
 
     def array(self, name: str) -> np.ndarray | None:
-        """The values of a constant, None of another operand."""
+        """Return the values of a constant, None for another operand."""
         value = self[name]
         return self.constants.get(value) if isinstance(value, Node) else None
 
@@ -117,7 +117,7 @@ class Call:
         return self.batch.one(self.node)
 
     def value(self, operand: object) -> str:
-        """The name of an operand; a number becomes a constant."""
+        """Return the name of an operand; a number becomes a constant."""
         if isinstance(operand, Node):
             return operand.name
         if not isinstance(operand, (int, float)):
@@ -127,7 +127,7 @@ class Call:
         return name
 
     def constant(self, values: np.ndarray) -> str:
-        """The name of values that are added."""
+        """Add a constant, and return its name."""
         name = f"{self.node.name}.{len(self.made)}"
         self.made[name] = values
         return name
@@ -143,7 +143,7 @@ class Call:
         return value % rank
 
     def make(self, kind: str, /, *operands: object, **attributes: Attribute) -> Operation:
-        """An operation of the operator's name and place."""
+        """Return an operation with the operator's name and place."""
         return self.inner(kind, (self.node.name,), *operands, **attributes)
 
     def inner(self, kind: str, outputs: tuple[str, ...], /, *operands: object, **attributes: Attribute) -> Operation:
@@ -157,7 +157,7 @@ Translation = Callable[[Call], list[Operation]]
 
 
 def short(node: Node) -> str:
-    """An operator's name for messages: conv2d of torch.ops.aten.conv2d.default."""
+    """Return an operator's name for messages: conv2d of torch.ops.aten.conv2d.default."""
     if isinstance(node.target, torch._ops.OpOverload):
         return node.target._schema.name.partition("::")[2]
     return node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))

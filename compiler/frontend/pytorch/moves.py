@@ -48,7 +48,7 @@ def _concat(call: Call) -> list[Operation]:
 
 
 def _split(call: Call) -> list[Operation]:
-    """Parts are those that getitem takes; all of them have a name."""
+    """Translate split. Each part has the name of the getitem that reads it."""
     source = call.shape(_source(call))
     axis = call.axis(call.whole("dim"), len(source))
     parts = call.node.meta["example_value"]

@@ -136,7 +136,8 @@ def _binary(kind: str) -> Translation:
 def _function(
     kind: str, *, names: dict[str, str] | None = None, wanted: dict[str, object] | None = None
 ) -> Translation:
-    """names: attributes, with the schema's name of each; wanted: values that other arguments have to have."""
+    """Return the translator of a function. names: attributes, with the schema's name of each; wanted: values that other
+    arguments must have"""
 
     def translate(call: Call) -> list[Operation]:
         for name, value in (wanted or {}).items():
@@ -170,7 +171,7 @@ def _relu6(call: Call) -> list[Operation]:
 
 
 def _prelu(call: Call) -> list[Operation]:
-    """Slopes are of channels, which are axis 1."""
+    """Translate prelu. Its slopes are per channel, axis 1."""
     if not call.is_constant(call["weight"]):
         raise Unsupported("its slopes are no constants")
     rank, slopes = len(call.made_shape), call.shape(call["weight"])

@@ -30,10 +30,12 @@ def network_of(
     batch: Batch,
     places: Mapping[Node, int],
 ) -> Network:
-    """nodes: in their order; taken, made: values of codes that go in and come out, maps of which have channels last in
-    the Network; constants: values of nodes; settled: all nodes that are the same in every run; places: of nodes, for
-    messages. Raises Unsupported for an end that is no codes. An operator that is not known has the kind `unknown`, and
-    the reason."""
+    """Return the Network of nodes. Feature maps at its inputs and outputs have channels last.
+
+    taken, made: inputs and outputs, which must have codes; constants: values of nodes; settled: all nodes that are the
+    same in every run; places: of nodes, for messages. An unknown operator has the kind `unknown`, and the reason. Raise
+    Unsupported if an input or output has no codes.
+    """
     nodes = list(nodes)
     maps = map_axes(nodes)
     arrays = {node.name: values for node, values in constants.items()}
@@ -66,7 +68,7 @@ def map_axes(nodes: Iterable[Node]) -> frozenset[int]:
 
 
 def codes_of(node: Node) -> str:
-    """The type of a value of codes. Raises Unsupported for other values."""
+    """Return the type of a value of codes. Raise Unsupported for other values."""
     value = node.meta.get("example_value")
     if not isinstance(value, torch.Tensor) or value.dtype not in _CODES:
         raise Unsupported(f"{node.name} is not int8")

@@ -128,7 +128,7 @@ def _without_idle(module: GraphModule) -> None:
 
 
 def _one_reader_each(module: GraphModule) -> None:
-    """A DEQUANTIZE belongs to its reader."""
+    """Copy each DEQUANTIZE so that it has one reader."""
     for node in list(module.graph.nodes):
         if node.op == "call_function" and "::dequantize_per_" in getattr(node.target, "_schema", node).name:
             for reader in list(node.users)[1:]:
@@ -204,7 +204,7 @@ class _Regions:
                 yield unit.union(*others)
 
     def _of_constants(self) -> set[Node]:
-        """Nodes that make constants of constants."""
+        """Return the nodes that compute constants from constants."""
         fixed: set[Node] = set()
         for node in self.module.graph.nodes:
             inputs, known = node.all_input_nodes, self.constants.keys() | fixed
@@ -325,7 +325,7 @@ class _Regions:
 
 
 def _unit(*needed: object) -> None:
-    """Stands for a unit."""
+    """Stand for a unit."""
 
 
 def _other(*needed: object) -> None:

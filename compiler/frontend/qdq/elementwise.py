@@ -15,8 +15,10 @@ from eyrie.model.operators.quantization import Quantization
 def _operands(
     fold: Fold, made: Made, to: Quantization | None = None
 ) -> tuple[tuple[Tensor, ...], tuple[int, ...], tuple[int, ...]]:
-    """Tensors whose axes are in one order, those axes, and the shape of the result in that order. to: the scale of all,
-    None: each has its own."""
+    """Return the operands as tensors with one order of axes, this order, and the shape of the result in it.
+
+    to: the scale of all operands, None if each has its own
+    """
     operands: list[Held | Known] = []
     for real in made.inputs:
         if isinstance(real, Known):
@@ -85,7 +87,7 @@ def _both(kind: type[elementwise.Sum | elementwise.Mul]) -> Rule:
 
 
 def _choice(kind: type[elementwise.Binary]) -> Rule:
-    """Codes are compared: all are in the result's scale."""
+    """Return the rule of an operator that compares codes, so that all operands have the result's scale."""
 
     def rule(fold: Fold, made: Made, target: Target) -> Held:
         tensors, axes, shape = _operands(fold, made, target.quantization)

@@ -24,11 +24,11 @@ class Fold(ABC):
 
     @abstractmethod
     def emit(self, real: Real, target: Target) -> Held:
-        """The tensor that has a float value in a scale. Raises Rejected."""
+        """Return the tensor of a float value in a scale. Raise Rejected."""
 
     @abstractmethod
     def operand(self, real: Real) -> Held:
-        """An input that has a scale of its own. Raises Unsupported, Rejected."""
+        """Return an input that has a scale of its own. Raise Unsupported or Rejected."""
 
     def node(
         self,
@@ -46,14 +46,14 @@ class Fold(ABC):
         return Held(output, tuple(axes))
 
     def constant(self, codes: np.ndarray, target: Target) -> Held:
-        """int8 codes, axes as the framework has them."""
+        """Return a tensor of int8 codes, with axes in the framework's order."""
         tensor = QuantizedConstant(
             name=self.name(target.name), shape=codes.shape, dtype="int8", data=codes, quantization=target.quantization
         )
         return Held(tensor, tuple(range(codes.ndim)))
 
     def ordered(self, held: Held, order: tuple[int, ...], where: str, name: str = "") -> Tensor:
-        """The tensor whose axis n is the framework's axis order[n]."""
+        """Return the tensor whose axis n is the framework's axis order[n]."""
         steps = tuple(held.axes[axis] for axis in order)
         if steps == tuple(range(len(steps))):
             return held.tensor
@@ -65,7 +65,7 @@ class Fold(ABC):
         return self._ordered[key]
 
     def _transposed(self, tensor: Tensor, steps: tuple[int, ...], where: str, name: str) -> Tensor:
-        """The tensor whose axis n is axis steps[n] of this one."""
+        """Return the tensor whose axis n is axis steps[n] of this one."""
         shape = tuple(tensor.shape[axis] for axis in steps)
         if isinstance(tensor, QuantizedConstant):
             return replace(tensor, name=name, shape=shape, data=tensor.data.transpose(steps))

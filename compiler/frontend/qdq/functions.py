@@ -33,7 +33,7 @@ def clamp(operation: Operation, to: Quantization) -> tuple[int, int]:
 
 
 def named(operation: Operation) -> str | None:
-    """The activation of ACTIVATIONS that a relu or clip is."""
+    """Return the activation of ACTIVATIONS that a relu or clip is equal to, None if it is none of them."""
     wanted = bounds(operation)
     for name, (low, high) in ACTIVATIONS.items():
         if wanted == (-np.inf if low is None else low, np.inf if high is None else high):

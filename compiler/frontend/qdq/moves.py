@@ -58,7 +58,7 @@ def _scale_behind(operation: Operation, scale: Scale, shape: tuple[int, ...]) ->
 
 
 def settled(real: Real) -> Quantization | None:
-    """The scale of a value that is only moved, pooled or clipped codes of one scale; None of another."""
+    """Return the scale of a value that is moved, pooled or clipped from codes of one scale, None for another value."""
     if isinstance(real, Scaled):
         return real.held.quantization
     if not isinstance(real, Made) or real.kind not in (*RULES, "max_pool", "relu", "clip", "identity"):
@@ -136,7 +136,7 @@ def _concat(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def _stored(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a tensor of the framework's shape."""
+    """Return the shape of a tensor with these axes, for a shape in the framework's order."""
     return tuple(shape[axis] for axis in np.argsort(axes))
 
 
@@ -206,7 +206,7 @@ def _resize_nearest(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def channels_last(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The order of axes with channels last, and the axes of Held of such a tensor."""
+    """Return the order of axes with channels last, and the axes of a Held with this order."""
     order = (0, *range(2, rank), 1)
     return order, tuple(int(axis) for axis in np.argsort(order))
 

@@ -61,7 +61,7 @@ def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
 
 
 def _mean(fold: Fold, made: Made, target: Target) -> Held:
-    """A mean of means, of as many values each, is one."""
+    """Return the mean. A mean of means of equally many values is one mean."""
     axes, inner, keep = _axes(made), made.inputs[0], made.operation.flag("keep")
     gone = set(axes)
     while isinstance(inner, Made) and inner.kind == "mean":

@@ -26,8 +26,7 @@ def shapes_of(operation: Operation, inputs: Sequence[Value]) -> list[Shape]:
 
 
 def window(operation: Operation, kernel: Shape) -> tuple[Pair, Pair, Pads, Pair]:
-    """Kernel, strides, pads and dilations over rows and columns, of a window over a single axis too, which becomes
-    the columns'."""
+    """Return kernel, strides, pads and dilations over rows and columns. A window over one axis is over columns."""
     ones = (1,) * len(kernel)
     strides, dilations = (operation.integers(name, ones) for name in ("strides", "dilations"))
     pads = operation.integers("pads", (0,) * 2 * len(kernel))

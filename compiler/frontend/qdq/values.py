@@ -23,7 +23,7 @@ class Held:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The framework's."""
+        """Return the shape in the framework's order."""
         return tuple(self.tensor.shape[axis] for axis in self.axes)
 
     @property
@@ -41,7 +41,7 @@ class Scale:
     axis: int | None = None
 
     def along(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
-        """Both, for an array of so many axes."""
+        """Return scale and zero point, broadcast to an array of `rank` axes."""
         if self.axis is None:
             return self.scale.reshape(()), self.zero_point.reshape(())
         shape = tuple(-1 if n == self.axis % rank else 1 for n in range(rank))
@@ -140,14 +140,14 @@ def dequantised(codes: np.ndarray, scale: Scale) -> Known:
 
 
 def quantised(values: np.ndarray, scale: Scale, low: int, high: int) -> np.ndarray:
-    """Integers, rounded to nearest, ties to even; the quotient is formed in float32, as frameworks do."""
+    """Return integers, rounded to nearest, ties to even. The quotient is computed in float32, as frameworks do."""
     by, zero = scale.along(values.ndim)
     steps = np.rint(values.astype(np.float32) / by.astype(np.float32)).astype(np.float64)
     return np.clip(steps + zero, low, high).astype(np.int64)
 
 
 def int8_codes(values: np.ndarray, to: Quantization) -> np.ndarray:
-    """int8 of float values."""
+    """Return the int8 codes of float values."""
     scale = Scale(np.array(to.scale, np.float64), np.array(to.zero_point, np.int64))
     return quantised(np.asarray(values), scale, INT8_MIN, INT8_MAX).astype(np.int8)
 

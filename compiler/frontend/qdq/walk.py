@@ -203,7 +203,7 @@ class _Walk(Fold):
                 raise InputError(f"makes {times(shape)}, the model says {times(said)}")
 
     def _of_codes(self, operation: Operation, inputs: tuple[Value, ...], shapes: list[tuple[int, ...]]) -> list[Held]:
-        """An operator that takes codes makes codes of the same scale."""
+        """Return the results of an operator on codes, with the scale of its inputs."""
         held = [each for each in inputs if isinstance(each, Held)]
         if operation.kind not in moves.TAKE_CODES or len(held) < len(inputs):
             raise Rejected(operation, f"takes codes without a DEQUANTIZE: {QUANTISE}")
@@ -235,7 +235,7 @@ class _Walk(Fold):
         return made
 
     def _unknown_output(self, operation: Operation, inputs: tuple[Value, ...], number: int) -> Held | Given:
-        """Codes of a QUANTIZE, a float value of others."""
+        """Return the result of an unknown operator: codes for a QUANTIZE, a float value for others."""
         shape = self._shape_of(operation, inputs, number)
         name, axes = self.name(operation.outputs[number]), tuple(range(len(shape)))
         if operation.kind == "quantize" and operation.text("dtype") in CODES and operation.array("scale").size == 1:
@@ -336,7 +336,7 @@ class _Walk(Fold):
         raise Unsupported(f"its input {name} is not quantised: {QUANTISE}" if name else "it takes a constant")
 
     def float_of(self, real: Real, name: str) -> Held:
-        """A float tensor."""
+        """Return a float tensor."""
         if isinstance(real, Given):
             return real.held
         maker = next(each for each in self.network.operations if name in each.outputs)

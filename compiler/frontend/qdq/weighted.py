@@ -166,7 +166,7 @@ def _narrow(values: np.ndarray) -> np.ndarray:
 
 
 def _bias(found: Affine[Made], outputs: int, of_sums: np.ndarray) -> np.ndarray:
-    """int32, in the scale of the sums."""
+    """Return the bias, int32, in the scale of the sums."""
     total = found.added
     if len(found.source.inputs) > 2:
         bias = found.source.inputs[2]
@@ -217,7 +217,7 @@ def _conv(fold: Fold, layer: Made, source: Held, weights: _Weights, target: Targ
 
 
 def on_map(fold: Fold, made: Made, source: Held, operator: Operator, target: Target) -> Held:
-    """A window over a map N, H, W, C, of a source that may have columns alone."""
+    """Return the result of a window on a map N, H, W, C. A source of one axis has columns only."""
     where, rank = made.operation.where, len(made.shape)
     order, axes = channels_last(rank)
     tensor, shape = fold.ordered(source, order, where), tuple(made.shape[axis] for axis in order)

@@ -13,7 +13,7 @@ from eyrie.compiler.ir.graph import Graph
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ModelImportError, which begins with the path."""
+    """Import a TensorFlow Lite file. Raise ModelImportError, which begins with the path."""
     data = read_model(path)
     try:
         return from_bytes(data)
@@ -22,7 +22,7 @@ def load(path: str | Path) -> Graph:
 
 
 def from_bytes(data: bytes) -> Graph:
-    """The Graph of a file's contents. Raises ModelImportError."""
+    """Return the Graph of a file's contents. Raise ModelImportError."""
     from eyrie.compiler.frontend.tflite.importer import import_model
 
     return import_model(data)

@@ -106,7 +106,7 @@ class _Writing:
         return Node(Mul(activation="NONE"), self.where, (one, other), (output,))
 
     def gated(self, source: Quantized, by: Quantized, output: Quantized) -> Iterator[Node]:
-        """source * logistic(by)."""
+        """Yield the nodes of source * logistic(by)."""
         gate = Quantized(name=f"{self.name}/gate", shape=source.shape, dtype="int8", quantization=LOGISTIC_OUTPUT)
         yield Node(Logistic(), self.where, (by,), (gate,))
         yield self.mul(source, gate, output)

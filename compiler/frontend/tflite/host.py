@@ -49,7 +49,7 @@ def dequantize(call: Call) -> Imported:
 
 
 def _int8(call: Call) -> Tensor:
-    """The input, which is int8 or uint8 whatever the output is."""
+    """Return the input, which must be int8 or uint8; the output may have another type."""
     source = call.tensor(0)
     if source.dtype != "int8" or not isinstance(source, Quantized):
         raise Unsupported(f"its input is {source.dtype}, not int8 with a scale")

@@ -18,7 +18,7 @@ _REMEDY = "copy or convert the model again"
 
 
 def import_model(data: bytes) -> Graph:
-    """The verified Graph of a file's contents. Raises ModelImportError."""
+    """Return the verified Graph of a file's contents. Raise ModelImportError."""
     try:
         model = schema.ModelT.InitFromPackedBuf(data, 0)
     except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to

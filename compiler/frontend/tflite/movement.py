@@ -14,7 +14,7 @@ _MIRROR = {schema.MirrorPadMode.REFLECT: "REFLECT", schema.MirrorPadMode.SYMMETR
 
 
 def _reshape(name: str) -> Importer:
-    """Shapes are fixed, so that the output's is the one that is asked for."""
+    """Return the importer of an operator that reshapes. Shapes are fixed, so that it takes the output's shape."""
 
     def make(call: Call) -> Imported:
         return (call.tensor(0),), movement.Reshape(to=call.reader.shape(call.outputs[0]), operator=name)
@@ -27,7 +27,7 @@ def transpose(call: Call) -> Imported:
 
 
 def pad(call: Call) -> Imported:
-    """PAD fills with the zero point."""
+    """Import PAD, which fills with the zero point."""
     source = call.quantized(0)
     return (source,), movement.Pad(margins=_margins(call), value=source.zero_point)
 

@@ -66,7 +66,7 @@ class Reader:
         return data is not None and len(data) > 0
 
     def shape(self, index: int) -> tuple[int, ...]:
-        """Raises ModelImportError for one that no array has."""
+        """Return the shape of a tensor. Raise ModelImportError if no array has such a shape."""
         shape = self.raw(index).shape
         shape = () if shape is None else tuple(int(size) for size in shape)
         if any(size < 1 for size in shape):
@@ -74,7 +74,7 @@ class Reader:
         return shape
 
     def check_end(self, end: str, index: int) -> None:
-        """Raises ModelImportError for an input or output of the network of a type that arrays do not have."""
+        """Raise ModelImportError if an input or output of the network has a type that arrays do not have."""
         if (kind := self.stored_type(index)) not in _STORED:
             raise ModelImportError(f"{end} {self.name(index)} is {kind}", remedy=QUANTISE)
 
@@ -140,7 +140,7 @@ class Reader:
         return np.asarray(data, np.uint8).view(kind).reshape(shape)
 
     def scales(self, index: int, channels: int) -> tuple[np.ndarray, np.ndarray]:
-        """Scales and zero points of filters, one of each or as many as channels."""
+        """Return scales and zero points of filters: one of each, or one per channel."""
         if not self.has_scale(index):
             raise Unsupported(f"its filters are without scale: {QUANTISE}")
         values = self.raw(index).quantization
@@ -170,7 +170,7 @@ class Call:
     """
 
     def __init__(self, reader: Reader, operator: schema.OperatorT, name: str) -> None:
-        """name: of the operator, by the schema."""
+        """Make the access to an operator. name: of the operator, by the schema"""
         self.reader, self._operator, self._name = reader, operator, name
         self.inputs = [int(index) for index in _list(operator.inputs)]
         self.outputs = [int(index) for index in _list(operator.outputs)]
@@ -187,7 +187,7 @@ class Call:
         return int(self._option(name))
 
     def number(self, name: str) -> float:
-        """An option."""
+        """Return an option."""
         return float(self._option(name))
 
     def _option(self, name: str) -> float:
@@ -208,7 +208,7 @@ class Call:
         return number < len(self.inputs) and self.inputs[number] >= 0
 
     def tensor(self, number: int) -> Tensor:
-        """An input of any type."""
+        """Return an input of any type."""
         if not self.has(number):
             raise ModelImportError(f"its input {number} is missing", remedy=REMEDY)
         if (kind := self.reader.stored_type(self.inputs[number])) not in _STORED:
@@ -234,7 +234,7 @@ class Call:
         return tensor
 
     def constant(self, number: int) -> np.ndarray:
-        """The values of an input that has to be a constant."""
+        """Return the values of an input, which must be a constant."""
         if not self.has(number):
             raise ModelImportError(f"its input {number} is missing", remedy=REMEDY)
         index = self.inputs[number]
@@ -243,14 +243,14 @@ class Call:
         return self.reader.values(index)
 
     def integers(self, number: int) -> tuple[int, ...]:
-        """A constant list of whole numbers."""
+        """Return the integers of a constant input."""
         values = self.constant(number)
         if values.dtype not in (np.int32, np.int64):
             raise Unsupported(f"its input {number} is {values.dtype}, not int32")
         return tuple(map(int, values.ravel()))
 
     def fused(self) -> str:
-        """The activation that is fused, by its name."""
+        """Return the name of the fused activation."""
         number = self.option("fusedActivationFunction", 0)
         name = _ACTIVATION_NAMES.get(number, str(number))
         if name not in ACTIVATIONS:
@@ -260,7 +260,7 @@ class Call:
     def window(
         self, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)
     ) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
-        """Stride and pads of a window over the first input."""
+        """Return stride and pads of a window over the first input."""
         shape = self.tensor(0).shape
         stride = self.option("strideH"), self.option("strideW")
         if len(shape) != 4:

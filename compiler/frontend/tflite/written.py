@@ -17,7 +17,10 @@ Written = tuple[Options | None, tuple[ArrayLike, ...]]
 
 @singledispatch
 def parts_of(operator: Operator) -> Written:
-    """Raises Unsupported for an operator that needs more, or that TensorFlow Lite does not have."""
+    """Return the options and constant inputs of an operator.
+
+    Raise Unsupported if it needs other parts, or if TensorFlow Lite does not have it.
+    """
     raise Unsupported("it is not written to TensorFlow Lite")
 
 

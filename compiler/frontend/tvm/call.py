@@ -20,7 +20,7 @@ class Batch:
     size: int | str
 
     def one(self, value: Value) -> Shape:
-        """The shape of a value for one image. Raises Unsupported."""
+        """Return the shape of a value for one image. Raise Unsupported."""
         if not value.shape or value.shape[0] != self.size:
             raise Unsupported(f"the first axis of {value.name} is not the batch")
         return 1, *_sizes(value, value.shape[1:])
@@ -83,14 +83,14 @@ class Call:
         return self.shape(self.step.made)
 
     def array(self, number: int, what: str) -> np.ndarray:
-        """A constant operand. Raises Unsupported."""
+        """Return the values of a constant operand. Raise Unsupported for another operand."""
         found = self.operand(number)
         if not isinstance(found, np.ndarray):
             raise Unsupported(f"its {what} is no constant: bind the module's parameters first (BindParams)")
         return found
 
     def value(self, operand: object) -> str:
-        """The name of an operand; a constant gets one."""
+        """Return the name of an operand; a constant gets one."""
         if isinstance(operand, Value):
             return operand.name
         if not isinstance(operand, (np.ndarray, int, float)):
@@ -106,7 +106,7 @@ class Call:
         return value % rank
 
     def make(self, kind: str, /, *operands: object, **attributes: Attribute) -> Operation:
-        """An operation of the operator's name and place."""
+        """Return an operation with the operator's name and place."""
         return self.inner(kind, self.step.made.name, *operands, **attributes)
 
     def inner(self, kind: str, made: str, /, *operands: object, **attributes: Attribute) -> Operation:

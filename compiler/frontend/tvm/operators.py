@@ -55,7 +55,7 @@ def _conv(layout: str, kernel: str) -> Translation:
 
 
 def _matmul(call: Call) -> list[Operation]:
-    """Weights are C, M."""
+    """Translate matmul, whose weights are C, M."""
     source, weights = call.operand(0), call.operand(1)
     if not call.is_constant(weights) or len(call.shape(weights)) != 2:
         raise Unsupported("its second operand is no constant of two axes")
@@ -79,7 +79,8 @@ def _binary(kind: str) -> Translation:
 
 
 def _function(kind: str, wanted: dict[str, float] | None = None, **names: str) -> Translation:
-    """names: attributes, with Relax's name of each; wanted: values that others have to have."""
+    """Return the translator of a function. names: attributes, with Relax's name of each; wanted: values that others
+    must have"""
 
     def translate(call: Call) -> list[Operation]:
         for name, value in (wanted or {}).items():

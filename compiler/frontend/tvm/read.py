@@ -43,7 +43,7 @@ def graph_of_steps(steps: Steps) -> Graph:
 
 
 def settled(steps: Steps) -> set[str]:
-    """Names of the values that are made of constants alone."""
+    """Return the names of the values that are computed from constants alone."""
     found: set[str] = set()
     for step in steps.steps:
         if all(value.name in found for value in step.taken):

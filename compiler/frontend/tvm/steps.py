@@ -137,7 +137,7 @@ class _Reading:
         return self.function(called, arguments, part or _part(expression.op), unit)
 
     def _called(self, called: object, values: Mapping[object, object]) -> relax.Function | None:
-        """The function of a call into it."""
+        """Return the function that a call refers to."""
         if isinstance(called, ir.GlobalVar):
             function = self.module[called] if self.module else None
             attributes = getattr(function, "attrs", None)
@@ -153,7 +153,7 @@ class _Reading:
         return made
 
     def value(self, variable: relax.Var) -> Value:
-        """Under a name that no other one has."""
+        """Return the value of a variable, under a unique name."""
         name, count = variable.name, 1
         while name in self._names:
             count += 1
@@ -198,7 +198,7 @@ def _size(size: object) -> int | str:
 
 
 def _name(call: ir.Call) -> str:
-    """relax.nn.conv2d is nn.conv2d; a call of a function is named after that."""
+    """Return the operator's name without "relax."; a call of a function has the function's name."""
     if isinstance(call.op, ir.Op):
         name = call.op.name.removeprefix("relax.")
         inner = call.args[0] if name.startswith("call_") and call.args else None
