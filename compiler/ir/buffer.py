@@ -63,7 +63,7 @@ class Buffer:
         return self.address
 
     def falls_free(self, part: LiveRange) -> list[tuple[int, int, float]]:
-        """Words of a part, (first, last + 1), and how many jobs are over when they are free."""
+        """Return the words of a part, (first, end), with the number of jobs after which they are free."""
         start, over = self.placed + part.offset, part.death // 2 + 1
         if not self.passing:
             return [(start, start + part.words, over)]
@@ -76,5 +76,6 @@ class Buffer:
 
 
 def whole(group: str, what: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
-    """A buffer all of whose words live equally long; an even number of them, since beats may be two words."""
+    """Return a buffer whose words all have one lifetime. Their number is even, because an AXI beat may have two
+    words."""
     return Buffer(group, what, [LiveRange(0, words + words % 2, birth, death)], loaded)

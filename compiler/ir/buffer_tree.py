@@ -151,7 +151,7 @@ class BufferTree:
         return max(map(self.depth, self.memories))
 
     def path(self, role: Role) -> list[Memory]:
-        """Buffers that hold an operand, from DRAM on."""
+        """Return the buffers that hold an operand, from DRAM on."""
         return sorted((memory for memory in self.memories if role in memory.holds), key=self.depth)
 
     def does(self, work: Work) -> bool:

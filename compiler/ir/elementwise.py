@@ -82,7 +82,7 @@ class Elementwise(Group):
         return super().input_rows(first // self.repeat[0], -(-last // self.repeat[0]))
 
     def pixels(self, rows: int) -> tuple[Loop, ...]:
-        """Loops over pixels of the source for so many rows of the output."""
+        """Return the loops over pixels of the source for so many rows of the output."""
         if self.walk:
             return self.walk
         (down, across), (times_down, times_across), cols = self.window.stride, self.repeat, self.output.shape[1]

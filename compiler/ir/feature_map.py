@@ -17,17 +17,17 @@ NARROW_GROUPS = 1024  # from which on a map of one column does without a second 
 
 
 def word_groups(channels: int) -> int:
-    """GLB words that hold the channels of one pixel."""
+    """Return the GLB words that hold the channels of one pixel."""
     return -(-channels // 8)
 
 
 def words_of(values: np.ndarray) -> np.ndarray:
-    """int8 [..., 8] -> uint64 [...]."""
+    """Pack int8 [..., 8] into uint64 [...]."""
     return np.ascontiguousarray(values, np.int8).view(np.uint64)[..., 0]
 
 
 def split_channels(values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
-    """Integers [..., C] -> [..., words, 8], channels in halves of q, missing ones zero."""
+    """Split integers [..., C] into [..., words, 8]: channels in halves of q, missing ones zero."""
     channels = values.shape[-1]
     words = -(-channels // (2 * q))
     padded = np.zeros((*values.shape[:-1], words * 2 * q), values.dtype)
@@ -62,19 +62,22 @@ class FeatureMap:
 
     @property
     def pitch(self) -> int:
-        """Words of a row of one group; even, because pairs of words are read, and a beat of a DRAM port may be two. A
-        single column of many groups has no second word; the groups are even then."""
+        """Return the words of a row of one group.
+
+        The number is even, because pairs of words are read, and an AXI beat may have two words. A single column of many
+        groups has no second word; then the number of groups is even.
+        """
         narrow = self.cols == 1 and self.groups >= NARROW_GROUPS and self.groups % 2 == 0
         words = self.column_step(self.cols + self.cols % 2)
         return 1 if narrow else words + words % 2
 
     def column_step(self, columns: int) -> int:
-        """Words from one column to another; of a packed map both are even."""
+        """Return the words from one column to another; in a packed map, both columns are even."""
         return columns // 2 if self.packed else columns
 
     @property
     def row_words(self) -> int:
-        """Words of a row of all groups."""
+        """Return the words of a row of all groups."""
         return self.groups * self.pitch
 
     @property
@@ -83,17 +86,17 @@ class FeatureMap:
 
     @property
     def image_step(self) -> int:
-        """Words from one image to the next."""
+        """Return the words from one image to the next."""
         return self.ring_rows * self.row_step
 
     @property
     def row_step(self) -> int:
-        """Words from one row to the next."""
+        """Return the words from one row to the next."""
         return self.pitch if self.planar else self.row_words
 
     @property
     def group_step(self) -> int:
-        """Words from one group to the next."""
+        """Return the words from one group to the next."""
         return self.images * self.image_step if self.planar else self.pitch
 
     @property
@@ -110,7 +113,7 @@ class FeatureMap:
         return self.address + (y + self.shift) % self.ring_rows * self.row_step
 
     def pack(self, values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
-        """int8 [rows, cols, C] -> uint64 [rows, groups, pitch]."""
+        """Pack int8 [rows, cols, C] into uint64 [rows, groups, pitch]."""
         if self.packed:
             pixels = np.zeros((self.rows, 2 * self.pitch, WORD_CHANNELS), np.int8)
             pixels[:, : self.cols, : values.shape[2]] = values
@@ -121,7 +124,7 @@ class FeatureMap:
         return out
 
     def unpack(self, words: np.ndarray, channels: int) -> np.ndarray:
-        """uint64 [rows, groups, pitch] -> int8 [rows, cols, channels]."""
+        """Unpack uint64 [rows, groups, pitch] into int8 [rows, cols, channels]."""
         if self.packed:
             pixels = np.ascontiguousarray(words).view(np.int8).reshape(self.rows, -1, WORD_CHANNELS)
             return pixels[:, : self.cols, :channels]

@@ -40,21 +40,21 @@ class Node:
 
     @property
     def activations(self) -> tuple[Tensor, ...]:
-        """Inputs that are no constants."""
+        """Return the inputs that are not constants."""
         return tuple(tensor for tensor in self.inputs if not isinstance(tensor, Constant))
 
     @property
     def macs(self) -> int:
-        """MACs of weights."""
+        """Return the MACs with weights."""
         return self.operator.macs(self.inputs, self.outputs)
 
     @property
     def elements(self) -> int:
-        """Element operations; of weights, their MACs."""
+        """Return the number of element operations; for operators with weights, their MACs."""
         return self.operator.elements(self.inputs, self.outputs)
 
     def run(self, values: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-        """The outputs, of the inputs."""
+        """Run the golden model of the operator: return the outputs for input values."""
         return self.operator.run(values, self.inputs, self.outputs)
 
     def verify(self) -> None:
@@ -128,14 +128,15 @@ class Graph:
         return values
 
     def run_images(self, images: np.ndarray) -> np.ndarray:
-        """The output, int8 [N, E, F, M], for int8 images [N, H, W, C], of a network with one input and one output."""
+        """Run the golden model of a network with one input and one output: int8 images [N, H, W, C] to int8 [N, E, F,
+        M]."""
         shape, made = self.input.shape, map_shape(self.output.shape)
         results = [self.run(image.reshape(shape))[self.output.name].reshape(made) for image in images]
         return np.stack(results)
 
     def verified(self) -> "Graph":
         """Return the graph if each tensor is made once and before its use, no input or result is a constant, all
-        outputs are made, and types, shapes and scales are the operators' own. Raises Malformed."""
+        outputs are made, and types, shapes and scales are the operators' own. Raise Malformed."""
         known: dict[str, Tensor] = {}
         for tensor in self.inputs:
             if tensor.name in known:
@@ -183,6 +184,6 @@ def _one(tensors: tuple[Tensor, ...], end: str) -> Tensor:
 
 
 def map_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
-    """(H, W, C) of a tensor of one image and 2 to 4 axes: those that its shape lacks are 1."""
+    """Return (H, W, C) of a tensor of one image and 2 to 4 axes; missing axes are 1."""
     rows, columns, channels = (1, 1, 1, *shape[1:])[-3:]
     return rows, columns, channels

@@ -10,6 +10,6 @@ def heading(stage: str) -> str:
 
 
 def stage_of(data: bytes) -> str | None:
-    """The stage that a file's bytes say they are of; None: they are no text of a stage."""
+    """Return the stage that a file's heading names, None if the file is not the text of a stage."""
     head, _, stage = data[:80].partition(b"\n")[0].decode(errors="replace").rpartition(" ")
     return stage if head == MAGIC else None

@@ -51,7 +51,7 @@ class Image:
 
     @property
     def images(self) -> int:
-        """Images that one run takes."""
+        """Return the number of images of a run."""
         return self.map["images"]
 
     @property
@@ -105,19 +105,20 @@ class Image:
         return found
 
     def with_input(self, values: np.ndarray) -> np.ndarray:
-        """`with_inputs` of a network with one."""
+        """Return a copy of the memory with the input of a network that has one, as `with_inputs` does."""
         return self.with_inputs(self.named(values))
 
     def output(self, dram: np.ndarray) -> np.ndarray:
-        """The output, as of `outputs`, of a network with one."""
+        """Return the output of a network that has one, as `outputs` does."""
         return self.outputs(dram)[self._only("outputs")[0]]
 
     def named(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
-        """Inputs of a network with one, by name."""
+        """Return the input of a network that has one, by name."""
         return {self._only("inputs")[0]: inputs}
 
     def runs(self, inputs: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """Inputs by name, [N, H, W, C] each, as `with_inputs` takes them; copies of the last fill the last run."""
+        """Split inputs by name, [N, H, W, C] each, into runs for `with_inputs`. Copies of the last image fill the last
+        run."""
         images = len(next(iter(inputs.values())))
         count = -(-images // self.images)
         chosen = np.minimum(np.arange(count * self.images), images - 1)
@@ -128,7 +129,7 @@ class Image:
         return [{name: values[number] for name, values in filled.items()} for number in range(count)]
 
     def results(self, outputs: list[dict[str, np.ndarray]], count: int) -> dict[str, np.ndarray]:
-        """The outputs of all runs by name, int8 [N, H, W, C] each, of the first `count` images."""
+        """Join the outputs of all runs, by name: int8 [N, H, W, C] each, of the first `count` images."""
         return {
             name: np.stack([run[name] for run in outputs]).reshape(-1, *place["shape"])[:count]
             for name, place in self.map["outputs"].items()
@@ -152,7 +153,7 @@ class Image:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Image":
-        """Raises InputError in one line."""
+        """Read the files of a folder. Raise InputError, with one line."""
         directory = Path(directory)
         found = read_json(directory / "layout.json", REMEDY)
         dram = np.frombuffer(read_file(directory / "image.bin", REMEDY), np.uint8)
@@ -186,7 +187,7 @@ def sealed(contents: dict, memory: bytes) -> dict:
 
 
 def _checked(contents: object) -> dict:
-    """The contents of a map. Raises InputError unless it has all that is needed."""
+    """Return the contents of layout.json. Raise InputError if a part is missing or wrong."""
     if not isinstance(contents, dict):
         raise InputError(WRONG_ENTRY)
     try:
@@ -242,14 +243,14 @@ def _laid_shape(place: dict) -> list[int]:
 
 
 def _whole(values: dict, **least: int) -> None:
-    """Raises InputError unless each of these entries is an integer of at least so much."""
+    """Raise InputError unless each of these entries is an integer not below its minimum."""
     for name, bound in least.items():
         if type(values[name]) is not int or values[name] < bound:
             raise InputError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
 
 
 def _check_areas(contents: dict) -> None:
-    """Raises InputError unless program, inputs and outputs take areas of their own, inside the memory."""
+    """Raise InputError unless program, inputs and outputs are inside the memory and do not overlap."""
     program = contents["program"]
     places = {"program": {(program["address"], program["bytes"])}}
     for ends in ("inputs", "outputs"):
@@ -265,7 +266,7 @@ def _check_areas(contents: dict) -> None:
 
 
 def _check_buffers(contents: dict, config: AcceleratorConfig) -> None:
-    """Raises an error unless every buffer has a name and lies inside the GLB and the passes."""
+    """Raise an error unless every buffer has a name and lies inside the GLB and the passes."""
     passes = 1 + max(number for step in contents["steps"] for number in step["passes"])
     for buffer in contents["buffers"]:
         address, size, first, last = (buffer[key] for key in ("address", "bytes", "first", "last"))

@@ -68,7 +68,7 @@ class Window:
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """Rows and columns from the first tap to the last."""
+        """Return the rows and columns from the first tap to the last."""
         rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
         return rows, cols
 
@@ -198,12 +198,12 @@ class Group:
 
     @property
     def map_shape(self) -> tuple[int, int]:
-        """(E, F) before the epilogue."""
+        """Return (E, F) before the epilogue."""
         return output_size(self.source.shape[:2], self.window)
 
     @property
     def averaged(self) -> int:
-        """Pixels that its epilogue averages, 0 without."""
+        """Return the number of pixels that its epilogue averages, 0 if it does not average."""
         for step in self.epilogue:
             if isinstance(step, Average):
                 return step.count
@@ -226,16 +226,16 @@ class Group:
 
     @property
     def together(self) -> int:
-        """Rows that are made together: jobs begin and end with so many."""
+        """Return the number of rows that are made together: jobs begin and end at multiples of it."""
         return 1
 
     def input_rows(self, first: int, last: int) -> tuple[int, int]:
-        """Rows of its source that output rows first to last - 1 need."""
+        """Return the rows of its source that output rows first to last - 1 need."""
         return input_rows(self.window, self.source.shape[0], first, last)
 
     @property
     def macs(self) -> int:
-        """MACs, padding included."""
+        """Return the MACs, padding included."""
         return max(self.images, 1) * prod(self.map_shape) * self.weight_bytes
 
     @property
@@ -246,7 +246,7 @@ class Group:
 
     @property
     def channels(self) -> int:
-        """Output channels of all convolutions in the group: each has a table entry."""
+        """Return the output channels of all convolutions in the group: each has a table entry."""
         return sum(len(table.bias) for table in self.tables)
 
     def __str__(self) -> str:
@@ -304,7 +304,7 @@ class Grouped(Filtered):
         return word_groups(len(self.filters)) if groups == 1 else len(self.filters) // self.source.shape[2]
 
     def spread(self) -> np.ndarray:
-        """[M, R, S, 8]: filters of all channels of their group, the others' zero."""
+        """Return [M, R, S, 8]: the filters with 8 channels, where the channels that a filter does not read are zero."""
         own = np.arange(len(self.filters)) // (len(self.filters) // self.source.shape[2])
         found = np.zeros((*self.filters.shape, 8), self.filters.dtype)
         found[np.arange(len(own)), :, :, own % 8] = self.filters
@@ -383,7 +383,8 @@ class Separable(Filtered):
 
 
 def sliced(group: Group, slices: int) -> Group:
-    """A group with the first of so many slices of its filters; of its channels, if it does not mix them."""
+    """Return a fused operator with the first of `slices` parts of its filters, or of its channels if it does not mix
+    them."""
     if slices == 1:
         return group
     shape = (*group.output.shape[:2], group.output.shape[2] // slices)
@@ -398,7 +399,7 @@ def sliced(group: Group, slices: int) -> Group:
 
 
 def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
-    """The depthwise and the pointwise half of a block, as groups of their own."""
+    """Return the depthwise and the pointwise half of a block, as fused operators of their own."""
     between = replace(
         group.output,
         name=f"{group.output.name}#depthwise",

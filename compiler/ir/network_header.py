@@ -24,7 +24,7 @@ def header_text(contents: dict, memory: bytes) -> str:
 
 
 def network_text(contents: dict, memory: bytes, name: str) -> str:
-    """A struct eyrie_network of this name, and the arrays that it needs."""
+    """Return a struct eyrie_network of this name, and the arrays that it needs."""
     sizes = ", ".join(str(size) for size in AcceleratorConfig.of(contents["config"]).parameters.values())
     ends = {end: contents[end] for end in ("inputs", "outputs")}
     arrays = "\n".join(
@@ -46,7 +46,7 @@ static const struct eyrie_network {name} = {{
 
 
 def _map(name: str, place: dict) -> str:
-    """A struct eyrie_map."""
+    """Return a struct eyrie_map."""
     layout = FeatureMap(**place["layout"])
     height, width, channels = place["shape"]
     groups = layout.groups
@@ -62,7 +62,7 @@ def _map(name: str, place: dict) -> str:
 
 
 def patch_numbers(place: dict) -> tuple[int, ...]:
-    """struct eyrie_patches of an entry of the map's inputs and outputs."""
+    """Return the struct eyrie_patches of a layout entry of an input or output."""
     patches = place["patches"]
     if patches is None:
         return (0,) * 8
@@ -75,5 +75,5 @@ def _literal(name: str) -> str:
 
 
 def _float(value: float) -> str:
-    """A constant of type float."""
+    """Return a constant of C type float."""
     return f"{value:.9e}f"

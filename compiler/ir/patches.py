@@ -42,7 +42,7 @@ class Patches:
         return self.taps[0] * self.taps[1] * self.shape[2]
 
     def of(self, values: np.ndarray, zero_point: int) -> np.ndarray:
-        """int8 [H, W, C] -> int8 [rows, cols, channels]."""
+        """Lay out int8 [H, W, C] as int8 [rows, cols, channels]."""
         found = np.full((self.rows, self.cols, *self.kernel, self.shape[2]), zero_point, np.int8)
         for i in range(self.kernel[0]):
             for j in range(self.kernel[1]):

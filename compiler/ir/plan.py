@@ -87,7 +87,7 @@ class Segment:
         return (self.way, self.rows, self.slices, self.channels, self.ahead, self.lead, self.from_dram, self.to_dram)
 
     def way_of(self, n: int) -> Way:
-        """The way of group n of the network by itself."""
+        """Return the schedule kind of fused operator n of the network by itself."""
         if self.way is not Way.SLICED:
             return self.way
         return Way.CHANNELS if n == self.first else Way.REFETCH
@@ -123,7 +123,7 @@ class Segment:
         return [Job(group, first, last, reads, number) for number in range(self.slices_of(group))]
 
     def _targets(self, heights: list[int]) -> list[list[int]]:
-        """Rows of each group's output that have to be there when each stripe is done."""
+        """Return the rows of each fused operator's output that must exist when each row tile is done."""
         stripes = -(-heights[-1] // self.rows)
         targets = [[min(heights[-1], (s + 1) * self.rows) for s in range(stripes)]]
         for n in reversed(range(len(self.groups) - 1)):
@@ -168,7 +168,10 @@ class Segment:
 
     @property
     def slack(self) -> int:
-        """Rows that a map needs beside its own, if this segment works on it in place; in planes one job does it all."""
+        """Return the extra rows that a feature map needs if this segment works on it in place.
+
+        In NC/8HW8 layout, one job makes all rows, so that no extra rows are needed.
+        """
         group = self.groups[0]
         at_once = group.images or group.source.planar
         return group.window.pads[0] if self.way is Way.IN_PLACE and not at_once else 0

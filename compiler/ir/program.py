@@ -148,7 +148,7 @@ Command = Config | Run | Transfer | End  # of a list: CHUNKS is a way to write s
 
 
 def assemble(commands: list[Command]) -> np.ndarray:
-    """Binary form, uint64."""
+    """Return the binary form, uint64."""
     return np.array([word for _, words in encoded(commands) for word in words], np.uint64)
 
 
@@ -200,7 +200,7 @@ def disassemble(words: np.ndarray) -> list[Command]:
 
 
 def _decode(words: list[int], at: int) -> Command | Chunks:
-    """The command that begins at a word. Raises InputError."""
+    """Return the command that begins at a word. Raise InputError."""
     word = words[at]
 
     def following(count: int) -> list[int]:

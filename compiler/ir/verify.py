@@ -13,11 +13,13 @@ from eyrie.model.messages import times
 
 
 def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:
-    """Raises InternalError unless each map that a group reads is there as it reads it, each is made once, read or
-    stored, all outputs are stored, only convolutions read packed maps, which are inputs of few channels, and shapes are
-    those that windows and weights make.
+    """Raise InternalError if the list of fused operators is inconsistent.
 
-    inputs: of the network, which lie as they are first read; ends: names of the maps that are its outputs
+    Each feature map must be made once, before its consumers, in the form that they read, and must be read or stored.
+    All outputs must be stored. Only convolutions may read packed maps, which are inputs of few channels. Shapes must
+    follow from windows and weights.
+
+    inputs: of the network, in the layout of their first consumer; ends: names of the feature maps that are its outputs
     """
     read: dict[str, Map] = {}
     for operand in (operand for group in groups for operand in (group.source, *group.others)):
@@ -54,7 +56,7 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
 
 
 def _as_read(map_: Map, read: Map | None) -> Map:
-    """An input as it lies for its readers."""
+    """Return an input with the layout that its readers expect."""
     if read is None:
         return map_
     patches = read.patches

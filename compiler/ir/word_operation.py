@@ -39,7 +39,7 @@ class WordOperation:
 
 
 def copy() -> WordOperation:
-    """Words as they are."""
+    """Return the operation that copies words."""
     return WordOperation(Operation.NONE)
 
 
@@ -49,12 +49,12 @@ def larger() -> WordOperation:
 
 
 def lookup(entries: np.ndarray) -> WordOperation:
-    """entries: int8 [256], the result of q at q + 128."""
+    """Return the table lookup. entries: int8 [256], the result of q at q + 128"""
     return WordOperation(Operation.TABLE, result=AS_IS | INT8, constants=words_of(entries.reshape(-1, 8)))
 
 
 def largest_of_window(taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX) -> WordOperation:
-    """The largest of so many values, clamped."""
+    """Return the maximum of `taps` values, clamped."""
     clamp = {"act_min": minimum, "act_max": maximum}
     return WordOperation(Operation.MAXIMUM, {"window": taps}, result=AS_IS | clamp)
 
@@ -62,7 +62,7 @@ def largest_of_window(taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MA
 def average_of_window(
     counts: np.ndarray, taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX, ties_up: bool = False
 ) -> WordOperation:
-    """The average of the pixels of a window that are inside the map, the others being 0.
+    """Return the average of the pixels of a window that are inside the map, the others being 0.
 
     counts: int [E, F], how many those are, at most 2,896; a tie goes away from zero, or up.
     """
@@ -77,12 +77,12 @@ def average_of_window(
 
 
 def sum_of_window(count: int, zero_point: int, scaling: Requantization) -> WordOperation:
-    """The sum of so many values less their zero point, requantised."""
+    """Return the sum of `count` values less their zero point, requantised."""
     word = enc.WINDOW.pack(multiplier=int(scaling.multiplier), shift=int(scaling.shift), bias=-zero_point * count)
     result = {"zero_point": int(scaling.zero_point), "act_min": int(scaling.minimum), "act_max": int(scaling.maximum)}
     return WordOperation(Operation.SUM, {"window": count}, result=result, constants=np.full((1, 1, 1), word, np.uint64))
 
 
 def average_factor(count: int) -> dict[str, int]:
-    """Multiplier and shift of a SUM that is an average of so many values, exact up to 2,896."""
+    """Return multiplier and shift of a SUM that averages `count` values, exact up to 2,896."""
     return dict(AS_IS) if count == 1 else {"multiplier": (1 << 31) // count + 1, "shift": 0}

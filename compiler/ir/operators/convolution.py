@@ -35,11 +35,11 @@ class Weighted(Operator):
 
     @property
     def outputs(self) -> int:
-        """M."""
+        """Return M."""
         return len(self.bias)
 
     def requantization(self, inputs: Tensors, outputs: Tensors) -> Requantization:
-        """Multipliers and shifts are [M]."""
+        """Return the quantisation parameters of the sums; multipliers and shifts are [M]."""
         input_, output = quantizations(inputs[0], outputs[0])
         rescale = uint8_requantization if self.unsigned else requantization
         return rescale(input_, np.broadcast_to(self.scales, self.outputs), output, self.activation)
@@ -69,7 +69,7 @@ class Windowed(Weighted):
     @property
     @abstractmethod
     def kernel(self) -> tuple[int, int]:
-        """R and S."""
+        """Return R and S."""
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         (ifmap,) = only(inputs)

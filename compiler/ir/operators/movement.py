@@ -342,5 +342,5 @@ MOVES = (Move, Concatenation, Split, Pack, Unpack, Composed)
 
 
 def _places(shape: tuple[int, ...]) -> np.ndarray:
-    """An array of a shape that takes no memory. Raises InputError for one that no array can have."""
+    """Return an array of a shape that takes no memory. Raise InputError if no array has such a shape."""
     return np.broadcast_to(np.int8(0), shape)

@@ -19,7 +19,7 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """The operator's in TensorFlow Lite."""
+        """Return the name of the operator in TensorFlow Lite."""
         raise NotImplementedError
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
@@ -30,11 +30,11 @@ class Operator:
         """Raise InputError if scales and zero points do not fit together."""
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        """The golden model: arrays of the outputs, of arrays of the inputs."""
+        """Run the golden model: return the output arrays for input arrays."""
         raise NotImplementedError
 
     def macs(self, inputs: Tensors, outputs: Tensors) -> int:
-        """MACs of weights, padding included."""
+        """Return the MACs of weights, padding included."""
         return 0
 
     def elements(self, inputs: Tensors, outputs: Tensors) -> int:
@@ -51,7 +51,7 @@ class Operator:
 
 
 def _attributes(operator: object) -> Iterator[tuple[Field, object]]:
-    """Fields with their values."""
+    """Yield the fields with their values."""
     assert is_dataclass(operator) and not isinstance(operator, type)
     return ((field, getattr(operator, field.name)) for field in fields(operator))
 
@@ -81,14 +81,14 @@ class Unknown(Operator):
 
 
 def only(inputs: Tensors, count: int = 1) -> Tensors:
-    """The inputs, which have to be so many."""
+    """Return the inputs, which must be `count`."""
     if len(inputs) != count:
         raise InputError(f"takes {count} tensors, has {len(inputs)}")
     return inputs
 
 
 def quantized(tensor: Tensor) -> Quantized:
-    """The tensor, if it is quantised."""
+    """Return the tensor, which must be quantised."""
     if not isinstance(tensor, Quantized):
         raise InputError(f"tensor {tensor.name} is without scale")
     return tensor
@@ -100,18 +100,18 @@ def quantizations(*tensors: Tensor) -> tuple[Quantization, ...]:
 
 
 def check_same(*tensors: Tensor) -> None:
-    """Raises InputError unless all have one scale and one zero point."""
+    """Raise InputError unless all have one scale and one zero point."""
     if len(set(quantizations(*tensors))) > 1:
         raise InputError("input and output differ in their scale or zero point")
 
 
 def int8(shape: tuple[int, ...]) -> tuple[Form]:
-    """The form of a single int8 output."""
+    """Return the form of a single int8 output."""
     return (Form("int8", tuple(int(size) for size in shape)),)
 
 
 def expect(tensor: Tensor, dtype: str, rank: int | None = None) -> Tensor:
-    """The tensor, if it has this type and so many axes."""
+    """Return the tensor, which must have this type and, if given, this number of axes."""
     if tensor.dtype != dtype or rank not in (None, len(tensor.shape)):
         wanted = dtype if rank is None else f"{dtype} with {rank} axes"
         raise InputError(f"tensor {tensor.name} is {tensor.form}, must be {wanted}")
@@ -119,7 +119,7 @@ def expect(tensor: Tensor, dtype: str, rank: int | None = None) -> Tensor:
 
 
 def axis_of(axis: int, rank: int) -> int:
-    """An axis counted from the front."""
+    """Return an axis counted from the front."""
     if not -rank <= axis < rank:
         raise InputError(f"axis {axis} of a tensor of {rank} axes")
     return axis % rank

@@ -27,7 +27,7 @@ class Function(Operator):
 
     @abstractmethod
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
-        """int8 [256]: entry q + 128 is the result of q."""
+        """Return int8 [256]: entry q + 128 is the result of q."""
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         (source,) = only(inputs)
