@@ -43,7 +43,7 @@ def is_uniform(node: Node) -> bool:
 
 
 def _entries(node: Node) -> np.ndarray:
-    """int8 [256], as of `Function.table`, by the golden model."""
+    """Return the table of a node by the golden model, int8 [256], as `Function.table` does."""
     values = tables.VALUES.astype(np.int8)
     (entries,) = node.run(
         tuple(tensor.data.reshape(-1)[:1] if isinstance(tensor, Constant) else values for tensor in node.inputs)

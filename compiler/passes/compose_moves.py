@@ -87,7 +87,7 @@ class _Composer:
         self._kept: set[Node] = set()  # moves whose readers do not take it over
 
     def step(self) -> bool:
-        """Leaves out the first move that can be."""
+        """Leave out the first operator that can be left out; return whether one was found."""
         readers = self.graph.readers
         for node in self.graph.nodes:
             if node in self._kept or not is_move(node):
@@ -167,7 +167,7 @@ class _Composer:
         return None
 
     def _of(self, node: Node) -> list[Group] | None:
-        """The groups of a move, None of one that the accelerator does not run."""
+        """Return the fused operators of a data-movement operator, None if the accelerator does not support it."""
         if node not in self._groups:
             self._groups[node] = groups_of_move(node, self.graph)
         return self._groups[node]
@@ -195,7 +195,8 @@ def _node(map_: IndexMap, where: str, output: Tensor) -> Node:
 
 
 def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:
-    """The groups of a move of a graph, None of one that the accelerator does not run."""
+    """Return the fused operators of a data-movement operator of a graph, None if the accelerator does not support
+    it."""
     if is_view(node):
         return []
     if of_operator(node, graph):

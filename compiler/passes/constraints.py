@@ -267,7 +267,7 @@ class Obstacles(Unsupported):
 
 
 def said(obstacles: Iterable[Obstacle]) -> Iterator[str]:
-    """A clause for each operator and reason, with all places."""
+    """Yield a clause for each operator and reason, with all places."""
     places: dict[tuple[str, str], list[str]] = {}
     for obstacle in obstacles:
         places.setdefault((obstacle.operator, obstacle.reason), []).append(obstacle.where)
@@ -292,7 +292,7 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
 
 
 def check(graph: Graph) -> Graph:
-    """The graph, if the accelerator runs it. Raises Obstacles."""
+    """Return the graph. Raise Obstacles if the accelerator does not run it."""
     found = [Obstacle("", "", reason) for reason in ends(graph)]
     for node in graph.nodes:
         reasons = of_operator(node, graph)

@@ -31,8 +31,11 @@ def _expanded(node: Node) -> tuple[Node, ...]:
 
 
 def _prelu(node: Node, operator: Prelu) -> tuple[Node, ...]:
-    """A table of what becomes of values from zero on, and the product of the others and their slopes: one of the two is
-    zero, and their sum in one scale is the other. With one slope for all it is a function (compose_functions.py)."""
+    """Return the nodes of PRELU: a table for values from zero on, and the product of negative values and slopes.
+
+    One of the two is zero, so that their sum in one scale is the other. With equal slopes, PRELU is a function of one
+    value (compose_functions.py).
+    """
     (values, slopes), (output,) = node.inputs, node.outputs
     scale, slope_scale, output_scale = quantizations(values, slopes, output)
     if isinstance(values, Constant) or is_uniform(node):
@@ -51,7 +54,7 @@ def _prelu(node: Node, operator: Prelu) -> tuple[Node, ...]:
 
 
 def _concatenation(node: Node, operator: Concatenation) -> tuple[Node, ...]:
-    """Inputs of other scales are taken to the output's first."""
+    """Return the nodes: inputs of other scales are rescaled to the output's scale first."""
     (output,) = node.outputs
     if any(isinstance(tensor, Constant) for tensor in node.inputs):
         return (node,)

@@ -47,14 +47,14 @@ class Back:
 
 
 def fold_moves(graph: Graph) -> Graph:
-    """Layers that read one tensor together; of the moves around them as many as can be."""
+    """Return the graph with as many data-movement operators as possible folded into the layers around them."""
     for together in _together(graph):
         graph = _folded(graph, together)
     return graph
 
 
 def _together(graph: Graph) -> list[list[Node]]:
-    """Layers with weights, those that take one tensor together."""
+    """Return the layers with weights, grouped by the tensor that they read."""
     found: dict[str, list[Node]] = {}
     for node in graph.nodes:
         if isinstance(node.operator, (Windowed, FullyConnected)):
@@ -208,7 +208,7 @@ def _nodes(layer: Node, front: Front, back: Back) -> Iterator[Node]:
 
 
 def _as_map(tensor: Tensor) -> Tensor:
-    """The tensor with four axes. Raises Unfoldable."""
+    """Return the tensor with four axes. Raise Unfoldable."""
     if not 2 <= len(tensor.shape) <= 4 or tensor.shape[0] != 1:
         raise Unfoldable(f"{tensor.name} is not one map")
     if len(tensor.shape) == 4:
@@ -236,7 +236,7 @@ def _filter_values(node: Node) -> int:
 
 
 def _room(node: Node) -> int:
-    """Words of the rows that are in the GLB at once at least."""
+    """Return the minimum words of rows that are in the GLB at once."""
     if not isinstance(node.operator, Windowed):
         return 0
     ifmap, ofmap = (layout(map_of(tensor)) for tensor in (node.inputs[0], node.outputs[0]))

@@ -20,7 +20,7 @@ class Unfoldable(ValueError):
 
 
 def folded_connected(layer: Node, operator: FullyConnected, front: IndexMap) -> Node:
-    """A fully connected layer with its filters in the order of what moves in front of it take. Raises Unfoldable."""
+    """Return a fully connected layer whose filters are in the order of `front`. Raise Unfoldable."""
     (source,), count = front.sources, layer.inputs[0].size
     places = front.places.reshape(-1)
     permuted = source.size == count and np.array_equal(np.sort(places), np.arange(count))
@@ -41,8 +41,10 @@ def _words(tensor: Tensor) -> int:
 
 
 def folded_window(layer: Node, operator: Windowed, front: IndexMap, end: Tensor, back: IndexMap) -> Windowed:
-    """A layer's convolution of what `front` takes, whose output is the tensor that `back` takes of the layer's. Raises
-    Unfoldable, Unmovable."""
+    """Return the convolution on the source of `front` whose output is the tensor `end`, which `back` maps to the layer.
+
+    Raise Unfoldable or Unmovable.
+    """
     (source,), (ifmap,), (ofmap,) = front.sources, layer.inputs, layer.outputs
     if np.any(front.places < 0) and front.fill != quantized(source).zero_point:
         raise Unfoldable("margins are other values than its padding")
@@ -60,8 +62,11 @@ def folded_window(layer: Node, operator: Windowed, front: IndexMap, end: Tensor,
 
 
 def _taps(operator: Windowed, pixels: np.ndarray, made: tuple[int, ...], asked: np.ndarray) -> np.ndarray:
-    """Int [E, F, R, S], the pixel of the source that each tap takes, -1 outside. pixels: int [N, H, W], of the layer's
-    input; made: shape of its output; asked: int [E, F], which of its pixels."""
+    """Return int [E, F, R, S], the pixel of the source that each tap reads, -1 outside.
+
+    pixels: int [N, H, W], of the layer's input; made: shape of its output; asked: int [E, F], the pixels of the output
+    to make
+    """
     image, row, col = np.unravel_index(asked, made[:3])
     places = []
     for at, taps, step, gap, before in zip(
@@ -79,8 +84,10 @@ def _taps(operator: Windowed, pixels: np.ndarray, made: tuple[int, ...], asked: 
 def window_of_taps(
     taps: np.ndarray, shape: tuple[int, int]
 ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int, int, int]]:
-    """Stride, dilation and pads with which a window on a map of this shape takes what `taps` says. Raises
-    Unfoldable."""
+    """Return the stride, dilation and pads of the window on a map of this shape that reads the pixels of `taps`.
+
+    Raise Unfoldable if no window reads them.
+    """
     inside = taps >= 0
     if not inside.any():
         raise Unfoldable("it reads no pixel of the map")
@@ -118,8 +125,11 @@ def _step(places: np.ndarray, inside: np.ndarray, along: int) -> int:
 
 
 def _with_channels(operator: Windowed, taken: np.ndarray, kept: np.ndarray, channels: int) -> Windowed:
-    """taken: which of so many channels each of its input's is; kept: which of its outputs are left, in their order.
-    Raises Unfoldable."""
+    """Return the operator with other channels. taken: the input channel of each of the layer's channels, of `channels`;
+    kept: the output channels that remain, in order
+
+    Raise Unfoldable if this needs more channels.
+    """
     same = np.array_equal(taken, np.arange(channels)), np.array_equal(kept, np.arange(operator.outputs))
     if all(same):
         return operator

@@ -226,7 +226,7 @@ class _Forming:
 
 
 def maps_of(graph: Graph) -> dict[str, Map]:
-    """The maps of all tensors by name; a RESHAPE that leaves the map as it is makes no other."""
+    """Return the feature maps of all tensors, by name. A view has the feature map of its input."""
     maps: dict[str, Map] = {}
     for node in graph.nodes:
         maps |= {tensor.name: map_of(tensor) for tensor in node.activations if tensor.name not in maps}
@@ -253,7 +253,7 @@ def _convolution(node: Node, operator: Conv2D | FullyConnected, maps: dict[str, 
 
 
 def _of_all_channels(filters: np.ndarray, channels: int) -> np.ndarray:
-    """Filters of channel groups, [M, R, S, C / G], with zeros for the other groups' channels."""
+    """Return the filters of channel groups, [M, R, S, C / G], with zeros for the other groups' channels."""
     taken = filters.shape[3]
     if taken == channels:
         return filters
@@ -302,5 +302,5 @@ def _separable(
 
 
 def _flat(filters: np.ndarray) -> np.ndarray:
-    """Filters of pointwise work, [M, C]."""
+    """Return the filters of pointwise work, [M, C]."""
     return filters.reshape(len(filters), -1)

@@ -56,7 +56,7 @@ class IndexMap:
 
     @property
     def operator(self) -> Operator:
-        """The simplest that does the same."""
+        """Return the simplest operator with this map."""
         if len(self.sources) == 1:
             source = self.sources[0]
             if np.array_equal(self.places.reshape(-1), np.arange(source.size)):

@@ -92,7 +92,7 @@ def places_of(node: Node) -> list[tuple[np.ndarray, int]]:
 
 
 def _counted(places: np.ndarray) -> tuple[np.ndarray, int]:
-    """Places from 0 on, -1 for constants; and the value of those."""
+    """Return places from 0 on, -1 for constants, and the value of these constants."""
     inside = places >= _OUTSIDE
     constants = np.unique(places[~inside])
     if len(constants) > 1:
@@ -118,7 +118,7 @@ def by_pixel(places: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def _move(places: np.ndarray, fill: int, made: tuple[int, int, int], source: tuple[int, int, int]) -> Move:
-    """places: of the source's values, -1 for the value `fill`."""
+    """Return the move of places. places: of the source's values, -1 for the value `fill`"""
     pixel, channels = by_pixel(places.reshape(made), source[2])
     rows, cols = np.divmod(np.maximum(pixel, 0), source[1])
     window, repeat, loops = _loops(pixel >= 0, rows, cols, source)
@@ -128,7 +128,8 @@ def _move(places: np.ndarray, fill: int, made: tuple[int, int, int], source: tup
 def _loops(
     here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]
 ) -> tuple[Window, tuple[int, int], tuple[Loop, ...]]:
-    """here: bool [E, F], whether the pixel comes from the input; rows, cols: which one."""
+    """Return window, repeat and loops. here: bool [E, F], whether the pixel comes from the input; rows, cols: its place
+    there"""
     if not here.any():
         raise Unmovable("no pixel of a map")
     if not here.all():
@@ -188,14 +189,14 @@ def _padded(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[
 
 
 def _even(places: np.ndarray) -> int:
-    """The step between places, 1 of a single one; 0 if it is not the same, or not forward."""
+    """Return the step between places, 1 for a single place. Return 0 if steps differ or go backwards."""
     steps = np.unique(np.diff(places))
     step = int(steps[0]) if len(steps) == 1 else int(len(steps) == 0)
     return max(step, 0)
 
 
 def _decomposed(places: np.ndarray) -> list[Loop]:
-    """Loops, innermost first, that go through places [N, 2]: rows and columns. Raises Unmovable."""
+    """Return loops, innermost first, that visit places [N, 2]: rows and columns. Raise Unmovable."""
     count = len(places)
     if count == 1:
         return []
@@ -260,7 +261,7 @@ def _copy(where: str, move: Move, source: Map, made: Map) -> Elementwise:
 
 
 def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:
-    """Filters of a single 1, whose sums are the values themselves."""
+    """Return a pointwise convolution whose filters have a single 1, so that sums are the values themselves."""
     zero_point = OFFSET_ZERO_POINT if source.zero_point == OFFSET_ZERO_POINT else 0  # the array's values are q less it
     count = len(move.channels)
     taken = move.channels >= 0

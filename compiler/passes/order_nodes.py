@@ -5,15 +5,18 @@ from eyrie.compiler.ir.graph import Graph, Node
 
 
 def order_nodes(graph: Graph) -> Graph:
-    """The model's order, or depth first from the outputs, operands in their order or backwards: whichever has the
-    smallest most_waiting; of equals the first."""
+    """Return the graph in the order with the smallest most_waiting.
+
+    Candidates: the model's order, and depth first from the outputs with operands forwards or backwards. The first of
+    equal ones wins.
+    """
     orders = (graph.nodes, _depth_first(graph, 1), _depth_first(graph, -1))
     graphs = [Graph(graph.inputs, nodes, graph.outputs) for nodes in orders]
     return min(graphs, key=most_waiting)
 
 
 def most_waiting(graph: Graph) -> int:
-    """Values of tensors that are there at the fullest moment: of a node, and of those that wait for later ones."""
+    """Return the peak number of values of tensors that are live at once."""
     last = {tensor.name: n for n, node in enumerate(graph.nodes) for tensor in node.activations}
     made = {tensor.name for node in graph.nodes for tensor in node.outputs}
     waiting = most = 0

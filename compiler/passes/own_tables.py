@@ -10,7 +10,8 @@ from eyrie.compiler.ir.operators.tables import Function, Lookup
 
 
 def own_tables(graph: Graph, known: Callable[[Operator], bool]) -> Graph:
-    """known: whether the back end has code for an operator."""
+    """Return the graph with tables in place of functions without code. known: whether the back end has code for an
+    operator"""
 
     def made(node: Node) -> Node:
         operator = node.operator

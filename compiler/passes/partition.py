@@ -32,7 +32,7 @@ class Part:
 
     @property
     def elements(self) -> int:
-        """Element operations, of weights their MACs."""
+        """Return the number of element operations; for operators with weights, their MACs."""
         return sum(node.elements for node in self.graph.nodes)
 
     @property
@@ -66,7 +66,7 @@ class Partition:
         return sum(node.elements for node in self.host_nodes) / total if total else 0.0
 
     def __str__(self) -> str:
-        """The parts, the host's share, and why each of its operators is there."""
+        """Return the list of subgraphs, the host's share, and the reasons why the host runs its operators."""
         count = sum(node.elements for node in self.host_nodes)
         share = f"host    {count:,} operations, {100 * self.host_share:.3f} % of all"
         reasons = said(obstacle for part in self.parts for obstacle in part.obstacles)
@@ -74,8 +74,10 @@ class Partition:
 
 
 def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_operator) -> Partition:
-    """Parts of a graph; `reasons`: why the accelerator does not run a node. Raises Obstacles, with all of them, for
-    nodes that the host cannot run either."""
+    """Split a graph into subgraphs. reasons: why the accelerator does not run a node
+
+    Raise Obstacles, with all of them, if the host cannot run a node either.
+    """
     unknown = tuple(
         Obstacle(node.operator.name, node.where, node.operator.reason)
         for node in graph.nodes
@@ -111,7 +113,7 @@ def _levels(graph: Graph, sides: list[Side], first: Side) -> dict[Node, int]:
 
 
 def part_of(graph: Graph, nodes: Sequence[Node]) -> Graph:
-    """Nodes of a graph, with the tensors that come in and go out."""
+    """Return the subgraph of nodes, with its inputs and outputs."""
     made = {tensor.name: tensor for node in nodes for tensor in node.outputs}
     inside = set(nodes)
     taken = {tensor.name: tensor for node in nodes for tensor in node.activations if tensor.name not in made}

@@ -37,7 +37,7 @@ def pool_group(node: Node, operator: Pool, maps: Mapping[str, Map]) -> Elementwi
 
 
 def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:
-    """int [E, F]: how many pixels of each window are on a map of [H, W]."""
+    """Return int [E, F]: the number of pixels of each window that are on a map of [H, W]."""
     counts = []
     for axis, size in enumerate(shape):
         before, after = window.pads[2 * axis : 2 * axis + 2]
@@ -82,7 +82,7 @@ def mean_group(node: Node, operator: Mean, maps: Mapping[str, Map]) -> Elementwi
 
 
 def _kernel(operator: Mean, source: tuple[int, ...]) -> tuple[int, int, int]:
-    """Rows, columns and channels of a map that a mean is over. source: shape of the tensor."""
+    """Return the rows, columns and channels that a mean is over. source: shape of the tensor"""
     gone = {axis_of(axis, len(source)) - len(source) for axis in operator.axes}
     rows, cols, channels = (size if axis in gone else 1 for axis, size in zip((-3, -2, -1), map_shape(source)))
     return rows, cols, channels

@@ -54,7 +54,7 @@ def _renamed(tensors: Iterable[Tensor], same: dict[str, Tensor]) -> tuple[Tensor
 
 
 def _is_idle(node: Node, unshaped: bool) -> bool:
-    """unshaped: the caller that reads its output does not look at the shape."""
+    """Return whether a node changes no value. unshaped: all readers of its output ignore the shape"""
     if isinstance(node.inputs[0], Constant) or not _same_values(node.inputs[0], node.outputs[0]):
         return False
     if unshaped and isinstance(node.operator, Reshape):

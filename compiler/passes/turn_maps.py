@@ -69,7 +69,7 @@ def _turns(node: Node) -> bool:
 
 
 def _turned(operator: Operator) -> Operator:
-    """An operator on a map whose rows and columns are exchanged."""
+    """Return an operator for a map with H and W swapped."""
     if not isinstance(operator, (Windowed, Pool)):
         return operator
     (top, bottom, left, right), stride = operator.pads, operator.stride[::-1]

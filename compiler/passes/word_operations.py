@@ -24,8 +24,10 @@ KINDS: dict[type[Operator], Operation] = {
 
 
 def word_operation(node: Node, first: int = 0) -> WordOperation:
-    """first: which of the operands words of the first operand are of; SUB takes them in its own order only. The other
-    one may be a constant."""
+    """Return the elementwise operation of a node. first: the operand that is the source; SUB needs its own order
+
+    The other operand may be a constant.
+    """
     if isinstance(node.operator, Function):
         return lookup(node.operator.table(*quantizations(*node.inputs, *node.outputs)))
     kind, (operands, result) = KINDS[type(node.operator)], _form(node)
@@ -35,8 +37,7 @@ def word_operation(node: Node, first: int = 0) -> WordOperation:
 
 
 def constant_words(operand: Constant, result: Tensor) -> np.ndarray:
-    """uint64 [rows, columns, groups] of an operand that goes with all of a result, or with each of its rows or columns:
-    those are 1."""
+    """Return uint64 [rows, columns, groups] of an operand. Rows or columns are 1 if it is broadcast along them."""
     axes = (1,) * (len(result.shape) - len(operand.shape)) + operand.shape
     channels = np.broadcast_to(operand.data.reshape(axes), (*axes[:-1], result.shape[-1]))
     return words_of(split_channels(channels.reshape((1, 1, *channels.shape[1:])[-3:])))
@@ -51,7 +52,7 @@ def operands_of(node: Node) -> tuple[Tensor, ...]:
 
 
 def _form(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
-    """Fields of both operands, and of the result."""
+    """Return the fields of both operands, and of the result."""
     if isinstance(node.operator, Sum):
         return _sum(node.operator.parameters(node.inputs, node.outputs))
     if isinstance(node.operator, Mul):
