@@ -81,12 +81,12 @@ class Movement:
 
     @property
     def on_chip(self) -> int:
-        """Bytes."""
+        """Return the bytes of all copies on chip."""
         return sum(copy.tensor.size for copy in self.copies)
 
 
 def compulsory(graph: Graph) -> int:
-    """Bytes of inputs, outputs and weights."""
+    """Return the bytes of inputs, outputs and weights."""
     weights = sum(node.operator.filters.nbytes for node in graph.nodes if isinstance(node.operator, Weighted))
     return weights + sum(tensor.size for tensor in (*graph.inputs, *graph.outputs))
 
@@ -148,7 +148,7 @@ def everywhere(graph: Graph, array: Array) -> Movement:
 
 
 def most_on_chip(graph: Graph) -> int:
-    """Bytes of the tensors that are there at the fullest moment, if all stay."""
+    """Return the peak bytes of live tensors if all stay on chip."""
     last = {tensor.name: n for n, node in enumerate(graph.nodes) for tensor in node.activations}
     there, most = {tensor.name: tensor.size for tensor in graph.inputs}, 0
     for n, node in enumerate(graph.nodes):
@@ -159,7 +159,7 @@ def most_on_chip(graph: Graph) -> int:
 
 
 def describe(graph: Graph, array: Array) -> str:
-    """The copies that global mapping leaves, and bytes of both."""
+    """Return the copies that remain with global mapping, and the bytes of both mappings."""
     one, all_ = local(graph, array), everywhere(graph, array)
     lines = [str(copy) for copy in all_.copies]
     for what, before, after in (("on chip", one.on_chip, all_.on_chip), ("off chip", one.off_chip, all_.off_chip)):

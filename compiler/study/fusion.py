@@ -55,12 +55,12 @@ class SearchSpace:
     lifetimes: bool = False
 
     def heights(self, rows: int) -> list[int]:
-        """Distinct stripe heights, the whole map first."""
+        """Return the distinct heights of row tiles, the whole map first."""
         most = min(rows, self.max_parts or rows)
         return sorted({-(-rows // parts) for parts in range(1, most + 1)}, reverse=True)
 
     def ways(self, chain: Chain, first: int, last: int) -> Iterator[FusedWay]:
-        """The ways of layers `first` to `last` - 1; the chain's own input and output lie in DRAM."""
+        """Yield the schedules of layers `first` to `last` - 1; the chain's own input and output lie in DRAM."""
         head, tail = chain[first], chain[last - 1]
         rows = tail.out_height
         same = last - first == 1 and head.stride == 1 and ((head.height, head.row_bytes) == (rows, head.out_row_bytes))
@@ -94,7 +94,7 @@ class Objective:
 
 
 def cycles(config: AcceleratorConfig = DEFAULT, bus_bytes: int = BUS_BYTES, pass_cycles: int = PASS_CYCLES) -> Cost:
-    """Cycles of a group: the longer of multiplication and transfer, and what every pass adds."""
+    """Return the cost in cycles of a group: the longer of MACs and transfer, plus a fixed cost per pass."""
 
     def cost(group: FusedGroup) -> int:
         work = max(-(-group.macs // config.total_multipliers), -(-group.transfer // bus_bytes))
@@ -104,19 +104,19 @@ def cycles(config: AcceleratorConfig = DEFAULT, bus_bytes: int = BUS_BYTES, pass
 
 
 def energy(group: FusedGroup) -> int:
-    """Picojoules of a group, without leakage."""
+    """Return the picojoules of a group, without leakage."""
     return PJ_PER_MAC * group.macs + PJ_PER_GLB_BYTE * group.glb + PJ_PER_DRAM_BYTE * group.transfer
 
 
 def published_storage(group: FusedGroup) -> int:
-    """Bytes of the fusion paper's algorithm 1: the largest input of a layer in a part, and all weights."""
+    """Return the bytes of the fusion paper's algorithm 1: the largest input of a layer in a part, and all weights."""
     parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
     inputs = max(count(part.needed[t]) * layer.row_bytes for part in parts for t, layer in enumerate(group.layers))
     return inputs + sum(layer.constants_bytes for layer in group.layers)
 
 
 def published_transfer(group: FusedGroup) -> int:
-    """Bytes of the fusion paper's algorithm 3: every part's input and all weights, once for each part."""
+    """Return the bytes of the fusion paper's algorithm 3: every part's input and all weights, once for each part."""
     parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
     inputs = sum(count(part.needed[0]) for part in parts) * group.layers[0].row_bytes
     return inputs + len(parts) * sum(layer.constants_bytes for layer in group.layers)
@@ -131,7 +131,7 @@ MEASURES = {
 
 
 def plan_value(plan: FusionPlan, objective: Objective) -> Value:
-    """Cost, the tie of its kind, passes, fused borders: what two plans are compared by."""
+    """Return the value by which plans are compared: cost, the tie of its kind, passes, fused borders."""
     costs = [cost for group in plan if (cost := objective.cost(group)) is not None]
     tail = sum(group.passes for group in plan), sum(len(group.layers) - 1 for group in plan)
     if objective.combine is Combine.MAX:
@@ -165,7 +165,7 @@ def choices(chain: Chain, objective: Objective, capacity: int | None, space: Sea
 def _search(
     options: Choices, layers: int, start: Value, extend: Callable[[Value, FusedGroup, Number], Value]
 ) -> tuple[Value, FusionPlan] | None:
-    """The plan of the least value. Exact if extending two values by one group never swaps their order."""
+    """Return the plan of the least value. Exact if extending two values by one group never swaps their order."""
     best: dict[tuple[int, bool], tuple[Value, FusionPlan]] = {(0, False): (start, ())}
     for state in product(range(layers), (False, True)):
         if state not in best:
@@ -181,9 +181,9 @@ def _search(
 def best_plan(
     chain: Chain, objective: Objective | str, capacity: int | None = None, space: SearchSpace = SearchSpace()
 ) -> FusionPlan:
-    """The best plan of a chain, exactly.
+    """Return the best plan of a chain, exactly.
 
-    capacity: bytes of GLB that no group may exceed. Raises DoesNotFit, or InputError for layers that do not
+    capacity: bytes of GLB that no group may exceed. Raise DoesNotFit, or InputError for layers that do not
     follow each other.
 
     The first search finds the least cost and, of a sum, the least peak storage with it; the second settles
@@ -239,7 +239,7 @@ def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = Fals
 def brute_force(
     chain: Chain, objective: Objective | str, capacity: int | None = None, space: SearchSpace = SearchSpace()
 ) -> FusionPlan:
-    """best_plan by looking at every plan: all 2^(n-1) cuts, each group in all its ways."""
+    """Return the best plan by trying every plan: all 2^(n-1) cuts, each group with all schedules."""
     objective = MEASURES[objective] if isinstance(objective, str) else objective
     plans = _all_plans(choices(chain, objective, capacity, space), len(chain))
     best = min(plans, key=lambda plan: plan_value(plan, objective), default=None)
@@ -252,7 +252,7 @@ def brute_force(
 
 
 def chain_of(groups: list[Group]) -> Chain:
-    """The chain of a network as stored: 8 channels to a GLB word, rows of even width.
+    """Return the chain of a network as stored: 8 channels to a GLB word, rows of even width.
 
     A depthwise-separable block is one layer. One that averages its whole map needs all rows for its one row.
     """

@@ -30,7 +30,8 @@ def pairs(graph: Graph) -> list[Pair]:
 
 
 def describe(before: Graph, after: Graph, why: Callable[[Graph, Node], str]) -> str:
-    """A line per pair, what became of it; then sums. why: a move of the graph after is still there."""
+    """Return a line per pair with its result, then sums. why: returns the reason why a data-movement operator
+    remains"""
     makers = {tensor.name: node for node in after.nodes for tensor in node.outputs}
     lines = [
         f"{pair.node.where:6} {pair.node.operator.name:24} {pair.tensor.name:20} {pair.bytes:10,}  "

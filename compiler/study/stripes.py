@@ -140,7 +140,7 @@ class _Walk:
         return ((p, layer) for p in range(len(self.parts)) for layer in range(len(self.parts[0].made) - 1))
 
     def live(self, p: int, layer: int, t: int) -> int:
-        """Rows of tensor t in the GLB while part p runs the layer."""
+        """Return the rows of tensor t in the GLB while part p runs the layer."""
         part, last = self.parts[p], len(self.parts[p].made) - 1
         if t == 0 and self.way.source_on_chip:
             return self.rows - (part.needed[0][0] if layer == 0 else self._first_later(p, 0))

@@ -14,20 +14,20 @@ SAVING = Fraction(1, 10)  # of the accesses: a larger tile that saves less is no
 
 
 def outputs(size: int, kernel: int, stride: int) -> Fraction:
-    """Output pixels along one side of a square of `size` pixels, not rounded (equations 3 and 4)."""
+    """Return the output pixels along one side of a square of `size` pixels, not rounded (equations 3 and 4)."""
     return Fraction(size - kernel, stride) + 1
 
 
 def untiled_accesses(size: int, kernel: int, stride: int, channels_factor: int = 1) -> Fraction:
-    """Input elements read from DRAM if every output pixel reads its whole window."""
+    """Return the input elements read from DRAM if every output pixel reads its whole window."""
     return outputs(size, kernel, stride) ** 2 * kernel**2 * channels_factor
 
 
 def accesses(size: int, kernel: int, stride: int, tile: int, channels_factor: int = 1) -> Fraction:
-    """Input elements read from DRAM with tiles of tile x tile pixels (equation 6).
+    """Return the input elements read from DRAM with tiles of tile x tile pixels (equation 6).
 
     The first tile is read whole, of the others all but the overlap. The number of tiles along a side is not
-    rounded, as published. Raises InputError for a tile smaller than the kernel.
+    rounded, as published. Raise InputError for a tile smaller than the kernel.
     """
     if tile < kernel:
         raise InputError(f"a tile of {tile} pixels is smaller than the kernel, {kernel}")
@@ -36,7 +36,7 @@ def accesses(size: int, kernel: int, stride: int, tile: int, channels_factor: in
 
 
 def legal_tiles(size: int, kernel: int, stride: int) -> list[int]:
-    """Tiles without padding: whole strides, and their outputs divide the outputs of a side (equation 7)."""
+    """Return the tiles without padding: whole strides, and their outputs divide the outputs of a side (equation 7)."""
     side = floor(outputs(size, kernel, stride))
     return [t for t in range(kernel, size + 1, stride) if side % ((t - kernel) // stride + 1) == 0]
 
