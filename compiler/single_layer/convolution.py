@@ -44,7 +44,7 @@ def convolution_case(
     config: AcceleratorConfig = DEFAULT,
     limit: int | None = None,
 ) -> Case:
-    """A convolution in one pass.
+    """Return a convolution in one pass.
 
     filters [M, C, R, S], int8, or int16 if they are of a range of at most 255; mapping: e, p, q, r, t; limit: words of
     GLB it may take, if not the accelerator's.
@@ -111,9 +111,8 @@ def convolution_cases(
     finish: Finish = SUMS,
     config: AcceleratorConfig = DEFAULT,
 ) -> list[LayerPass]:
-    """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
-    e, then filters.
-    """
+    """Return the passes of a convolution, as many as the GLB requires. Split output rows first, at multiples of e, then
+    filters."""
     height, _ = output_size(ifmap.shape[1:], window)
 
     def build(m: slice, rows: slice) -> Case:
@@ -125,7 +124,7 @@ def convolution_cases(
 
 
 def _places(config: AcceleratorConfig, c: ConvolutionPass, shape: tuple[int, int, int]) -> np.ndarray:
-    """(m, y, x) of every sum, in drain order."""
+    """Return (m, y, x) of every sum, in drain order."""
     sets, blocks = convolution_sets(config, c), c.blocks
     descriptor = convolution_descriptor(config, c)
     beats = drain_transfers(descriptor)

@@ -103,8 +103,11 @@ def _convolution(case: CaseFile, config: AcceleratorConfig) -> list[LayerPass]:
 
 
 def default_mappings(case: CaseFile, config: AcceleratorConfig) -> Iterator[dict[str, int]]:
-    """Mappings that fit the array, best first: columns are output rows, the two sets share the
-    channels, what columns are left take other filters. Then those that need less of the GLB."""
+    """Yield mappings that fit the array, the best first.
+
+    Columns are output rows, the two sets share the channels, and the remaining columns take other filters. Mappings
+    that need less of the GLB follow.
+    """
     filters, channels, _, taps = case.filters.shape
     e = min(case.shape[1], config.cols)
     p = min(WORD_CHANNELS, filters, max(1, config.filter_words // 2 // taps))  # a group in use, one to come
@@ -155,7 +158,7 @@ def _checked(values: dict[str, np.ndarray], config: AcceleratorConfig) -> CaseFi
 
 
 def _tensor(values: dict, name: str, kind: type, shape: tuple[int | None, ...]) -> np.ndarray:
-    """A tensor of this type and shape; None: any length from 1 on."""
+    """Return a tensor of this type and shape. None: any length from 1 on"""
     value = values[name]
     wanted = " x ".join("n" if length is None else str(length) for length in shape)
     if value.dtype != kind:
@@ -169,7 +172,7 @@ def _tensor(values: dict, name: str, kind: type, shape: tuple[int | None, ...]) 
 
 
 def _integers(values: dict, name: str, counts: tuple[int, ...], low: int, high: int) -> np.ndarray:
-    """Integers of any type within a range; counts: how many there may be."""
+    """Return integers of any type within a range. counts: allowed numbers of integers"""
     value = values[name]
     if value.dtype.kind not in "iu" or value.size not in counts or value.ndim > 1:
         wanted = " or ".join("one integer" if count == 1 else f"{count} integers" for count in counts)
@@ -193,7 +196,7 @@ def _pads(values: dict) -> tuple[int, int, int, int]:
 def _padded(
     ifmap: np.ndarray, pads: tuple[int, ...], kernel: tuple[int, int], zero_point: int
 ) -> tuple[np.ndarray, tuple[int, int, int, int]]:
-    """Rows and columns of padding beyond kernel - 1 become part of the map."""
+    """Make padding beyond kernel - 1 part of the map."""
     top, bottom, left, right = pads
     for what, size, own in (("rows", top + bottom, 1), ("columns", left + right, 2)):
         if (total := ifmap.shape[own] + size) > LARGEST_MAP:
@@ -205,7 +208,7 @@ def _padded(
 
 
 def _table(values: dict, channels: int) -> Table:
-    """Requantisation of the depthwise sums."""
+    """Return the quantisation parameters of the depthwise sums."""
     low, high = _number(values, "dw_min", *INT8), _number(values, "dw_max", *INT8)
     if low > high:
         raise InputError(f"dw_min = {low} is above dw_max = {high}; exchange them")

@@ -37,7 +37,7 @@ class Case:
     ofmap: FeatureMap | None = None
 
     def gather(self, sums: np.ndarray) -> np.ndarray:
-        """Sums in drain order, int32 [tiles, sums of a column, cols] -> int32 [M, E, F]."""
+        """Arrange sums in drain order, int32 [tiles, sums of a column, cols], as int32 [M, E, F]."""
         out = np.zeros(self.shape, np.int32)
         used = self.places[..., 0] >= 0
         m, y, x = self.places[used].T
@@ -45,7 +45,7 @@ class Case:
         return out
 
     def signed(self) -> "Case":
-        """The case with activations multiplied as signed values, whatever their zero points."""
+        """Return the run with activations multiplied as signed values, whatever their zero points are."""
         descriptor = Descriptor(self.descriptor.words)
         shape = {**descriptor.shape, "ifmap_offset": 0, "word_offset": 0}
         descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, **shape)
@@ -121,7 +121,7 @@ class Allocator:
         self.words, self.limit = np.zeros(0, np.uint64), limit
 
     def place(self, values: np.ndarray) -> int:
-        """Appends values (uint64) at an even address and returns it."""
+        """Append values (uint64) at an even address, and return the address."""
         if len(self.words) % 2:
             self.words = np.append(self.words, np.uint64(0))
         address = len(self.words)
@@ -132,20 +132,20 @@ class Allocator:
 
 
 def place_map(memory: Allocator, values: np.ndarray, q: int = 4, packed: bool = False) -> FeatureMap:
-    """int8 [H, W, C] -> a feature map in the image."""
+    """Place int8 [H, W, C] as a feature map."""
     rows, cols, channels = values.shape
     empty = FeatureMap(rows, cols, -(-channels // (2 * q)), 0, rows, packed=packed)
     return replace(empty, address=memory.place(empty.pack(values, q)))
 
 
 def place_ofmap(memory: Allocator, rows: int, cols: int, groups: int) -> FeatureMap:
-    """Room for an ofmap."""
+    """Place an ofmap of zeros."""
     empty = FeatureMap(rows, cols, groups, 0, rows)
     return replace(empty, address=memory.place(np.zeros(empty.words, np.uint64)))
 
 
 def last_channels(count: int, groups: int) -> int:
-    """Channels of the last of so many groups, which padding may fill, of so many filters."""
+    """Return the channels of the last of `groups` groups of `count` filters, which padding may fill."""
     return (count - 1) % 8 + 1 if groups == -(-count // 8) else 8
 
 
@@ -179,7 +179,7 @@ def set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, a
 
 
 def pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) -> np.ndarray:
-    """int32 [M, E, F] -> uint64, two columns a word, in drain order."""
+    """Pack int32 [M, E, F] into uint64, two columns a word, in drain order."""
     columns = descriptor.drain["columns"]
     even = np.pad(places[:, :, :columns], ((0, 0), (0, 0), (0, columns % 2), (0, 0)), constant_values=-1)
     m, y, x = np.moveaxis(even, -1, 0)
@@ -188,9 +188,9 @@ def pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) ->
 
 
 def split(build: Callable[[slice, slice], Case], m: slice, rows: slice, steps: tuple[int, int]) -> list[LayerPass]:
-    """build(filters, output rows), in halves until they fit the GLB: rows, then filters.
+    """Return the passes of build(filters, output rows), with ranges halved until they fit the GLB: rows, then filters.
 
-    steps: (filters, rows) that stay together.
+    steps: (filters, rows) that stay together
     """
     try:
         return [(build(m, rows), m, rows)]
@@ -210,7 +210,7 @@ def _halves(whole: slice, step: int) -> tuple[slice, slice] | None:
 
 
 def rows_of(ifmap: Ifmap, window: Window, rows: slice) -> tuple[Ifmap, Window]:
-    """The rows of a map that output rows need, and the window with the padding that is left."""
+    """Return the rows of a map that output rows need, and the window with the remaining padding."""
     top, _, left, right = window.pads
     first = rows.start * window.stride[0] - top
     last = (rows.stop - 1) * window.stride[0] - top + window.span[0]

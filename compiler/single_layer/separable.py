@@ -61,8 +61,10 @@ def separable_case(
     config: AcceleratorConfig = DEFAULT,
     tiling: Tiling = ANY,
 ) -> Case:
-    """A fused (both filters), depthwise or pointwise pass. pointwise [M, C]; a depthwise pass always has an ofmap, and
-    its finish is at most an addition."""
+    """Return a fused (both filters), depthwise or pointwise pass. pointwise: [M, C]
+
+    A depthwise pass must have an ofmap; it supports no processing of the sums except an addition.
+    """
     window = window if depthwise is not None else Window()
     height, width = output_size(ifmap.shape[1:], window)
     blocks = tiling.blocks or pointwise_blocks(height, width, config, None if depthwise is None else window.stride[0])
@@ -108,7 +110,7 @@ def separable_case(
 
 
 def _set_ipsum(descriptor: Descriptor, memory: Allocator, words: np.ndarray) -> None:
-    """Lets the sums of a pass start with `words`, uint64 [tiles, beats, pairs of columns]."""
+    """Let the sums of a pass start with `words`, uint64 [tiles, transfers, pairs of columns]."""
     tiles, beats, pairs = words.shape
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, **{**descriptor.drain, "ipsum": 1})
     descriptor.set_stream(
@@ -174,7 +176,7 @@ def pointwise_blocks(
 
 
 def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, tile: int) -> Filters:
-    """[M, C] and their tables, if they have any."""
+    """Place filters [M, C], and their quantisation parameters if they have any."""
     packed, count = pack_pointwise(filters, tile), len(filters)
     address = memory.place(packed)
     found = Filters(tile, len(packed), address, 0)
@@ -184,7 +186,7 @@ def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, t
 
 
 def tile_of(filters: int, pixels: int, config: AcceleratorConfig) -> int:
-    """Filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8; or all of them."""
+    """Return the filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8; or all of them."""
     tiles = -(-filters // most_filters(config, pixels))
     return single_tile(config, filters) if tiles == 1 else -(-filters // (tiles * 8)) * 8
 
@@ -192,8 +194,8 @@ def tile_of(filters: int, pixels: int, config: AcceleratorConfig) -> int:
 def block_places(
     config: AcceleratorConfig, p: SeparablePass, descriptor: Descriptor, shape: tuple[int, int, int]
 ) -> np.ndarray:
-    """(m, y, x) of every sum of a pass with pixel blocks; words of a depthwise pass count as their
-    first channel."""
+    """Return (m, y, x) of every sum of a pass with pixel blocks. A word of a depthwise pass counts as its first
+    channel."""
     blocks, beats = p.blocks, drain_transfers(descriptor)
     tiles = p.filters.tiles if p.filters else 1
     down, along, tile, inner, _, block, pixel, slot, col = np.indices(
