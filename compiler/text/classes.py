@@ -35,7 +35,7 @@ MODULES = (
 
 @cache
 def classes() -> dict[str, type]:
-    """Dataclasses and enumerations, by name."""
+    """Return the dataclasses and enumerations, by name."""
     found: dict[str, type] = {}
     for name in MODULES:
         module = import_module(name)
@@ -88,5 +88,5 @@ def _takes_plain(hint: object, value: object) -> bool:
 
 
 def said(hint: object) -> str:
-    """A type, for messages."""
+    """Return a type's name, for messages."""
     return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")

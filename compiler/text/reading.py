@@ -120,7 +120,7 @@ class _Reader:
         return made[member]
 
     def _made(self, node: ast.Call, name: str) -> object:
-        """An array, a frozenset or an object."""
+        """Return an array, a frozenset or an object."""
         if name == "array":
             return self._array(node)
         if name == "frozenset" and len(node.args) == 1 and isinstance(node.args[0], ast.List):

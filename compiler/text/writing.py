@@ -56,7 +56,7 @@ class _Writer:
             self._look(each)
 
     def _text(self, value: object, whole: bool = False) -> str:
-        """whole: the value stands by itself already."""
+        """Return a value as text. whole: the value has an assignment of its own"""
         if id(value) in self._names:
             return self._names[id(value)]
         text = self._plain(value)
