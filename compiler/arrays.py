@@ -12,7 +12,7 @@ from eyrie.model.reading import read_file
 
 
 def read_npy(path: str | Path, remedy: str) -> np.ndarray:
-    """The array of an .npy file. Raises InputError in one line."""
+    """Return the array of an .npy file. Raise InputError, with one line, if it cannot be read."""
     values = _load(path, ".npy", remedy)
     if not isinstance(values, np.ndarray):
         raise InputError(f"{path}: an .npz archive: {remedy}")
@@ -20,7 +20,7 @@ def read_npy(path: str | Path, remedy: str) -> np.ndarray:
 
 
 def read_npz(path: str | Path, remedy: str) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name. Raises InputError in one line."""
+    """Return the arrays of an .npz file, by name. Raise InputError, with one line, if it cannot be read."""
     values = _load(path, ".npz", remedy)
     if isinstance(values, np.ndarray):
         raise InputError(f"{path}: an .npy file, a single array: {remedy}")

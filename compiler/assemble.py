@@ -80,7 +80,8 @@ def assemble_file(
 
 
 def disassembled(folder: str | Path) -> str:
-    """A source that is an image's program. Raises InputError in one line."""
+    """Return the program of an image as an assembly source. Raise InputError, with one line, if the folder cannot be
+    read."""
     image = Image.load(folder)
     try:
         return f"image {Path(folder).absolute()}\n{to_text(commands_of(image))}"
@@ -123,7 +124,7 @@ def _compiled(
     search_iterations: int,
     on_stage: Callable[[str], None] | None,
 ) -> Stages:
-    """A block of layers. Raises AssemblyError."""
+    """Compile a block of layers. Raise AssemblyError, with a place in the source."""
     graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
     if not graph.outputs:
         raise AssemblyError(first, "no line reads the results of these lines: add a line, output NAME")
@@ -158,7 +159,7 @@ def _maker(work: Stages, layer: str | None) -> str:
 
 
 def _edited(source: Source, image: Image) -> Assembled:
-    """Raises AssemblyError."""
+    """Assemble commands for the DRAM of a folder. Raise AssemblyError."""
     parser = Parser(glb={name: address for name, (address, _) in source.buffers.items()})
     for line in (line for block in source.blocks if isinstance(block, Commands) for line in block.lines):
         parser.take(line)

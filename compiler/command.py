@@ -107,7 +107,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
 
 
 def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> None:
-    """Compiles from the text of a stage on."""
+    """Compile from the text of a stage."""
     if options.config or (options.objective, options.search_iterations, options.batch) != (
         OBJECTIVES[0],
         SEARCH_ITERATIONS,
@@ -146,7 +146,7 @@ def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileEr
 
 
 def _saved(stages: Stages, options: argparse.Namespace) -> str:
-    """Writes the folder; returns the table."""
+    """Write the folder; return the table."""
     from eyrie.compiler.performance import performance
 
     metrics = performance(stages)

@@ -14,9 +14,7 @@ from typing import NoReturn, TypeVar, overload
 from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line, unknown
 
-_ARGPARSE: tuple[
-    tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...
-] = (  # argparse's message about an option, and ours
+_ARGPARSE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (  # argparse's messages, and ours
     (
         re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),
         r"\1 needs a value; one that begins with a dash is written \1=VALUE",
@@ -111,7 +109,7 @@ def say(line: str) -> None:
 
 
 def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """An integer of at least `least`, at most `most`."""
+    """Return the type of an argument: an integer of at least `least`, at most `most`."""
     bound = f"at least {least}" if most is None else f"{least} to {most}"
 
     def convert(text: str) -> int:
@@ -127,7 +125,7 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def minutes(text: str) -> float:
-    """A time of 0 minutes or more."""
+    """Return a time of 0 minutes or more."""
     try:
         value = float(text)
     except ValueError:
@@ -138,7 +136,7 @@ def minutes(text: str) -> float:
 
 
 def file_name(text: str) -> Path:
-    """The name of a file or folder, which need not be there."""
+    """Return the name of a file or folder, which may not exist yet."""
     if not text:
         raise argparse.ArgumentTypeError("is empty: name a file or a folder")
     return Path(text)

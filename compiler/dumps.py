@@ -24,7 +24,7 @@ def moves(before: Graph, after: Graph) -> str:
 
 
 def banks(graph: Graph) -> str:
-    """Copies under local and global mapping of tensors to banks, with two arrays (docs/research/movement.md)."""
+    """Return the copies under local and global bank mapping, for two arrays (docs/research/movement.md)."""
     arrays = (mapping.Array(), mapping.Array(columns=mapping.ROWS))
     return "\n\n".join(f"{array}\n{mapping.describe(graph, array)}" for array in arrays)
 
@@ -61,8 +61,11 @@ def _segment(segment: Segment, config: AcceleratorConfig) -> str:
 
 
 def mappings(steps: list[Step], plan: Plan, config: AcceleratorConfig) -> str:
-    """A line per group: the mapping, out of how many kinds, its estimate, and how far it is from the lower bound:
-    the MACs on all multipliers, or the constants through the DRAM port, whichever take longer."""
+    """Return a line per fused operator: the mapping, the number of candidates, the estimated cycles, and the lower
+    bound.
+
+    The lower bound is the longer of the MACs on all multipliers and the weights through the DRAM port.
+    """
     return "\n".join(_mapping(step, plan, config) for step in steps)
 
 
@@ -79,7 +82,7 @@ def _mapping(step: Step, plan: Plan, config: AcceleratorConfig) -> str:
 
 
 def places(buffers: list[Buffer]) -> str:
-    """A line per buffer in the GLB: bytes, and the jobs during which they are taken."""
+    """Return a line per buffer in the GLB: bytes, and the jobs during which it is in use."""
     found = sorted(buffers, key=lambda buffer: (buffer.birth, buffer.placed))
     return "\n".join(
         f"{buffer.placed * GLB_WORD_BYTES:6} to {(buffer.placed + buffer.words) * GLB_WORD_BYTES:6}"

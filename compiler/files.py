@@ -27,7 +27,7 @@ def check_folder(directory: str | Path) -> None:
 
 
 def check_file(path: str | Path) -> None:
-    """Raises InputError, in one line, unless a file can be written there."""
+    """Raise InputError, with one line, if a file cannot be written there."""
     path = Path(path)
     try:
         if path.is_dir():
@@ -61,7 +61,7 @@ def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
 
 
 def unlink(directory: str | Path, *names: str) -> None:
-    """Removes files, as far as they are there. Raises InputError in one line."""
+    """Remove the files that exist. Raise InputError, with one line."""
     for path in (Path(directory) / name for name in names):
         with writing(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
@@ -69,7 +69,7 @@ def unlink(directory: str | Path, *names: str) -> None:
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Turns an OSError of the block into a InputError of one line that names the path."""
+    """Turn an OSError of the block into an InputError of one line with the path."""
     try:
         yield
     except OSError as error:
@@ -78,9 +78,9 @@ def writing(path: Path | str) -> Iterator[None]:
 
 @contextmanager
 def whole_file(path: Path | str) -> Iterator[BinaryIO]:
-    """A file to write to, which gets its name when the block ends without an exception.
+    """Yield a file to write to. It gets its name if the block ends without an exception.
 
-    Raises InputError, in one line, if it cannot be written.
+    Raise InputError, with one line, if it cannot be written.
     """
     path = Path(path)
     with writing(path):
@@ -109,7 +109,7 @@ def synchronise(path: Path) -> None:
 
 
 def umask() -> int:
-    """The process's, which tempfile does not heed."""
+    """Return the umask of the process, which tempfile ignores."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -111,20 +111,20 @@ CHECKPOINTS = {
 
 
 def text_of(work: Stages, stage: str) -> str:
-    """A network that has got to a stage, as text. Raises NoText."""
+    """Return a network after a stage, as text. Raise NoText."""
     _check_images(stage, work)
     asked = {} if stage == IMPORT else {name: getattr(work, name) for name in ASKED}
     return f"{heading(stage)}\n{written(asked | CHECKPOINTS[stage].values(work))}"
 
 
 def load(path: str | Path) -> Graph:
-    """The graph of a text of stage `import`. Raises InputError, which begins with the path."""
+    """Return the graph of a text of stage `import`. Raise InputError, which begins with the path."""
     _, values = _read(path)
     return _checked(path, lambda: _with_dimensions(_value(values, "graph", Graph)).verified())
 
 
 def _with_dimensions(graph: Graph) -> Graph:
-    """Raises InputError for a tensor of a dimension below 1, of which no operator has anything to say."""
+    """Return the graph. Raise InputError if a tensor has a dimension below 1, which no operator checks."""
     for tensor in (*graph.inputs, *(output for node in graph.nodes for output in node.outputs)):
         if min(tensor.shape, default=1) < 1:
             raise InputError(f"{tensor.name} has the shape {tensor.shape}: give dimensions of 1 or more")
@@ -166,7 +166,7 @@ def _checked(path: str | Path, check: Callable[[], T]) -> T:
 
 
 def _read(path: str | Path) -> tuple[str, dict[str, object]]:
-    """The stage and its values. Raises Misread."""
+    """Return the stage of a text and its values. Raise Misread."""
     data = read_file(path, REMEDY)
     try:
         text = data.decode()

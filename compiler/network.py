@@ -47,7 +47,7 @@ def compile_network(
 
 
 def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Stages:
-    """`compile_network` from a graph on, which `work` has."""
+    """Compile the graph that `work` has, like `compile_network`."""
     from eyrie.compiler.passes.simplify import composes, turns
 
     last = stage_named(until)
@@ -100,8 +100,8 @@ def compile_part(
     until: str = NAMES[-1],
     compose: bool = True,
 ) -> Stages:
-    """A part of a model that has been imported; until: the last stage that runs, final or not; compose: whether moves
-    are put together."""
+    """Compile a subgraph of a model. until: the last stage that runs, final or not; compose: compose data-movement
+    operators"""
     from eyrie.compiler.passes.simplify import turns
 
     stages = STAGES[1 : NAMES.index(until) + 1]
@@ -128,7 +128,7 @@ def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
 
 
 def labelled(work: Stages, config: AcceleratorConfig) -> Stages:
-    """The image says which accelerator it is for, whichever it was planned for."""
+    """Return the result with the configuration of the image replaced by `config`, if it was planned for another."""
     image = made(work.image)
     if image.config != config:
         work.image = replace(image, map=image.map | {"config": config.as_dict()})

@@ -36,7 +36,7 @@ MODELS = tuple(f"model{suffix}" for suffix in SUFFIXES)  # names that the model 
 
 
 def prepared(model: str | Path, compose: bool = True) -> Graph:
-    """The network whose parts are taken; compose: see simplified. Raises InputError, which begins with the path."""
+    """Return the network to split. compose: see `simplified`. Raise InputError, which begins with the path."""
     return simplified(load(model), compose)
 
 
@@ -73,7 +73,7 @@ class Compiled:
         return [each.performance for each in self.parts if each.stages]
 
     def save(self, directory: str | Path) -> None:
-        """Writes the folder; what says that it is whole comes last. Raises InputError in one line."""
+        """Write the folder; network.json, which marks it as complete, comes last. Raise InputError, with one line."""
         directory, entries = Path(directory), []
         unlink(directory, DESCRIPTION, "layout.json", *MODELS)
         for number, each in enumerate(self.parts):
@@ -133,7 +133,7 @@ def compile_graph(
     on_stage: Callable[[str], None] | None = None,
     failure: CompileError | None = None,
 ) -> Compiled:
-    """`compile_parts` of a Graph; name: for messages; model: the file that it is of."""
+    """Compile a Graph like `compile_parts`. name: for messages; model: its file"""
 
     def compiled(compose: bool) -> Compiled:
         known = failure if compose else None
@@ -170,7 +170,7 @@ class _Compiling:
         self.too_large: list[tuple[Part, DoesNotFit]] = []
 
     def compiled(self) -> Compiled:
-        """Raises DoesNotFit."""
+        """Return the compiled network. Raise DoesNotFit."""
         for part in partition(self.graph).parts:
             self._take(part)
         if self.too_large:
@@ -226,7 +226,7 @@ def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
 
 
 def _by_weights(part: Part, graph: Graph) -> list[Part]:
-    """A chain that does not fit in pieces: neighbours with weights together, every other node alone."""
+    """Split a chain that does not fit: neighbours with weights stay together, every other node is alone."""
     runs: list[list[Node]] = []
     for node in part.graph.nodes:
         if runs and _has_weights(node) and _has_weights(runs[-1][-1]):
@@ -241,8 +241,10 @@ def _has_weights(node: Node) -> bool:
 
 
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
-    """An accelerator part that cannot be planned at once in chains, without views at their ends, which are the host's;
-    graph: the whole network."""
+    """Split a subgraph of the accelerator that cannot be planned at once into chains.
+
+    The host does views at their ends. graph: the whole network
+    """
     for chain in _chains(part.graph):
         first, last = 0, len(chain)
         while first < last and is_view(chain[first]):
@@ -277,7 +279,7 @@ def _chains(graph: Graph) -> list[list[Node]]:
 
 
 def _signed(graph: Graph) -> Graph:
-    """The same values are int8 on their way to the accelerator, whatever the model's ends have."""
+    """Return the graph with int8 inputs and outputs, for the accelerator, if the model's are uint8."""
 
     def sides(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple(

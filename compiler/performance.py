@@ -98,7 +98,7 @@ class Performance:
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def csv(self) -> str:
-        """A line per layer, under the names of `Layer`."""
+        """Return a line per layer, under the names of `Layer`."""
         out = io.StringIO()
         writer = csv.DictWriter(out, list(Layer.__annotations__), lineterminator="\n")
         writer.writeheader()
@@ -106,7 +106,7 @@ class Performance:
         return out.getvalue()
 
     def __str__(self) -> str:
-        """The table of the layers, and the totals."""
+        """Return the table of the layers, and the totals."""
         macs = sum(layer.mac_cycles for layer in self.layers)
         utilisation = f"{100 * macs / self.cycles:.1f} %"
         numbers = ("network", "", f"{self.macs:,}", f"{self.cycles:,}", f"{macs:,}", utilisation)
@@ -235,7 +235,7 @@ def _places(plan: Plan, n: int) -> tuple[str, str]:
 
 
 def _place(layout: FeatureMap, in_dram: bool) -> str:
-    """in_dram: the GLB is only its way."""
+    """Return the memory of a feature map. in_dram: it goes through the GLB to or from DRAM"""
     if in_dram:
         return "DRAM"
     return f"GLB, ring of {layout.ring_rows} rows" if layout.ring_rows < layout.rows else "GLB"

@@ -267,14 +267,14 @@ NAMES = tuple(stage.name for stage in STAGES)
 
 
 def stage_named(name: str) -> Stage:
-    """Raises InputError, in one line."""
+    """Return a stage by name. Raise InputError, with one line, if the name is unknown."""
     if name not in NAMES:
         raise InputError(unknown("stage", name, NAMES))
     return STAGES[NAMES.index(name)]
 
 
 def run_stages(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Stages:
-    """Raises InputError, in one line, for a model the accelerator does not run or that does not fit."""
+    """Run stages. Raise InputError, with one line, if the accelerator does not support the model or it does not fit."""
     try:
         for stage in stages:
             if stage.run:
