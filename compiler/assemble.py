@@ -39,7 +39,7 @@ Places = dict[int, tuple[int, int]]  # of commands, by number
 
 @dataclass(frozen=True)
 class Assembled:
-    """stages: of a source that is one block of layers, which is a compiled network like any other."""
+    """An assembled program. stages: of a source that is a single block of layers, which is a compiled network"""
 
     image: Image
     text: str

@@ -28,7 +28,7 @@ Options = TypeVar("Options")
 
 
 class Parser(argparse.ArgumentParser):
-    """Leaves out the usage, which --help prints; exit code 2."""
+    """A parser that prints an error without the usage, which --help prints, and exits with code 2."""
 
     def __init__(
         self,

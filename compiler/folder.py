@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a network that the accelerator runs as a whole."""
+"""The folder of a network that runs on the accelerator as a whole."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a network that have a text: what each holds, and how compiling goes on from it."""
+"""The stages that have a text: the contents of each, and how compilation continues from it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ def prepared(model: str | Path, compose: bool = True) -> Graph:
 
 @dataclass(frozen=True, eq=False)
 class CompiledPart:
-    """stages: None for the host."""
+    """A subgraph with its result. stages: None for the host"""
 
     part: Part
     stages: Stages | None
@@ -149,7 +149,7 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
 
 
 class _Compiling:
-    """The parts of a network as they are compiled."""
+    """The subgraphs of a network in progress."""
 
     def __init__(
         self,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as text, and sources of people who schedule by hand."""
+"""Assembly: programs as text, and sources that schedule commands by hand."""

@@ -16,7 +16,7 @@ from eyrie.model.encoding import Stream
 from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import FunctionalSimulator
 
-MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
+MOST_POSITIONS = 1 << 22  # limit of the positions of a stream, which the simulator holds at once
 
 Range = tuple[int, int]  # DRAM addresses: first byte, end
 

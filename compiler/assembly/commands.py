@@ -51,9 +51,9 @@ def _fields(values: dict[str, int]) -> list[str]:
 
 @dataclass
 class Parser:
-    """Lines to commands; `symbols` are the names of places in DRAM and of words in the GLB.
+    """The parser of command lines. dram, glb: symbols for DRAM addresses and GLB words
 
-    places: of the commands, line and column
+    places: line and column of each command
     """
 
     dram: dict[str, int] = field(default_factory=dict)

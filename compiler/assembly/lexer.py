@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of assembly: a keyword and items, `value` or `name=value`, between blanks; '#' begins a comment."""
+"""The lexer of assembly. A line is a keyword and items, `value` or `name=value`, separated by blanks; '#' begins a
+comment."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -66,7 +67,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Statement:
-    """A line. unnamed, named: its items without and with names; taken: names that were asked for."""
+    """A line. unnamed, named: its items without and with names; taken: names that the parser has read"""
 
     place: tuple[int, int]
     keyword: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines for whole layers: each becomes a node of a graph, which the compiler plans (docs/reference/assembly.md)."""
+"""Lines for whole layers. Each becomes a node of a graph, which the compiler plans (docs/reference/assembly.md)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -35,7 +35,7 @@ NAME = re.compile(r"[^\W\d][\w.]*")
 
 @dataclass
 class Layers:
-    """Lines that are planned together. places: of the tensors that they make, by name."""
+    """A block of layers, which are planned together. places: of the tensors that they make, by name"""
 
     nodes: list[Node] = field(default_factory=list)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Layers:
 
 @dataclass
 class Commands:
-    """Lines that are commands."""
+    """A block of commands."""
 
     lines: list[Statement] = field(default_factory=list)
 

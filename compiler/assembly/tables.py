@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a source: shapes, scales, and arrays that stand there or in .npy files beside it."""
+"""Numbers of a source: shapes, scales, and arrays, which are in the source or in .npy files beside it."""
 
 from dataclasses import dataclass
 from math import prod
@@ -15,12 +15,12 @@ from eyrie.model.operators.quantization import Quantization
 
 REMEDY = "save one array with numpy.save"
 SUFFIX = ".npy"
-LEAST_SCALE, MOST_SCALE = 1e-37, 3e38  # what float32 holds with all of its bits
+LEAST_SCALE, MOST_SCALE = 1e-37, 3e38  # the range of normal float32 numbers, with a margin
 
 
 @dataclass(frozen=True)
 class Filter:
-    """values: int8; scales: float32 [M] or [1]."""
+    """Filters of a layer. values: int8; scales: float32 [M] or [1]"""
 
     values: np.ndarray
     scales: np.ndarray

@@ -31,7 +31,7 @@ _ANY = re.compile(r"word(\d+)")  # a place without a meaning
 
 @dataclass(frozen=True)
 class Slot:
-    """A place of the descriptor: its name, its fields, and how many of them lie there, ID_BITS apart."""
+    """A field position of the descriptor: its name, its fields, and how many copies it has, ID_BITS apart."""
 
     index: int
     name: str

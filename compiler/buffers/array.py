@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The array as its buffers say it, by its parameters. What such a description leaves out is in
-docs/howto/buffers.md."""
+"""The memory hierarchy of the array, from its parameters. docs/howto/buffers.md says which parts it leaves out."""
 
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work

@@ -34,7 +34,7 @@ ENTRIES = 3  # of a filter's row in the table: bias, multiplier, shift
 
 @dataclass(frozen=True)
 class Operand:
-    """shape: as tiles see it; loops: those over which it changes."""
+    """An operand of a nest. shape: as tiles see it; loops: the loops over which its region changes"""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -42,7 +42,7 @@ class Operand:
 
 
 class Nest:
-    """A node as loops over so many rows, columns, filters and channels. Maps are [H, W, C]."""
+    """A node as loops over rows, columns, filters and channels. Feature maps are [H, W, C]."""
 
     def __init__(self, node: Node, work: Work, sizes: Sizes, window: Window = Window(), multiplier: int = 1) -> None:
         """Make the nest of a node. multiplier: outputs per channel, if the operator does not mix channels"""
@@ -107,7 +107,7 @@ class Nest:
 
 
 class _Weighted(Nest):
-    """Sums of products, rescaled by a table; source: [H, W, C] of the input."""
+    """A nest that sums products and rescales the sums. source: [H, W, C] of the input"""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _Pooled(Nest):
 
 
 class _Valued(Nest):
-    """Value by value; axes of an input that are 1 are taken for all outputs."""
+    """An elementwise nest. An axis of size 1 of an input is broadcast."""
 
     def __init__(self, node: Node, output: Shape, inputs: list[Shape]) -> None:
         super().__init__(node, Work.ELEMENTWISE, (*output, 1))

@@ -31,7 +31,7 @@ class Programmed:
 
 @dataclass(frozen=True)
 class Step:
-    """A node, and its program with its timing, or why the host does it."""
+    """A node, with its program and timing, or the reason why the host runs it."""
 
     node: Node
     programmed: Programmed | None = None
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Compiled:
-    """graph: as the passes leave it."""
+    """A compiled network. graph: after the graph optimisations"""
 
     graph: Graph
     tree: BufferTree

@@ -34,7 +34,7 @@ class Allocate:
 
 @dataclass(frozen=True)
 class Load:
-    """A region from the place of a tile around it, None for DRAM."""
+    """Load a region from the place of a tile around it, None for DRAM."""
 
     place: Place
     region: Region
@@ -43,7 +43,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """A region to the place of a tile around it, None for DRAM."""
+    """Store a region to the place of a tile around it, None for DRAM."""
 
     place: Place
     region: Region
@@ -52,7 +52,8 @@ class Store:
 
 @dataclass(frozen=True)
 class Compute:
-    """A tile, of operands in these places. Sums begin with the first channels; with the last the output is made."""
+    """Compute a tile from operands in these places. Sums begin with the first channels; the last ones make the
+    output."""
 
     tile: Tile
     places: dict[Role, Place]
@@ -77,7 +78,7 @@ def program_of(nest: Nest, tree: BufferTree, doubled: bool) -> Program:
 
 @dataclass
 class _Resident:
-    """Places of an operand at a level, and which region the latest is for."""
+    """The places of an operand at a level, and the region that is in the latest one."""
 
     places: list[Place]
     turn: int = 0

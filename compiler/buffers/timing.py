@@ -18,7 +18,7 @@ from eyrie.compiler.ir.buffer_tree import Role
 
 @dataclass(frozen=True)
 class Timing:
-    """moved: bytes between each buffer and its source; computing: cycles of the unit."""
+    """The timing of a program. moved: bytes between each buffer and its source; computing: cycles of the unit"""
 
     cycles: int
     computing: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places of tensors in one array: two that are there at once share no byte."""
+"""Memory allocation of tensors in one array: tensors that live at the same time share no byte."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ _TRIES = 300
 
 @dataclass(frozen=True)
 class Lifetime:
-    """first, last: the steps from which and up to which its bytes are its own."""
+    """The lifetime of a tensor. first, last: the first and the last step that need its bytes"""
 
     name: str
     size: int

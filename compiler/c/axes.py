@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Axes of arrays, and strides along them; those that can be counted as one are made one."""
+"""Axes of arrays and their strides. Axes that can be counted as one are merged."""
 
 from dataclasses import dataclass
 from math import prod
@@ -9,7 +9,7 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Walk:
-    """Through arrays of `sizes` at once, row by row; strides: of each array along each axis."""
+    """A walk through arrays of `sizes` at once, row by row. strides: of each array along each axis"""
 
     sizes: Sizes
     strides: tuple[Sizes, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
+"""Lowering of ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
 
 import numpy as np
 

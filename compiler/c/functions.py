@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of one value."""
+"""Lowering of functions of one value."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SOFTMAX, ARG_MAX, RESIZE_BILINEAR, float and int32 to int8 and back."""
+"""Lowering of SOFTMAX, ARG_MAX, RESIZE_BILINEAR, and conversions of float and int32 to and from int8."""
 
 from math import prod
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C of kernels, from the folder kernels/: a file for each, and what several need."""
+"""The C code of kernels, from the folder kernels/: a file for each kernel, and shared files."""
 
 import re
 from collections.abc import Iterable

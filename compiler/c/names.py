@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identifiers of C."""
+"""C identifiers."""
 
 import re
 from collections.abc import Iterable

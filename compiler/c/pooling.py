@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
+"""Lowering of AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
 
 import numpy as np
 

@@ -83,7 +83,7 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """A network as C; name: of its files, and what all that they declare begins with."""
+    """A network as C. name: of its files; all identifiers in the header begin with it"""
 
     name: str
     lowered: Lowered
@@ -165,7 +165,7 @@ class ConstantArray:
 
 
 class _Text:
-    """Steps as C; the constants that they name, by their bytes."""
+    """The text of steps; the constants that they name, by their bytes."""
 
     def __init__(self, lowered: Lowered, arguments: dict[str, Argument]) -> None:
         self._lowered, self._arguments = lowered, arguments

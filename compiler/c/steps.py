@@ -22,7 +22,7 @@ Real = float | np.float32 | np.float64
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor from a byte on."""
+    """A tensor, from a byte on."""
 
     tensor: Tensor
     offset: int = 0

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class ModelImportError(CompileError):
-    """The model can't be read or has something the accelerator does not run."""
+    """A model that cannot be read, or that has a part that the accelerator does not support."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A type of file. begins: what its first bytes match; module: has load(path), which makes the Graph."""
+    """A file format. begins: the pattern of its first bytes; module: has load(path), which returns the Graph"""
 
     name: str
     suffix: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of the GLB with a name and a life."""
+"""Buffers: GLB words with a name and a lifetime."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,10 @@ Region = list[tuple[int, int]]  # (first GLB word, words)
 
 @dataclass(frozen=True)
 class LiveRange:
-    """Words of a buffer that live from time `birth` to the end of time `death`, two times to a job: its
-    first tile of filters, and the others."""
+    """Words of a buffer that live from time `birth` to the end of time `death`.
+
+    A job has two times: its first tile of filters, and the other tiles.
+    """
 
     offset: int
     words: int

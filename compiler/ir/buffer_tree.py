@@ -43,12 +43,12 @@ class Work(Enum):
 class Memory:
     """A buffer.
 
-    bytes      of it
-    holds      which operands may lie there
+    bytes      its size
+    holds      the operands that may lie there
     source     the buffer that it is loaded from and stored to, "" for DRAM
     width      bytes in a cycle between the two
     latency    cycles before the first byte of a transfer
-    alignment  bytes of which addresses in it are multiples
+    alignment  its addresses are multiples of so many bytes
     """
 
     name: str

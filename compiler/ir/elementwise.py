@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups without the array: an elementwise operation, and which words."""
+"""Fused operators that do not use the array: an elementwise operation, and the words that it reads."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ _KINDS = {Operation.NONE: "move", Operation.SUM: "average"}
 
 @dataclass(frozen=True)
 class Loop:
-    """So many rounds, each `step` rows or columns of a map further."""
+    """A loop of `count` rounds. Each round is `step` rows or columns of a map further."""
 
     count: int
     axis: Axis

@@ -27,11 +27,11 @@ class CompileError(InputError):
 
 
 class DoesNotFit(CompileError):
-    """The GLB or the PEs have no room."""
+    """A network that does not fit into the GLB or the PEs."""
 
 
 class Unsupported(CompileError):
-    """The network has a combination that the accelerator does not run."""
+    """A network with a combination that the accelerator does not support."""
 
 
 class InternalError(RuntimeError):

@@ -13,7 +13,7 @@ import numpy as np
 from eyrie.model.config import WORD_CHANNELS
 from eyrie.model.errors import InputError
 
-NARROW_GROUPS = 1024  # from which on a map of one column does without a second word in its rows: 8 KiB and more
+NARROW_GROUPS = 1024  # with so many groups (8 KiB and more), a map of one column has no second word in its rows
 
 
 def word_groups(channels: int) -> int:

@@ -83,7 +83,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes from inputs to outputs."""
+    """A network: nodes from inputs to outputs."""
 
     inputs: tuple[Tensor, ...]
     nodes: tuple[Node, ...]

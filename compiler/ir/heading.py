@@ -2,7 +2,7 @@
 """The first line of a stage's text, which identifies the stage. Imports no slow module."""
 
 MAGIC = "# Eyrie"
-IMPORT = "import"  # the stage that is a model
+IMPORT = "import"  # the stage of an imported model
 
 
 def heading(stage: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers as the accelerator runs them: windows, tables, and groups of operators that one pass can do."""
+"""Layers as the accelerator runs them: windows, quantisation parameters, and fused operators."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,8 +24,10 @@ OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 @dataclass(frozen=True)
 class Map:
-    """An activation as the accelerator has it: int8 [H, W, C] of one image; packed: two pixels share a word; planar: as
-    a whole it lies in planes, one for each 8 channels; patches: of an input, of which it is a map."""
+    """A feature map: int8 [H, W, C] of one image.
+
+    packed: two pixels share a word; planar: NC/8HW8 layout if it is whole; patches: of an input that the host lays out
+    """
 
     name: str
     shape: tuple[int, int, int]
@@ -107,7 +109,7 @@ def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int,
 
 @dataclass(frozen=True)
 class Output:
-    """Requantised range: zero point, clamp."""
+    """The range of the requantised values: zero point and clamp."""
 
     zero_point: int = 0
     act_min: int = -128
@@ -116,7 +118,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Table:
-    """Requantisation per channel: int32 bias, Q31 multiplier, shift; and the range."""
+    """Per-channel quantisation parameters: int32 bias, Q31 multiplier, shift; and the range of the result."""
 
     bias: np.ndarray
     multiplier: np.ndarray
@@ -129,7 +131,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Average:
-    """The mean over a whole map of so many pixels."""
+    """A mean over a whole map. count: its pixels"""
 
     count: int
 
@@ -259,9 +261,9 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Filtered(Group):
-    """A group whose sums are over channels.
+    """A fused operator that sums over channels.
 
-    filters: [M, ...], as weights; table: of the result
+    filters: [M, ...], as weights; table: quantisation parameters of the result
     """
 
     filters: np.ndarray
@@ -278,7 +280,7 @@ class Filtered(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class Convolution(Filtered):
-    """filters: [M, R, S, C]."""
+    """A convolution. filters: [M, R, S, C]"""
 
     @property
     def kind(self) -> str:
@@ -287,9 +289,9 @@ class Convolution(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Grouped(Filtered):
-    """A convolution of which each filter takes one channel: depthwise work of any window.
+    """A convolution in which each filter reads one channel: depthwise work of any window.
 
-    filters: [M, R, S], filter m of channel m div (M / C)
+    filters: [M, R, S]; filter m reads channel m div (M / C)
     """
 
     @property
@@ -313,7 +315,7 @@ class Grouped(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Pointwise(Filtered):
-    """filters: [M, C]."""
+    """A pointwise convolution. filters: [M, C]"""
 
     @property
     def kind(self) -> str:
@@ -336,7 +338,11 @@ class Pointwise(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Depthwise(Group):
-    """depthwise: [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the result."""
+    """A depthwise convolution.
+
+    depthwise: [R, S, M], output m of channel m div (M / C); middle: quantisation parameters of its words, which are the
+    result
+    """
 
     depthwise: np.ndarray
     middle: Table
@@ -356,8 +362,8 @@ class Depthwise(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class Separable(Filtered):
-    """A depthwise convolution, as Depthwise with as many outputs as channels, and a pointwise one of its
-    words, which stay in the array.
+    """A depthwise convolution with as many outputs as channels, and a pointwise one of its words, which stay in the
+    array.
 
     filters: [M, C]
     """

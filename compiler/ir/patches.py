@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs that lie as patches: a pixel of the map has the values of several neighbouring pixels of the input."""
+"""Inputs as patches (space-to-depth): a pixel of the map has the values of several neighbouring pixels of the input."""
 
 from dataclasses import dataclass
 

@@ -37,8 +37,10 @@ class Way(Enum):
 
 @dataclass(frozen=True)
 class Job:
-    """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1; slice:
-    which one of its filters or channels."""
+    """One tile: output rows first to last - 1 (before pooling) of a fused operator.
+
+    reads: input rows, first and last + 1; slice: number of the output-channel tile
+    """
 
     group: int
     first: int
@@ -179,9 +181,9 @@ class Segment:
 
 @dataclass
 class MapPlan:
-    """A map of a network, as a group reads or makes it.
+    """A feature map, as a fused operator reads or makes it.
 
-    layout: in the GLB; its address counts once `buffer` is placed. Work in place shares a buffer.
+    layout: in the GLB; its address is valid once `buffer` is placed. Work in place shares a buffer.
     """
 
     layout: FeatureMap

@@ -18,7 +18,7 @@ MOST_TOKENS = (1 << enc.SEMAPHORE_BITS) - 1  # the last event that a wait count 
 
 @dataclass(frozen=True)
 class Config:
-    """Writes `words` into the shadow descriptor from `index` on."""
+    """Write `words` into the shadow descriptor from `index` on."""
 
     index: int
     words: tuple[int, ...]
@@ -29,7 +29,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Run:
-    """Runs a pass, after so many transfers and passes are done."""
+    """Run a pass, after `wait_transfers` transfers and `wait_passes` passes are done."""
 
     wait_transfers: int
     wait_passes: int
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Block:
-    """Repeats a transfer: `planes` of `rows` each, so many bytes of DRAM and words of GLB apart."""
+    """The repetition of a transfer: `planes` of `rows` each, with steps in bytes of DRAM and words of GLB."""
 
     rows: int
     row_dram: int
@@ -70,7 +70,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Moves `words` contiguous GLB words, or a block of such rows; load: from DRAM into the GLB."""
+    """Move `words` contiguous GLB words, or a block of such rows. load: from DRAM into the GLB"""
 
     load: bool
     dram_address: int
@@ -97,7 +97,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class End:
-    """Stops when everything is done."""
+    """Stop when all work is done."""
 
     def encode(self) -> list[int]:
         return [enc.END.pack(opcode=Opcode.END)]

@@ -12,7 +12,7 @@ from eyrie.model.operators.quantization import Quantization
 
 @dataclass(frozen=True)
 class Form:
-    """Type, by NumPy's name, and shape of an array."""
+    """The type of an array, by NumPy's name, and its shape."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -23,7 +23,7 @@ class Form:
 
 @dataclass(frozen=True, kw_only=True)
 class Tensor:
-    """An array that has a name; the shape is the model's, with the batch."""
+    """A named array; its shape is the model's, with the batch."""
 
     name: str
     shape: tuple[int, ...]
@@ -43,9 +43,9 @@ class Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantized(Tensor):
-    """A tensor that stands for real numbers, quantised per tensor.
+    """A tensor of real numbers, quantised per tensor.
 
-    unsigned  the model has it as uint8: 128 more, as its zero point
+    unsigned  the model has it as uint8: values and zero point are 128 larger
     """
 
     quantization: Quantization
@@ -62,7 +62,7 @@ class Quantized(Tensor):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constant(Tensor):
-    """A tensor with values that the model has; data is an array of its shape and type."""
+    """A tensor with constant values. data: an array of its shape and type"""
 
     data: np.ndarray
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations of the PPU on words (docs/hardware/ppu.md), as layers have them."""
+"""Elementwise operations of the vector unit (docs/hardware/ppu.md), as layers use them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

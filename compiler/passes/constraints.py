@@ -214,7 +214,8 @@ ANYWHERE: tuple[Constraint, ...] = (of_maps, int8_tensors, one_image)
 SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones before
 _OF_TWO = (a_map_and_its_like, fields)
 _MOVES = (movable,)
-# Of all operators that the accelerator runs, beside functions of one value, of which it takes any.
+# The constraints of operators that the accelerator supports, except functions of one value, which have none of their
+# own.
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (countable_steps,),
     DepthwiseConv2D: (countable_steps,),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that are several of the accelerator's operations become those, with the same values."""
+"""Expansion of operators into several operations of the accelerator, with the same values."""
 
 from dataclasses import replace
 

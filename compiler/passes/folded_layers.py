@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers with weights that do the moves around them (fold_moves.py): windows and filters of index maps."""
+"""Layers with folded data-movement operators (fold_moves.py): windows and filters from index maps."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from eyrie.compiler.passes.moves import by_pixel
 
 
 class Unfoldable(ValueError):
-    """Moves that a layer does not do; the message says why."""
+    """Data-movement operators that cannot be folded into a layer; the message says why."""
 
 
 def folded_connected(layer: Node, operator: FullyConnected, front: IndexMap) -> Node:

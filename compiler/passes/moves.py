@@ -27,7 +27,7 @@ MOST_LOOPS = 6  # over pixels, beside those over images and groups
 
 
 class Unmovable(ValueError):
-    """A move that is no loops; the message says of what."""
+    """A data-movement operator that loops cannot express; the message names the obstacle."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of nodes: one in which few values wait for later readers."""
+"""Node scheduling: an order of nodes in which few values wait for later readers."""
 
 from eyrie.compiler.ir.graph import Graph, Node
 

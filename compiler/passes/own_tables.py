@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of one value that a back end has no code of its own for become tables of their own values."""
+"""Functions of one value for which a back end has no code become tables."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -51,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Partition:
-    """Parts in an order in which they can run."""
+    """Subgraphs in an order in which they can run."""
 
     parts: tuple[Part, ...]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Averages, maxima and means as operations on the words of windows, or as sums of the array."""
+"""Averages, maxima and means as elementwise operations on windows, or as sums of the array."""
 
 from collections.abc import Mapping
 from math import prod
@@ -17,7 +17,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.operators.pooling import mean_requantization
 from eyrie.model.operators.quantization import INT8_MIN, Requantization, activation_range
 
-# Pixels of which an average is exact: a multiplier is up to 2^-31 too large, of sums up to 128 a pixel, or 255.
+# Largest number of pixels with an exact average. A multiplier is up to 2^-31 too large; a pixel adds up to 128, or 255.
 MOST_AVERAGED = 2896
 MOST_AVERAGED_UP = 2052
 

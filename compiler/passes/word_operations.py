@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators value by value as operations of the PPU on words: of two maps, of a map and a constant, tables."""
+"""Elementwise operators as operations of the vector unit: of two feature maps, of one and a constant, and tables."""
 
 import numpy as np
 

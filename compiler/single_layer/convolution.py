@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions whose filters stay in the PEs, as cases."""
+"""Single-layer runs of convolutions whose filters stay in the PEs."""
 
 from dataclasses import replace
 

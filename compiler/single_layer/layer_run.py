@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single-pass cases: anyone's tensors as a GLB image and a pass descriptor, and the way back from the
-sums that leave the array to a tensor."""
+"""Single-layer runs: tensors as a GLB image and a pass descriptor, and the conversion of the sums to a tensor."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -57,8 +56,7 @@ LayerPass = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), it
 
 @dataclass(frozen=True)
 class Ifmap:
-    """int8 [C, H, W], and its zero point, with which it is padded. packed: of at most q channels, so many in a word's
-    half."""
+    """int8 [C, H, W], and its zero point, with which it is padded. packed: it has at most q channels, half a word"""
 
     values: np.ndarray
     zero_point: int = 0
@@ -71,7 +69,7 @@ class Ifmap:
 
 @dataclass(frozen=True)
 class Addition:
-    """A residual addition to an ofmap: int8 [rows, cols, C] of the second addend, and how both are scaled."""
+    """A residual addition to an ofmap: int8 [rows, cols, C] of the second addend, and the scaling of both."""
 
     values: np.ndarray
     parameters: AddParameters

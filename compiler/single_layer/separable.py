@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fused, depthwise and pointwise layers as cases."""
+"""Single-layer runs of fused, depthwise and pointwise layers."""
 
 from dataclasses import dataclass, replace
 
@@ -35,7 +35,7 @@ from eyrie.model.operators.quantization import stored_zero_point
 
 @dataclass(frozen=True)
 class Depthwise:
-    """Filters [C, R, S], int8, or int16 if they are of a range of at most 255, and how their sums are requantised."""
+    """Filters [C, R, S], int8, or int16 with a range of at most 255, and the quantisation parameters of their sums."""
 
     filters: np.ndarray
     table: Table
@@ -43,7 +43,7 @@ class Depthwise:
 
 @dataclass(frozen=True)
 class Tiling:
-    """blocks: of pixels; tile: filters of a tile, a multiple of 8. None: any."""
+    """The tiling of a pass. blocks: of pixels; tile: filters of a tile, a multiple of 8. None: any"""
 
     blocks: Blocks | None = None
     tile: int | None = None

@@ -18,7 +18,7 @@ ROWS, COLUMNS = 128, 64  # of an array: banks that it reads, banks that it write
 
 
 class Mapping(NamedTuple):
-    """Along which dimension of a map, and over how many banks."""
+    """The mapping of a tensor to banks: the dimension of the map, and the number of banks."""
 
     dimension: str
     banks: int
@@ -29,7 +29,7 @@ class Mapping(NamedTuple):
 
 @dataclass(frozen=True)
 class Array:
-    """Banks that it reads from, banks that it writes to."""
+    """An array. rows: banks that it reads from; columns: banks that it writes to"""
 
     rows: int = ROWS
     columns: int = COLUMNS
@@ -74,7 +74,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Movement:
-    """copies: on chip; off_chip: bytes between DRAM and chip."""
+    """The movement of tensors. copies: on chip; off_chip: bytes between DRAM and chip"""
 
     copies: tuple[Copy, ...]
     off_chip: int

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fusion and partition of a chain of layers: which neighbours run as one group, and in how many parts.
 
-A plan cuts the chain into groups of consecutive layers; each has a way to run (compiler/study/stripes.py). A
-dynamic programme over the cuts finds the best plan exactly. Definitions and limits: docs/research/fusion.md.
+A plan cuts the chain into groups of consecutive layers; each has a schedule (compiler/study/stripes.py). A dynamic
+programme over the cuts finds the best plan exactly. Definitions and limits: docs/research/fusion.md.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def describe(plan: FusionPlan) -> str:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """The ways of a group that are searched.
+    """The schedules of a group that are searched.
 
     max_parts  most parts of a group; None: as many as output rows
     on_chip    tensors between groups may stay in the GLB; otherwise they all go through DRAM

@@ -14,7 +14,7 @@ from eyrie.compiler.ir.tensor import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A tensor and the move that makes it."""
+    """A tensor and the data-movement operator that makes it."""
 
     node: Node
     tensor: Tensor

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group of fused layers run in parts: the rows that each part needs; storage, traffic and work that follow.
+"""A group of fused layers in parts: the rows that each part needs, and the storage, traffic and work that follow.
 
-A part is a stripe of output rows of the group's last layer. Its rows of every other tensor are traced back
-through stride, kernel and padding.
+A part is a row tile of the output of the group's last layer. Its rows of every other tensor are traced back through
+stride, kernel and padding.
 """
 
 from collections.abc import Iterator
@@ -185,7 +185,7 @@ def _storage(layers: Chain, parts: tuple[Stripe, ...], way: FusedWay, lifetimes:
 
 @dataclass(frozen=True)
 class FusedGroup:
-    """Layers `first` to `last` - 1 of a chain, a way to run them, and what that takes.
+    """Layers `first` to `last` - 1 of a chain, their schedule, and its cost.
 
     storage   bytes of GLB
     transfer  bytes between DRAM and GLB: input, output, constants

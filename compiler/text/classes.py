@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes that the text of a stage names, and which values a field takes."""
+"""The classes that the text of a stage may name, and the values that their fields accept."""
 
 import types
 import typing

@@ -23,7 +23,7 @@ DEEPEST = 100  # names within each other
 
 
 class Misread(InputError):
-    """Begins with the path, the line and the column."""
+    """An error in a text. The message begins with the path, the line and the column."""
 
 
 def values_of(path: str | Path, text: str) -> dict[str, object]:
@@ -41,7 +41,7 @@ def values_of(path: str | Path, text: str) -> dict[str, object]:
 
 
 class _Reader:
-    """Values are made when they are first named, wherever they stand."""
+    """The reader of values. A value is made when its name is first read, in any order."""
 
     def __init__(self, path: str | Path, statements: list[ast.stmt]) -> None:
         self.path = path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of the compiler to text."""
+"""The writer of text: from values of the compiler to text."""
 
 import base64
 import zlib

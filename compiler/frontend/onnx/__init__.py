@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX files -> Graphs: QDQ, float operators between DequantizeLinear and QuantizeLinear, and QLinear, operators
-of codes, which become the former first (docs/howto/onnx.md)."""
+"""The front end of ONNX: reads files into Graphs (docs/howto/onnx.md).
+
+It supports QDQ (float operators between DequantizeLinear and QuantizeLinear) and QLinear (operators of codes, which
+become QDQ first).
+"""
 
 from pathlib import Path
 

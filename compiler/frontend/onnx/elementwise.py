@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators value by value, of one or two values."""
+"""Translators of elementwise operators of one or two values."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file -> Network -> Graph."""
+"""The importer of ONNX files: file -> Network -> Graph."""
 
 from collections.abc import Iterator, Sequence
 
@@ -99,7 +99,7 @@ def _imported(model: onnx.ModelProto) -> Graph:
 
 
 class _Importer:
-    """Goes through the nodes of a file's graph."""
+    """The walk through the nodes of a file's graph."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.graph = model.graph

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that put values in other places."""
+"""Translators of data-movement operators."""
 
 from math import prod
 
@@ -108,7 +108,7 @@ def resize(call: Call) -> list[Operation]:
         raise Unsupported("it resizes other axes than rows and columns")
     whole = all(size % before == 0 for size, before in zip(to, source))
     if mode == "nearest":
-        # By a whole number of times all ways of counting give the same, but for the ends of aligned corners.
+        # For an integer factor, all coordinate modes give the same result, except at the ends with aligned corners.
         if not whole or places not in ("asymmetric", "half_pixel") or nearest not in ("floor", "round_prefer_floor"):
             raise Unsupported("it resizes to the nearest other than by whole numbers")
         if places == "asymmetric" and nearest != "floor":

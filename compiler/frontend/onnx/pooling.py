@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pools, means, Softmax."""
+"""Translators of pools, means and Softmax."""
 
 from eyrie.compiler.frontend.onnx.call import Call
 from eyrie.compiler.frontend.onnx.windows import window

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QuantizeLinear, DequantizeLinear, and operators of codes, which become DEQUANTIZE, a float operator, QUANTIZE. Those
-of com.microsoft are as onnxruntime's ContribOperators.md says."""
+"""Translators of QuantizeLinear, DequantizeLinear, and operators of codes.
+
+An operator of codes becomes DEQUANTIZE, a float operator, and QUANTIZE. Source for operators of com.microsoft:
+onnxruntime's ContribOperators.md.
+"""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conv, Gemm, MatMul and BatchNormalization."""
+"""Translators of Conv, Gemm, MatMul and BatchNormalization."""
 
 from eyrie.compiler.frontend.onnx.call import Call
 from eyrie.compiler.frontend.onnx.windows import window

@@ -8,7 +8,7 @@ from eyrie.compiler.ir.failure import Unsupported
 
 
 class Window(TypedDict):
-    """Attributes of operators that have one."""
+    """The attributes of an operator with a window."""
 
     strides: Shape
     dilations: Shape

@@ -42,8 +42,11 @@ def fixed(sizes: Sequence[int | torch.SymInt]) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """constants: values by node; settled: all nodes that are the same in every run; made: constants that a translation
-    adds, by name."""
+    """A node of the graph.
+
+    constants: values by node; settled: all nodes that are the same in every run; made: constants that a translator
+    adds, by name
+    """
 
     node: Node
     where: str

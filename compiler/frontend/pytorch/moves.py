@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of ATen that put values in other places. None of them goes across images."""
+"""Translators of ATen data-movement operators. None of them moves values between images."""
 
 import torch
 from torch.fx import Node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that a user's model has for its values: of modules, arguments, and operators outside of modules."""
+"""The names of values in a user's model: names of modules, arguments, and operators outside of modules."""
 
 import re
 from collections import Counter

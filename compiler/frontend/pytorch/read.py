@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of an FX graph, between int8 values and int8 values, as a Network of one image."""
+"""The translation of FX nodes between int8 values to a Network of one image."""
 
 from collections.abc import Collection, Iterable, Mapping
 from operator import getitem

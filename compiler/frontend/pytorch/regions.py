@@ -36,7 +36,10 @@ NOT_QUANTISED = "it is not between int8 values"
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """nodes: in their order, constants' DEQUANTIZEs among them; taken, made: the values of codes at its ends."""
+    """Nodes that become one Graph.
+
+    nodes: in order, with the DEQUANTIZEs of constants; taken, made: its inputs and outputs, which have codes
+    """
 
     nodes: tuple[Node, ...]
     taken: tuple[Node, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of two values: two quantised tensors, or one and a constant."""
+"""Rules of operators on two values: two quantised tensors, or one and a constant."""
 
 import numpy as np
 

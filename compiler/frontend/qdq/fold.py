@@ -15,7 +15,7 @@ from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
 
 
 class Fold(ABC):
-    """Nodes so far, and names of their tensors."""
+    """The nodes of the Graph so far, and the names of their tensors."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []

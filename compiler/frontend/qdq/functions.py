@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of one value: whatever is computed of a single quantised tensor, value by value, is one table of 256
-entries, with the rounding that the framework has at its QUANTIZE."""
+"""Rules of functions of one value.
+
+An elementwise function of a single quantised tensor becomes one table of 256 entries. It rounds as the framework does
+at its QUANTIZE.
+"""
 
 from collections.abc import Callable
 from math import erf
@@ -55,7 +58,7 @@ def _sigmoid(operation: Operation, x: Values) -> Values:
     return np.exp(-np.logaddexp(0, -x))
 
 
-# Of float64 arrays; the first argument has the attributes.
+# Functions on float64 arrays; the first argument has the attributes.
 FUNCTIONS: dict[str, Callable[..., Values]] = {
     "relu": lambda operation, x: np.clip(x, *bounds(operation)),
     "clip": lambda operation, x: np.clip(x, *bounds(operation)),

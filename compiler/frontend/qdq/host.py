@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that the host does."""
+"""Rules of operators that run on the host."""
 
 from eyrie.compiler.frontend.qdq import functions
 from eyrie.compiler.frontend.qdq.fold import Fold, Rule

@@ -18,7 +18,7 @@ from eyrie.compiler.ir.operators import movement
 from eyrie.compiler.ir.operators.operator import axis_of
 from eyrie.model.operators.quantization import Quantization
 
-# Of arrays, for constants: one for each output.
+# Operators on arrays, for constants: one result for each output.
 ARRAYS: dict[str, Callable[..., list[np.ndarray]]] = {
     "reshape": lambda operation, x: [x.reshape(operation.integers("shape"))],
     "transpose": lambda operation, x: [x.transpose(operation.integers("axes"))],

@@ -63,7 +63,7 @@ class Operation:
     def has(self, attribute: str) -> bool:
         return self.attributes.get(attribute) is not None
 
-    # All raise KeyError for an attribute that is left out and has no default, TypeError for one of another kind.
+    # Raise KeyError for a missing attribute without a default, TypeError for one of another type.
 
     def array(self, attribute: str) -> np.ndarray:
         value = self.attributes[attribute]
@@ -113,7 +113,7 @@ def _whole(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """operations: in an order in which they can be executed; shapes: of values, as far as the framework says."""
+    """A network. operations: in an order in which they can run; shapes: of values, if the framework gives them"""
 
     inputs: tuple[Tensor, ...]
     constants: Mapping[str, np.ndarray]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maxima and averages."""
+"""Rules of pools: maxima and averages."""
 
 from math import prod
 

@@ -14,8 +14,10 @@ CODES = ("int8", "uint8")  # types of codes of activations and weights
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A tensor of the Graph. Axis n of the framework's value is axis axes[n] of the tensor; unsigned: the framework has
-    it as uint8."""
+    """A tensor of the Graph.
+
+    Axis n of the framework's value is axis axes[n] of the tensor. unsigned: the framework has the tensor as uint8
+    """
 
     tensor: Tensor
     axes: tuple[int, ...]
@@ -34,7 +36,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """scale: float64, zero_point: int64, one of each or as many as the axis has entries."""
+    """A scale: float64, and a zero point: int64. Each is one value, or one per entry of the axis."""
 
     scale: np.ndarray
     zero_point: np.ndarray
@@ -50,7 +52,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """A constant that is no float value yet: integers."""
+    """A constant of integers, not yet dequantised."""
 
     values: np.ndarray
 

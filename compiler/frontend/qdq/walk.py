@@ -79,7 +79,7 @@ def graph_of(network: Network) -> Graph:
 
 
 class _Walk(Fold):
-    """A network while it is gone through."""
+    """The walk through a network."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ Source = TypeVar("Source", bound=Real)
 
 @dataclass(frozen=True, eq=False)
 class Affine(Generic[Source]):
-    """A float value whose channels are scaled and moved: factor * source + added, float64 [M]."""
+    """A float value with a factor and an offset per channel: factor * source + added, float64 [M]."""
 
     source: Source
     factor: np.ndarray
@@ -126,7 +126,8 @@ def _layer(fold: Fold, made: Made, target: Target) -> Held:
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """filters: as the framework has them, [M, ...]; scales, bias: as of an operator with weights."""
+    """The parameters of a layer. filters: in the framework's order, [M, ...]; scales, bias: as in operators with
+    weights"""
 
     filters: np.ndarray
     scales: np.ndarray

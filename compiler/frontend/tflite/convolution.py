@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED."""
+"""Importers of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Custom operators by name: the functions of the Python file that EYRIE_CUSTOM names."""
+"""Custom operators: functions, by name, of the Python file in EYRIE_CUSTOM."""
 
 import os
 import runpy
@@ -35,7 +35,7 @@ def _functions(path: str) -> Mapping[str, object]:
         return {}
     try:
         return runpy.run_path(path)
-    except Exception as error:  # whatever a file of the user's raises
+    except Exception as error:  # the user's file can raise any error
         raise ModelImportError(
             f"{FILE}={path}: {type(error).__name__}: {error}", remedy="name a Python file with functions"
         ) from error

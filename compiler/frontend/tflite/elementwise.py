@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
+"""Importers of ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
 
 from eyrie.compiler.frontend.tflite.reader import Call, Importer
 from eyrie.compiler.ir.operators import elementwise

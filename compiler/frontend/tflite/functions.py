@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as operators of TensorFlow Lite that make the same table, or nearly: one of its functions, or several
-operators, as its own converter writes them."""
+"""Replacement of tables by TensorFlow Lite operators with the same table, or nearly the same.
+
+A replacement is one function, or several operators, as TensorFlow Lite's own converter writes them.
+"""
 
 from collections.abc import Iterator
 
@@ -26,7 +28,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.tables import LOGISTIC_OUTPUT, VALUES
 
-NEAR = 1  # counts between a table and the table of the operator that replaces it
+NEAR = 1  # largest difference between a table and its replacement
 NEAR_OF_SEVERAL = 2  # if several operators replace it, each of which rounds
 _FUNCTIONS: tuple[Function, ...] = (
     Requantize(),
@@ -81,7 +83,7 @@ def _leaky_relus(entries: np.ndarray, source: Quantization, output: Quantization
 
 
 class _Writing:
-    """Tensors and nodes of one place, with names of their own."""
+    """The tensors and nodes of one place, with unique names."""
 
     def __init__(self, where: str, name: str) -> None:
         self.where, self.name = where, name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE and DEQUANTIZE."""
+"""Importers of SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE and DEQUANTIZE."""
 
 from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.movement import resized_to

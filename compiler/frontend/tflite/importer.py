@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goes through the operators of a file's subgraph."""
+"""The importer of TensorFlow Lite files: walks through the operators of a file's subgraph."""
 
 from ai_edge_litert import schema_py_generated as schema
 
@@ -21,7 +21,7 @@ def import_model(data: bytes) -> Graph:
     """Return the verified Graph of a file's contents. Raise ModelImportError."""
     try:
         model = schema.ModelT.InitFromPackedBuf(data, 0)
-    except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
+    except Exception as error:  # damaged bytes make the schema's classes raise any error
         raise ModelImportError(
             f"{_DAMAGED}: something in it lies beyond its end or cannot be read", remedy=_REMEDY
         ) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that put values in other places."""
+"""Importers of data-movement operators."""
 
 from ai_edge_litert import schema_py_generated as schema
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
+"""Importers of AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
 
 from eyrie.compiler.frontend.tflite.reader import Call, Imported, Importer
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors and constants of a file, and one operator of it with its options."""
+"""The tensors and constants of a file, and the access to its operators with their options."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of one value."""
+"""Importers of functions of one value."""
 
 from collections.abc import Callable
 

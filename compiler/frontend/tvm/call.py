@@ -36,7 +36,8 @@ def _sizes(value: Value, axes: tuple[int | str, ...]) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """settled: names of the values that are the same in every run; made: constants that a translation adds, by name."""
+    """An operator. settled: names of values that are the same in every run; made: constants that a translator adds, by
+    name"""
 
     step: Step
     batch: Batch

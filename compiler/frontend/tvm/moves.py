@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of Relax that put values in other places. None of them goes across images."""
+"""Translators of Relax data-movement operators. None of them moves values between images."""
 
 from eyrie.compiler.frontend.qdq import Operation
 from eyrie.compiler.frontend.tvm.call import Call, Translation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps between int8 values and int8 values as a Graph of one image."""
+"""The translation of steps between int8 values to a Graph of one image."""
 
 import numpy as np
 

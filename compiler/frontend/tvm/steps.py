@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """taken, made: by a function."""
+    """A function. taken, made: its arguments and its results"""
 
     taken: tuple[Value, ...]
     steps: tuple[Step, ...]

@@ -23,7 +23,7 @@ Obstacle = Callable[[Graph], str]  # the reason why the accelerator does not run
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """steps: its own, in their order; makers: of values by name."""
+    """A unit. steps: in order; makers: the steps that make values, by name"""
 
     steps: Steps
     makers: dict[str, Step]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators with weights."""
+"""Operators with weights: golden models, shapes, and attributes."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class Windowed(Weighted):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Conv2D(Windowed):
-    """filters: [M, R, S, C], or [M, R, S, C / G] in G groups."""
+    """CONV_2D. filters: [M, R, S, C], or [M, R, S, C / G] in G groups"""
 
     name = "CONV_2D"
 
@@ -122,7 +122,7 @@ class Conv2D(Windowed):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DepthwiseConv2D(Windowed):
-    """filters: [R, S, M], of M / C for each channel."""
+    """DEPTHWISE_CONV_2D. filters: [R, S, M], M / C for each channel"""
 
     name = "DEPTHWISE_CONV_2D"
 
@@ -155,7 +155,7 @@ class DepthwiseConv2D(Windowed):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullyConnected(Weighted):
-    """filters: [M, C]; of every C values of the input. keep_axes: the axes before the last stay."""
+    """FULLY_CONNECTED. filters: [M, C], for every C values of the input; keep_axes: the axes before the last stay"""
 
     name = "FULLY_CONNECTED"
     keep_axes: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that are not TensorFlow Lite's: functions of the user's."""
+"""Custom operators: the user's functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,8 @@ from eyrie.model.operators.quantization import from_uint8, to_uint8
 
 @dataclass(frozen=True, kw_only=True)
 class Custom(Operator):
-    """function: of arrays as the model's file has them, and `options`, bytes; gives an array, or several."""
+    """A custom operator. function: takes arrays as the model's file has them, and `options`, bytes; returns one or
+    several arrays"""
 
     operator: str
     function: Callable = field(compare=False)
@@ -35,7 +36,7 @@ class Custom(Operator):
         taken = (to_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(inputs, values))
         try:
             made = self.function(*taken, options=self.options)
-        except Exception as error:  # whatever a function of the user's raises
+        except Exception as error:  # the user's function can raise any error
             raise InputError(f"custom operator {self.operator}: {type(error).__name__}: {error}") from error
         made = tuple(np.asarray(value) for value in (made if isinstance(made, tuple | list) else (made,)))
         wanted = [Form("uint8" if _unsigned(tensor) else tensor.dtype, tensor.shape) for tensor in outputs]

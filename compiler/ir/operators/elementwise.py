@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of two tensors, value by value; shapes broadcast as NumPy's do."""
+"""Elementwise operators of two tensors; shapes broadcast as in NumPy."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ from eyrie.model.operators.reference import Reference
 
 @dataclass(frozen=True, kw_only=True)
 class Binary(Operator):
-    """unsigned: the model has it in uint8, which only LiteRT runs."""
+    """An elementwise operator. unsigned: the model has it in uint8, which only LiteRT supports"""
 
     unsigned: bool = False
 
@@ -43,7 +43,7 @@ class Binary(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Sum(Binary):
-    """ADD or SUB, with an activation that is fused."""
+    """ADD or SUB, with a fused activation."""
 
     activation: str = "NONE"
 

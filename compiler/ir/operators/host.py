@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that take or give more than int8, or need more than the accelerator has: a host's."""
+"""Operators that run on the host: they have types other than int8, or need functions that the accelerator does not
+have."""
 
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from eyrie.model.operators.quantization import from_uint8, requantization, requa
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(Operator):
-    """Over the last axis; beta multiplies the input."""
+    """SOFTMAX over the last axis. beta: a factor of the input"""
 
     name = "SOFTMAX"
     beta: float = 1.0
@@ -51,7 +52,7 @@ class Softmax(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class ArgMax(Operator):
-    """dtype: of the result, int32 or int64."""
+    """ARG_MAX. dtype: of the result, int32 or int64"""
 
     name = "ARG_MAX"
     axis: int
@@ -72,7 +73,7 @@ class ArgMax(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class ResizeBilinear(Operator):
-    """size: rows, columns of the result."""
+    """RESIZE_BILINEAR. size: rows, columns of the result"""
 
     name = "RESIZE_BILINEAR"
     size: tuple[int, int]
@@ -103,7 +104,7 @@ class ResizeBilinear(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Quantize(Operator):
-    """float32 to int8."""
+    """QUANTIZE from float32 to int8."""
 
     name = "QUANTIZE"
 
@@ -120,7 +121,7 @@ class Quantize(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizeInt32(Operator):
-    """int32 of one scale to int8 of another."""
+    """QUANTIZE from int32 of one scale to int8 of another."""
 
     name = "QUANTIZE"
 
@@ -141,7 +142,7 @@ class QuantizeInt32(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Dequantize(Operator):
-    """int8 to float32."""
+    """DEQUANTIZE from int8 to float32."""
 
     name = "DEQUANTIZE"
 

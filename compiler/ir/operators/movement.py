@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that put values in other places. They take tensors of any type, and copy values whatever their scale."""
+"""Data-movement operators. They take tensors of any type, and copy values without regard to their scale."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Reshape(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class Transpose(Move):
-    """Axis n of the result is axis axes[n]."""
+    """TRANSPOSE: axis n of the result is axis axes[n]."""
 
     name = "TRANSPOSE"
     axes: tuple[int, ...]
@@ -92,7 +92,7 @@ class Pad(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class MirrorPad(Move):
-    """mode: REFLECT, without the edge, or SYMMETRIC, with it."""
+    """MIRROR_PAD. mode: REFLECT, without the edge, or SYMMETRIC, with it"""
 
     name = "MIRROR_PAD"
     margins: tuple[tuple[int, int], ...]
@@ -119,7 +119,7 @@ def _padded(source: tuple[int, ...], margins: tuple[tuple[int, int], ...]) -> tu
 
 @dataclass(frozen=True, kw_only=True)
 class Tile(Move):
-    """multiples: how often along each axis."""
+    """TILE. multiples: number of copies along each axis"""
 
     name = "TILE"
     multiples: tuple[int, ...]
@@ -135,7 +135,7 @@ class Tile(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class Slice(Move):
-    """begin, size: of each axis."""
+    """SLICE. begin, size: of each axis"""
 
     name = "SLICE"
     begin: tuple[int, ...]
@@ -152,7 +152,7 @@ class Slice(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class StridedSlice(Move):
-    """Bit n of a mask is about entry n of begin, end and strides."""
+    """STRIDED_SLICE. Bit n of a mask applies to entry n of begin, end and strides."""
 
     name = "STRIDED_SLICE"
     begin: tuple[int, ...]
@@ -186,7 +186,7 @@ class StridedSlice(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class Gather(Move):
-    """places: integers, which entries along the axis are taken; a place for each, of any shape."""
+    """GATHER. places: indices along the axis, of any shape"""
 
     name = "GATHER"
     places: tuple[int, ...]
@@ -205,7 +205,7 @@ class Gather(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class ResizeNearestNeighbor(Move):
-    """size: rows, columns of the result."""
+    """RESIZE_NEAREST_NEIGHBOR. size: rows, columns of the result"""
 
     name = "RESIZE_NEAREST_NEIGHBOR"
     size: tuple[int, int]
@@ -223,7 +223,7 @@ class ResizeNearestNeighbor(Move):
 
 @dataclass(frozen=True, kw_only=True)
 class Concatenation(Operator):
-    """unsigned: the model has it in uint8, of which each input may have a scale of its own."""
+    """CONCATENATION. unsigned: the model has it in uint8; then each input may have a scale of its own"""
 
     name = "CONCATENATION"
     axis: int
@@ -312,11 +312,11 @@ class Unpack(Operator):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Composed(Operator):
-    """Several moves in one.
+    """Several data-movement operators in one.
 
     of      their names, the first one first
-    places  integers of the result's shape: which of the inputs' values, counted through one input after the other;
-            -1: `fill`
+    places  integers of the result's shape: indices into the values of all inputs, counted through one input after the
+            other; -1: `fill`
     fill    a value
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Averages and maxima."""
+"""Pools: averages and maxima."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from eyrie.model.operators.windows import NO_PADS
 
 @dataclass(frozen=True, kw_only=True)
 class Pool(Operator):
-    """Over windows of a map; attributes as of a convolution."""
+    """A pool over windows of a map, with the window attributes of a convolution."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int]

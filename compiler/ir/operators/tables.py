@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of one value, which 256 entries say."""
+"""Functions of one value, each a table of 256 entries."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from eyrie.model.operators.reference import Reference
 
 @dataclass(frozen=True, kw_only=True)
 class Function(Operator):
-    """unsigned: the model has it in uint8, which only LiteRT runs."""
+    """A function of one value. unsigned: the model has it in uint8, which only LiteRT supports"""
 
     unsigned: bool = False
 
@@ -42,7 +42,7 @@ class Function(Operator):
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup(Function):
-    """entries: int8 [256], as of `table`."""
+    """A table. entries: int8 [256], as in `table`"""
 
     name = "TABLE"
     entries: np.ndarray
@@ -63,7 +63,7 @@ class Requantize(Function):
 
 @dataclass(frozen=True, kw_only=True)
 class Relu(Function):
-    """activation: RELU, RELU6 or RELU_N1_TO_1."""
+    """RELU, RELU6 or RELU_N1_TO_1, by `activation`."""
 
     activation: str
 
@@ -77,7 +77,7 @@ class Relu(Function):
 
 @dataclass(frozen=True, kw_only=True)
 class LeakyRelu(Function):
-    """alpha: the slope of negative values."""
+    """LEAKY_RELU. alpha: the slope of negative values"""
 
     name = "LEAKY_RELU"
     alpha: float
@@ -126,7 +126,7 @@ class HardSwish(Function):
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Function):
-    """function: ELU or EXP, evaluated in float32."""
+    """ELU or EXP, by `function`, evaluated in float32."""
 
     function: str
 
