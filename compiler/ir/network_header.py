@@ -15,9 +15,7 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 
 #include "eyrie_driver.h"
 """
-PLAIN = frozenset(
-    string.ascii_letters + string.digits + " _-+./:;,()[]"
-)  # others may have a meaning in C strings
+PLAIN = frozenset(string.ascii_letters + string.digits + " _-+./:;,()[]")  # others may have a meaning in C strings
 
 
 def header_text(contents: dict, memory: bytes) -> str:
