@@ -228,26 +228,26 @@ STAGES = (
     Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage(
         "groups",
-        "joins operators to the fused operators that the accelerator runs in one pass",
+        "combines operators into fused operators, each the work of one pass",
         _groups,
         lambda work: "\n".join(map(str, work.groups)),
         verify=_verify_groups,
     ),
     # A study of fusion. No other stage uses it.
     Stage("fusion", "the best plans under the published measures of fusion", None, _dump_fusion),
-    # The plan. Which segments there can be depends on whether their buffers find places, so that
-    # these three are final together.
+    # The plan. The choice of segments depends on whether their buffers find addresses, so that these three stages are
+    # final together.
     Stage(
         "segments",
-        "chooses which groups run together and which maps stay in the GLB",
+        "chooses which fused operators run together and which feature maps stay in the GLB",
         _segments,
         _dump_segments,
         settled="places",
     ),
-    Stage("map", "how each group's work is laid on the array", None, _dump_map, settled="places"),
+    Stage("map", "the mapping of each fused operator to the array", None, _dump_map, settled="places"),
     Stage(
         "places",
-        "searches for places of maps and constants in the GLB; without any, the segments are chosen anew",
+        "searches for GLB addresses of feature maps and constants; if it finds none, the segments are chosen again",
         _places,
         _dump_places,
         verify=_verify_places,
@@ -261,7 +261,7 @@ STAGES = (
         verify=_verify_schedule,
     ),
     Stage("assemble", "writes the commands as text", _assemble, lambda work: work.text),
-    Stage("image", "lays out DRAM: constants, commands, places of input and output", _image, _dump_image),
+    Stage("image", "lays out DRAM: constants, commands, addresses of inputs and outputs", _image, _dump_image),
 )
 NAMES = tuple(stage.name for stage in STAGES)
 
