@@ -247,7 +247,7 @@ STAGES = (
     Stage("map", "the mapping of each fused operator to the array", None, _dump_map, settled="places"),
     Stage(
         "places",
-        "searches for GLB addresses of feature maps and constants; if it finds none, the segments are chosen again",
+        "searches for GLB addresses of feature maps and constants; without a solution the segments are chosen again",
         _places,
         _dump_places,
         verify=_verify_places,

@@ -197,7 +197,8 @@ def _convolution(
 def _block_mapping(
     rng: np.random.Generator, config: AcceleratorConfig, kernel: int, stride: int, finish: str
 ) -> dict[str, int] | None:
-    """Return a mapping whose filters are blocks of an int8 ofmap, each in one set or in two; None if none exists."""
+    """Return a mapping whose filters are blocks of an int8 ofmap, each in one set or in two; None if no such layer
+    exists."""
     found, sets = [], range(1, config.sets + 1)
     for p, t, r, folds in product((2, 4, MOST_BLOCK), sets, (1, 2), sets):
         e = folds * config.cols if folds > 1 else _up_to(rng, config.cols)

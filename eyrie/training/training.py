@@ -3,7 +3,7 @@
 
 The recipe of the bundled weights (90.95 % on the test images): SGD with Nesterov momentum and a
 one-cycle learning rate (Smith & Topin, arXiv:1708.07120), label smoothing, random crops and flips.
-45 epochs take about 80 minutes on two cores with nothing beside it. The test images are used only
+45 epochs take about 80 minutes on two idle cores. The test images are used only
 once, at the end. Another configuration or number of threads gives other weights, for the same seed too.
 """
 

@@ -105,7 +105,7 @@ def path_entries(path: Path | None) -> dict[str, object]:
 
 
 def all_of(design: Design, netlists: dict[str, Netlist], library: Library, names: tuple[str, ...]) -> Sizes:
-    """Return the sizes of all instances of the named blocks. Raise InputError if the accelerator has none."""
+    """Return the sizes of all instances of the named blocks. Raise InputError if the accelerator has no such block."""
     kinds = [kind for kind in netlists if source_name(kind) in names]
     if not kinds:
         raise InputError(f"the accelerator has no {' or '.join(names)}: runtime/synthesis/blocks.py names its modules")

@@ -27,7 +27,7 @@ FIGURES = ", ".join(what for what, *_ in COLUMNS)
 
 
 def section(folder: Path) -> Section:
-    """folder: not used, nothing is written."""
+    """folder: not used."""
     stages = compile_network(MODEL)
     found = performance(stages)
     return Section(

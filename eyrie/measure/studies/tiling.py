@@ -41,7 +41,7 @@ WIDEST, KERNEL = 200, 20  # of figure 12 (a)
 
 
 def section(folder: Path) -> Section:
-    """folder: not used, nothing is written."""
+    """folder: not used."""
     return Section("Tiles", SOURCE, (_optimal_tiles(), _mobilenet(), _metrics()))
 
 
