@@ -76,7 +76,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     or the configuration is wrong.
     """
     if not options.output and not options.dump:
-        raise InputError("no output: give -o DIR or --dump STAGE")
+        raise InputError("no task: give -o DIR or --dump STAGE")
     if stage_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
         return _go_on(options, on_stage)
     read_model(options.model)

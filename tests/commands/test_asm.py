@@ -30,7 +30,7 @@ def test_the_command(tmp_path: Path) -> None:
     folder = assembled(source)
     printed = eyrie("asm", folder, "--disassemble").stdout
     assert printed.startswith(f"image {folder}\nload ") and printed.endswith("\nend\n")
-    assert_rejected(eyrie("asm", source), "eyrie asm: nothing to do: ")
+    assert_rejected(eyrie("asm", source), "eyrie asm: no task: ")
     assert_rejected(eyrie("asm", tmp_path / "no.s", "-o", folder), f"eyrie asm: {tmp_path / 'no.s'}: cannot be read")
     source.write_text("halt\n")
     assert_rejected(eyrie("asm", source, "-o", folder), f"eyrie asm: {source}:1:1: unknown statement 'halt'")
