@@ -139,7 +139,7 @@ class InterruptMonitor(uvm_monitor):
 
 
 class PassMonitor(uvm_monitor):
-    """Publishes each pass done as a PassEnd, read from scoreboard's trace; `ended` passes have been seen,
+    """Publishes each pass done as a PassEnd, read from the trace of the simulated SoC; `ended` passes have been seen,
     `published` of them read."""
 
     def build_phase(self) -> None:

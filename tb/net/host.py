@@ -41,7 +41,7 @@ def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tu
 
 
 async def watched(tb: Testbench) -> dict[Counter, int]:
-    """What scoreboard's activity_monitor has counted in the run that has just ended, by counter."""
+    """Return the counts of the simulated SoC's activity_monitor for the ended run, by counter."""
     dut = tb.dut
 
     async def read(select: int, place: int) -> int:
@@ -55,7 +55,7 @@ async def watched(tb: Testbench) -> dict[Counter, int]:
 
 
 class Host:
-    """Runs programs on scoreboard."""
+    """Run programs on the simulated SoC."""
 
     def __init__(self, tb: Testbench, dram_bytes: int, latency: int = LATENCY) -> None:
         """latency: of the DRAM, in cycles."""

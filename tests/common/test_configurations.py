@@ -94,7 +94,7 @@ def test_the_top_has_these_parameters_and_hands_them_on() -> None:
     assert dict(re.findall(r"\.(\w+)\((\w+)\)", checked)) == {name: name for name in declared}
 
 
-def test_every_bench_of_a_accelerator_has_a_wrapper_for_others() -> None:
+def test_every_bench_of_an_accelerator_has_a_wrapper_for_others() -> None:
     """A wrapper has the default configuration's sizes as its own defaults."""
     for bench in simulation_tests().values():
         text = code(next((ROOT / "tb").rglob(f"{bench.top}.sv"), ROOT / "rtl" / "common" / "fifo.sv"))

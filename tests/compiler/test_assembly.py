@@ -171,7 +171,7 @@ def test_commands_between_layers(seed: int, tmp_path: Path) -> None:
     assert {step["schedule"] for step in assembled.image.map["steps"]} > {"by hand"}
 
 
-def test_a_accelerator_of_ones_own(tmp_path: Path) -> None:
+def test_an_accelerator_of_ones_own(tmp_path: Path) -> None:
     text = "accelerator glb_bank_words=512 bus_words=2\n" + BY_HAND
     config = assemble_file(write(tmp_path, text)).image.config
     assert (config.glb_bank_words, config.bus_words) == (512, 2)

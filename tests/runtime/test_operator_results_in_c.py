@@ -180,7 +180,7 @@ def stopped(handle: OnModel, relu: Relu) -> None:
     handle.modelled.memory[at] = 15  # no command
 
 
-def test_a_accelerator_that_stops(handle: OnModel, seed: int) -> None:
+def test_an_accelerator_that_stops(handle: OnModel, seed: int) -> None:
     """What stands behind it on the stream does not run; what stands on another one does, of programs that are placed
     anew."""
     rng, other = np.random.default_rng(seed), Stream()
@@ -202,7 +202,7 @@ def test_a_accelerator_that_stops(handle: OnModel, seed: int) -> None:
 @pytest.mark.parametrize(
     ("status", "result"), [(MachineStatus.BUSY, "TIMEOUT"), (MachineStatus.BUSY | MachineStatus.BUS_WAITS, "BUS_WAITS")]
 )
-def test_a_accelerator_that_stays_stopped(status: int, result: str, handle: OnModel, seed: int) -> None:
+def test_an_accelerator_that_stays_stopped(status: int, result: str, handle: OnModel, seed: int) -> None:
     """It is reset when it can be, and then goes on."""
     relu = Relu(handle, np.random.default_rng(seed))
     stopped(handle, relu)

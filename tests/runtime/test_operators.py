@@ -271,7 +271,7 @@ def test_a_full_memory(seed: int) -> None:
         np.testing.assert_array_equal(made, wanted)
 
 
-def test_a_accelerator_that_stops(seed: int) -> None:
+def test_an_accelerator_that_stops(seed: int) -> None:
     """What stands behind it on the stream does not run; the next call does, of programs that are placed anew."""
     with Handle() as handle:
         values = drawn(np.random.default_rng(seed), 1, 4, 4, 8)

@@ -52,7 +52,7 @@ def netlists() -> tuple[Design, dict[str, Netlist]]:
     return design, read(modules, own_gates(), design.memories)
 
 
-def test_the_entries_of_a_accelerator() -> None:
+def test_the_entries_of_an_accelerator() -> None:
     design, found = netlists()
     summary = metrics.summary(design, found, own_gates(), ["eyrie", "dot4", "requantizer"])
     dot4, requantizer = 2 * 1.0 + 5.67, 3 * 0.67 + 2 * 5.67
@@ -100,7 +100,7 @@ def test_blocks_alone_say_nothing_of_the_accelerator() -> None:
     assert summary["longest_path_cells"] == 2
 
 
-def test_a_accelerator_without_requantizers_is_rejected() -> None:
+def test_an_accelerator_without_requantizers_is_rejected() -> None:
     design, found = netlists()
     del found["requantizer"], found["eyrie"].children[2]
     with pytest.raises(ValueError, match="^the accelerator has no requantizer: "):
