@@ -19,6 +19,7 @@ from eyrie.compiler.ir.plan import Plan, Way
 from eyrie.compiler.pipeline import Stages, made
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
+from eyrie.model.messages import aligned
 
 
 @dataclass(frozen=True)
@@ -112,15 +113,7 @@ class Performance:
         numbers = ("network", "", f"{self.macs:,}", f"{self.cycles:,}", f"{macs:,}", utilisation)
         whole = (*numbers, f"{self.dram_bytes:,}", "", f"{self.glb_bytes:,}", "", "", "")
         rows = [HEADS, *(_cells(layer) for layer in self.layers), whole]
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if n in _NUMBERS else cell.ljust(width)
-                for n, (cell, width) in enumerate(zip(row, widths))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, "", *self._sums()])
+        return "\n".join([*aligned(rows, left=_TEXTS), "", *self._sums()])
 
     def _sums(self) -> list[str]:
         images = "an image" if self.images == 1 else f"{self.images} images"
@@ -138,7 +131,7 @@ class Performance:
 HEADS = tuple(
     "layer,kind,MACs,predicted,MAC bound,utilisation,DRAM bytes,DRAM cycles,GLB bytes,ifmap,ofmap,filters".split(",")
 )
-_NUMBERS = range(2, 9)  # columns
+_TEXTS = (0, 1, 9, 10, 11)  # columns
 
 
 def _cells(layer: Layer) -> tuple[str, ...]:

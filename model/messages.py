@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words that messages share."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -61,3 +61,18 @@ def _escaped(letter: str) -> str:
     if "\udc80" <= letter <= "\udcff":  # a byte that is no UTF-8
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return ascii(letter)[1:-1]
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Container[int]) -> list[str]:
+    """Return the lines of a table. Columns in `left` are aligned to the left, the others to the right.
+
+    A row with fewer cells than the first row has no influence on the widths.
+    """
+    whole = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(map(len, column)) for column in zip(*whole)]
+    return [
+        "  ".join(
+            cell.ljust(width) if n in left else cell.rjust(width) for n, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]

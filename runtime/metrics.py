@@ -3,13 +3,14 @@
 
 from collections.abc import Sequence
 
-from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.performance import LayerEstimate, estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.model.errors import InputError
+from eyrie.model.messages import aligned
 
 # The cycle counters of each unit, by state. Counters of PEs are divided by the number of PEs.
 _PE_WAITS = {
@@ -94,13 +95,12 @@ def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate 
     return rows
 
 
-def _predicted(image: Image) -> tuple[int | None, Sequence[LayerEstimate | None]]:
-    """Return the predicted cycles of the network and the estimates of its layers; None if it has no command list."""
+def prediction_of(image: Image) -> Prediction | None:
+    """Return the prediction of the cost model, which takes a second; None if the image has no command list."""
     try:
-        prediction = predict(image)
+        return predict(image)
     except InputError:
-        return None, [None] * len(image.map["steps"])
-    return prediction.cycles, estimates(image, prediction.layers)
+        return None
 
 
 def _share(part: float, cycles: int) -> float:
@@ -108,17 +108,17 @@ def _share(part: float, cycles: int) -> float:
     return round(part / cycles, 4) if cycles else 0.0
 
 
-def metrics(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
-    """Return the entries of a network run's summary."""
+def metrics(image: Image, counters: dict[str, int], passes: list[dict], prediction: Prediction | None = None) -> dict:
+    """Return the entries of a network run's summary; without a prediction its predicted entries are None."""
     macs, cycles = sum(step["macs"] for step in image.map["steps"]), counters["CYCLES"]
-    predicted, estimated = _predicted(image)
+    estimated = estimates(image, prediction.layers) if prediction else [None] * len(image.map["steps"])
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
     worked, clock_hz = counters["MACS"] - counters["ZERO_SKIPPED"], image.map["config"]["clock_hz"]
     return {
         "images": image.images,
         "cycles": cycles,
-        "predicted_cycles": predicted,
+        "predicted_cycles": prediction and prediction.cycles,
         "cycles_per_image": round(cycles / image.images, 1),
         "dram_bytes_per_image": round(dram / image.images, 1),
         "macs": macs,
@@ -149,11 +149,7 @@ def layer_table(metrics: dict) -> str:
         rows.append((row["name"], row["kind"], *_shown(row, row["mac_cycles"], row["dram_bytes"])))
     macs, owned = (sum(row[key] or 0 for row in metrics["layers"]) for key in ("mac_cycles", "dram_bytes"))
     rows.append(("network", "", *_shown(metrics, macs, owned or None)))
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) if n < 2 else cell.rjust(width) for n, (cell, width) in enumerate(zip(row, widths)))
-        for row in rows
-    )
+    return "\n".join(aligned(rows, left=range(2)))
 
 
 LAYER_HEADS = ("layer", "kind", "measured", "predicted", "MAC bound", "utilisation", "DRAM bytes", "moved", "GLB bytes")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime import progress, report
 from eyrie.runtime.metrics import metrics
@@ -23,6 +24,7 @@ def network_summary(
     seed: int,
     outputs: list[np.ndarray],
     golden: list[np.ndarray] | None = None,
+    prediction: Prediction | None = None,
 ) -> dict:
     """Return the entries of a network run's summary (docs/reference/summary.md).
 
@@ -32,7 +34,7 @@ def network_summary(
     """
     compared, answers = comparison(outputs, golden)
     status = "fail" if compared["mismatches"] else "pass"
-    found = metrics(image, runs[0]["counters"], runs[0]["passes"])
+    found = metrics(image, runs[0]["counters"], runs[0]["passes"], prediction)
     seconds = round(sum(run["seconds"] for run in runs), 2)
     return {
         "test": name,
@@ -62,7 +64,10 @@ def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tu
 def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | None = None) -> dict:
     """Do the same as `network_summary` for a network with CPU fallback that ran on the RTL."""
     compared, answers = comparison(done.outputs, golden)
-    parts = [metrics(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.accelerator]
+    parts = [
+        metrics(part.image, part.runs[0]["counters"], part.runs[0]["passes"], part.prediction)
+        for part in done.accelerator
+    ]
     seconds = round(sum(run["seconds"] for part in done.accelerator for run in part.runs), 2)
     return {
         "test": name,
@@ -87,13 +92,15 @@ def write_part_pages(folder: Path, name: str, about: About, done: Done, seed: in
     for number, part in enumerate(done.accelerator):
         own = folder / f"report{number}"
         own.mkdir()
-        found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values())) | _of_host(done)
+        outputs = list(part.outputs.values())
+        found = network_summary(name, part.image, part.runs, seed, outputs, prediction=part.prediction)
         write_page(
             own,
             replace(about, title=f"{about.title}, accelerator part {number + 1} of {len(done.accelerator)}"),
             part.image,
-            found,
+            found | _of_host(done),
             part.runs[0]["passes"],
+            part.prediction,
         )
         names.append(own.name)
     return names
@@ -104,7 +111,14 @@ def report_line(folder: Path) -> str:
     return f"report: {os.path.relpath(folder / REPORT)}"
 
 
-def write_page(folder: Path, about: About, image: Image, metrics: dict, passes: list[dict]) -> None:
+def write_page(
+    folder: Path,
+    about: About,
+    image: Image,
+    metrics: dict,
+    passes: list[dict],
+    prediction: Prediction | None = None,
+) -> None:
     """Write report.html and its plots to a folder; `passes` has the counters at the end of each pass."""
     with progress.task("writing the report"):
-        report.write(folder, about, image, metrics, passes)
+        report.write(folder, about, image, metrics, passes, prediction)

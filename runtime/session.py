@@ -3,10 +3,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.folder import DESCRIPTION
 from eyrie.compiler.ir.graph import Graph, map_shape
 from eyrie.compiler.ir.image import REMEDY, Image
@@ -18,6 +20,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import ProgramError
 from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
+from eyrie.runtime.metrics import prediction_of
 from eyrie.runtime.networks import named_on_model, read_arrays
 
 _AGAIN = "compile the network again"
@@ -35,6 +38,11 @@ class AcceleratorRun:
     image: Image
     outputs: dict[str, np.ndarray]
     runs: list[dict]
+
+    @cached_property
+    def prediction(self) -> Prediction | None:
+        """The prediction of the cost model for a run."""
+        return prediction_of(self.image)
 
 
 BackEnd = Callable[[Path, dict[str, np.ndarray]], AcceleratorRun]  # takes a subgraph's folder and inputs by name

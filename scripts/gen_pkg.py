@@ -22,6 +22,7 @@ from eyrie.model.word import Word  # noqa: E402
 from eyrie.runtime.simulator.sources import arguments, closure  # noqa: E402
 from scripts.gen_registers import registers_text  # noqa: E402
 from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
+from scripts.generated import update  # noqa: E402
 
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
@@ -162,14 +163,7 @@ FILES = {
 
 
 def main() -> int:
-    check, stale = "--check" in sys.argv[1:], False
-    for path, text in FILES.items():
-        if not check:
-            path.write_text(text())
-        elif not path.exists() or path.read_text() != text():
-            print(f"{path}: not up to date; run scripts/gen_pkg.py", file=sys.stderr)
-            stale = True
-    return int(stale)
+    return update(FILES, "scripts/gen_pkg.py")
 
 
 if __name__ == "__main__":

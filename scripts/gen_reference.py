@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from scripts.generated import update  # noqa: E402
 from scripts.reference import c_api, command_line, hardware, operators, python_api, summary  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference"
@@ -33,15 +34,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def main() -> int:
     """Write the pages, or compare them; return the exit code."""
-    check, stale = "--check" in sys.argv[1:], False
-    for name, text in PAGES.items():
-        path = FOLDER / name
-        if not check:
-            path.write_text(text())
-        elif not path.exists() or path.read_text() != text():
-            print(f"{path}: not up to date; run scripts/gen_reference.py", file=sys.stderr)
-            stale = True
-    return int(stale)
+    return update({FOLDER / name: text for name, text in PAGES.items()}, "scripts/gen_reference.py")
 
 
 if __name__ == "__main__":

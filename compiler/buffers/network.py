@@ -18,7 +18,7 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.operator import Arrays
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.passes.simplify import simplified
-from eyrie.model.messages import times
+from eyrie.model.messages import aligned, times
 
 
 @dataclass(frozen=True)
@@ -99,16 +99,7 @@ class Compiled:
         computing = sum(step.timing.computing for step in self.steps if step.timing)
         moved = [f"{self.moved[name]:,}" for name in names]
         lines.append(["", "all", "", f"{self.cycles:,}", f"{computing:,}", *moved])
-        whole = [line for line in lines if len(line) == len(lines[0])]
-        widths = [max(len(line[column]) for line in whole) for column in range(len(lines[0]))]
-        return "\n".join(_aligned(line, widths) for line in lines)
-
-
-def _aligned(line: list[str], widths: list[int]) -> str:
-    """Return a line of the table, numbers aligned to the right."""
-    return "  ".join(
-        text.ljust(width) if column < 3 else text.rjust(width) for column, (text, width) in enumerate(zip(line, widths))
-    ).rstrip()
+        return "\n".join(aligned(lines, left=range(3)))
 
 
 def compiled(graph: Graph, tree: BufferTree, doubled: bool = False) -> Compiled:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyrie import __version__
-from eyrie.compiler.cost.predict import predict
-from eyrie.compiler.cost.timing.array import PassTimes
+from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.files import write_all, writing
 from eyrie.compiler.ir.image import Image
-from eyrie.model.errors import InputError
 from eyrie.runtime.report import baseline, palette, reasons
 from eyrie.runtime.report.about import About
 from eyrie.runtime.report.tables import Table, cell_tables, energy_table, mapping_table
@@ -52,14 +50,21 @@ class Plot:
     narrow: str
 
 
-def write(folder: Path, about: About, image: Image, metrics: dict, passes: list[dict]) -> Path:
+def write(
+    folder: Path,
+    about: About,
+    image: Image,
+    metrics: dict,
+    passes: list[dict],
+    prediction: Prediction | None = None,
+) -> Path:
     """Write folder/report.html and folder/report/*.svg and *.png; return the path of the page.
 
     metrics: of the run (docs/reference/summary.md), with `runs` if it is the first of several; passes: all counters
     by name at the end of each pass. Raise InputError, with one line, if a file cannot be written.
     """
     folder = Path(folder)
-    plots, files = _plots(image, metrics, passes)
+    plots, files = _plots(image, metrics, passes, prediction)
     page = _render(about, image, metrics, plots)
     with writing(folder):
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
@@ -70,11 +75,13 @@ def write(folder: Path, about: About, image: Image, metrics: dict, passes: list[
 # ---- Plots ----
 
 
-def _plots(image: Image, metrics: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
+def _plots(
+    image: Image, metrics: dict, passes: list[dict], prediction: Prediction | None = None
+) -> tuple[dict[str, Plot], dict[str, bytes]]:
     """Return the plots by name, and their files by file name."""
     from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
 
-    predicted = _predicted(image)
+    predicted = prediction.passes if prediction else None
     drawings: dict[str, tuple[str, str, Callable]] = {
         "cycles": ("Cycles by layer", CYCLES_TEXT, lambda width: layers.cycles(metrics, width)),
         "roofline": ("Roofline", ROOFLINE_TEXT, lambda width: roofline.roofline(image, metrics, width)),
@@ -101,14 +108,6 @@ def _plots(image: Image, metrics: dict, passes: list[dict]) -> tuple[dict[str, P
             )
             files |= {f"{name}.svg": svg.encode(), f"{name}.png": png}
     return plots, files
-
-
-def _predicted(image: Image) -> list[PassTimes] | None:
-    """Return the predicted times of each pass; None if the image has no command list."""
-    try:
-        return predict(image).passes
-    except InputError:
-        return None
 
 
 NUMBERS_TEXT = "The tables of this page have the numbers."  # for readers who cannot see a plot

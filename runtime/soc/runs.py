@@ -3,15 +3,18 @@
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
+from eyrie.runtime.metrics import prediction_of
 from eyrie.runtime.report.about import About
 from eyrie.runtime.results import network_summary, parts_summary, write_page, write_part_pages
 from eyrie.runtime.session import AcceleratorRun, Done, Session
@@ -42,6 +45,11 @@ class RtlRun:
         """Return the output of a network with one output."""
         [output] = self.named.values()
         return output
+
+    @cached_property
+    def prediction(self) -> Prediction | None:
+        """The prediction of the cost model for a run."""
+        return prediction_of(self.image)
 
 
 def on_rtl(program: Path, inputs: np.ndarray, seed: int = 1, latency: int = DRAM_LATENCY) -> RtlRun:
@@ -113,10 +121,10 @@ def reported(
     """
     named = dict(zip(Image.load(program).map["inputs"], inputs, strict=True))
     done = named_on_rtl(program, named, seed, latency)
-    summary = network_summary(name, done.image, done.runs, seed, list(done.named.values()), golden)
+    summary = network_summary(name, done.image, done.runs, seed, list(done.named.values()), golden, done.prediction)
     write_summary(folder / "summary.json", summary)
     first = next(iter(done.named.values()))[0]
-    write_page(folder, about.answered(first), done.image, summary, done.runs[0]["passes"])
+    write_page(folder, about.answered(first), done.image, summary, done.runs[0]["passes"], done.prediction)
     return done, summary
 
 

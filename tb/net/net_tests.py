@@ -10,6 +10,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import glb_write_bytes
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.runtime.metrics import metrics as network_metrics
+from eyrie.runtime.metrics import prediction_of
 from eyrie.runtime.report.about import About
 from eyrie.runtime.results import comparison, write_page
 from eyrie.testing.demo_net import demo_input, demo_network
@@ -91,6 +92,7 @@ async def runs_network(dut) -> None:
         image,
         metrics | compared,
         result.passes,
+        prediction_of(image),
     )
     metrics["simulated_cycles"], metrics["simulated_seconds"] = metrics.pop("cycles"), result.seconds
     await tb.finish(scoreboard, **metrics)

@@ -16,6 +16,7 @@ import pytest
 
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
+from eyrie.runtime.metrics import prediction_of
 from eyrie.runtime.report import baseline, palette, write
 from eyrie.runtime.report import page as report_page
 from eyrie.runtime.report.about import About, png_of, ranked, softmax
@@ -320,7 +321,7 @@ def test_bundled_network(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPa
     _, metrics, _ = made_up(np.random.default_rng(seed), names, DEFAULT)
     _, _, passes = made_up(np.random.default_rng(seed), [""] * 200, DEFAULT)
     count = 1 + max(number for step in image.map["steps"] for number in step["passes"])
-    drawn = report_page._plots(image, metrics | {"cycles": 204_240}, passes[:count])
+    drawn = report_page._plots(image, metrics | {"cycles": 204_240}, passes[:count], prediction_of(image))
     monkeypatch.setattr(report_page, "_plots", lambda *_: drawn)
     page = written(tmp_path, (image, metrics | {"cycles": 204_240}, passes[:count]))
     text = "|".join(page.texts)
