@@ -4,9 +4,13 @@
 It checks all it can before it imports slow modules or starts slow work.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
@@ -21,6 +25,9 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
+
+if TYPE_CHECKING:  # imported when a schedule is read
+    from eyrie.compiler.ir.nest_text import ScheduleText
 
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
@@ -39,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="STAGE",
         choices=NAMES,
         help="print the result of a stage in place of the table; without -o no later stage runs",
+    )
+    parser.add_argument(
+        "--schedule",
+        type=file_name,
+        metavar="FILE",
+        help="schedule to use in place of the planner's, as --dump segments prints it",
     )
     add_choices(parser)
 
@@ -81,10 +94,11 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         return _go_on(options, on_stage)
     read_model(options.model)
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
+    schedule = _schedule(options)
     if options.output:
         check_folder(options.output)
     try:
-        with about(options.model):
+        with nullcontext() if schedule else about(options.model):
             stages = compile_network(
                 options.model,
                 config,
@@ -93,8 +107,11 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
                 options.batch,
                 until=None if options.output else options.dump,
                 on_stage=on_stage,
+                schedule=schedule,
             )
     except InputError as error:
+        if schedule:
+            raise
         failure = why_in_parts(error, options.model, options.batch)
         table, dump = _in_parts(options, config, on_stage, failure)
     else:
@@ -106,8 +123,21 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         print(table)
 
 
+def _schedule(options: argparse.Namespace) -> ScheduleText | None:
+    """Read the schedule that the options name. Raise InputError, which begins with its path."""
+    if not options.schedule:
+        return None
+    if options.batch > 1:
+        raise InputError("--schedule is for one image: leave out --batch")
+    from eyrie.compiler.ir.nest_text import read_schedule
+
+    return read_schedule(options.schedule)
+
+
 def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> None:
     """Compile from the text of a stage."""
+    if options.schedule:
+        raise InputError(f"{options.model}: --schedule is for a model, not for the text of a stage: leave it out")
     if options.config or (options.objective, options.search_iterations, options.batch) != (
         OBJECTIVES[0],
         SEARCH_ITERATIONS,

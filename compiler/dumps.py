@@ -6,11 +6,12 @@ from eyrie.compiler.ir.buffer import Buffer
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.layer import Group, sliced
+from eyrie.compiler.ir.nest_text import header, lines_of
 from eyrie.compiler.ir.plan import Plan, Segment
 from eyrie.compiler.passes.fold_moves import why_cached
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import Flow
-from eyrie.compiler.plan.mappings import mappings_of
+from eyrie.compiler.plan.mappings import access_of, mappings_of
 from eyrie.compiler.study import banks as mapping
 from eyrie.compiler.study import fusion as plans
 from eyrie.compiler.study import pairs
@@ -41,23 +42,23 @@ def fusion(groups: list[Group], config: AcceleratorConfig) -> str:
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 
-def segments(plan: Plan, config: AcceleratorConfig) -> str:
-    """Return a line per segment: its fused operators, its schedule kind, the memory of its feature maps, and its peak
-    GLB usage."""
-    return "\n".join(_segment(segment, config) for segment in plan.segments)
+def segments(plan: Plan, config: AcceleratorConfig, turn: bool, compose: bool) -> str:
+    """Return the loop nests of all segments, as `eyrie compile --schedule` reads them, with comments.
+
+    turn, compose: as the network was compiled
+    """
+    maps = {map_.name: map_ for group in plan.groups for map_ in (group.source, *group.others, group.output)}
+    planar = [name for name, map_ in maps.items() if map_.planar]
+    lines = header(planar, plan.stores_overlap, turn, compose)
+    return "\n".join([*lines, *(_segment(segment, config) for segment in plan.segments)])
 
 
 def _segment(segment: Segment, config: AcceleratorConfig) -> str:
-    names = " ".join(group.name for group in segment.groups)
-    rows = f" of {segment.rows} rows" if segment.rows else ""
-    rows += f" {segment.slices} of filters" if segment.slices > 1 else ""
     rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)]
-    return (
-        f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
-        f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
-        f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
-        f"at most {Bounds(segment, config).peak_words * GLB_WORD_BYTES} bytes at once"
-    )
+    kept = f"; rows kept between passes: {' '.join(map(str, rings))}" if rings else ""
+    about = f"# {len(segment.jobs)} jobs, at most {Bounds(segment, config).peak_words * GLB_WORD_BYTES} bytes{kept}"
+    head, *lines = lines_of(segment)
+    return "\n".join([f"{head:24}{about}", *lines])
 
 
 def mappings(steps: list[Step], plan: Plan, config: AcceleratorConfig) -> str:
@@ -72,7 +73,7 @@ def mappings(steps: list[Step], plan: Plan, config: AcceleratorConfig) -> str:
 def _mapping(step: Step, plan: Plan, config: AcceleratorConfig) -> str:
     n = step.index
     segment, rows = plan.segment_of[n], [job.last - job.first for job in plan.jobs_of[n]]
-    kinds = mappings_of(config, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
+    kinds = mappings_of(config, sliced(step.group, segment.parts_of(n)), max(rows), access_of(segment, n))
     bound = max(step.macs / config.total_multipliers, step.constant_words(config) / config.bus_words, 1)
     cycles = step.estimate(config)
     return (

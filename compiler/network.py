@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, TypeVar
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages, stage_named
 from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.messages import about
 
 if TYPE_CHECKING:  # which takes a while to import
     from eyrie.compiler.ir.graph import Graph
+    from eyrie.compiler.ir.nest_text import ScheduleText
 
 T = TypeVar("T")
 
@@ -33,14 +35,31 @@ def compile_network(
     images: int = 1,
     until: str | None = None,
     on_stage: Callable[[str], None] | None = None,
+    schedule: ScheduleText | None = None,
 ) -> Stages:
     """Run all stages, or only as many as needed so that the result of stage `until` is final.
 
     objective: cycles, bytes or energy; search_iterations: of the search for addresses; images: of a run; on_stage:
-    called with the name of each stage when it begins. Raise InputError, with one line, if the accelerator does not
-    support the model or the model does not fit.
+    called with the name of each stage when it begins; schedule: in place of the planner's. Raise InputError, with one
+    line, if the accelerator does not support the model, or the model or the schedule does not fit.
     """
     until = stage_named(until or NAMES[-1]).name
+    if schedule:
+        work = Stages(
+            model,
+            config,
+            objective,
+            search_iterations,
+            images,
+            compose=schedule.compose,
+            turn=schedule.turn,
+            given=schedule,
+        )
+        stages, model_stages = STAGES[: NAMES.index(until) + 1], NAMES.index("segments")
+        with about(model):
+            run_stages(work, stages[:model_stages], on_stage)
+        with about(schedule.path):
+            return run_stages(work, stages[model_stages:], on_stage)
     return compile_graph(
         run_stages(Stages(model, config, objective, search_iterations, images), STAGES[:1], on_stage), until, on_stage
     )

@@ -15,7 +15,7 @@ from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.layer import Filtered
-from eyrie.compiler.ir.plan import Plan, Way
+from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.pipeline import Stages, made
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
@@ -220,11 +220,11 @@ def _layer(step: Step, entry: dict, estimate: LayerEstimate, plan: Plan, image: 
 def _places(plan: Plan, n: int) -> tuple[str, str]:
     """Return the memories that hold a fused operator's input and output."""
     segment = plan.segment_of[n]
-    ifmap = _place(plan.read[n].layout, n == segment.first and segment.from_dram)
-    if segment.way is Way.IN_PLACE:
-        return ifmap, "DRAM, in place of the ifmap" if segment.to_dram else "in place of the ifmap"
-    ofmap = _place(plan.made[n].layout, n == segment.last - 1 and segment.to_dram)
-    return ifmap, f"{ofmap}, in {segment.slices_of(n)} slices" if segment.slices_of(n) > 1 else ofmap
+    ifmap = _place(plan.read[n].layout, n == segment.first and segment.nest.from_dram)
+    if segment.nest.in_place:
+        return ifmap, "DRAM, in place of the ifmap" if segment.nest.to_dram else "in place of the ifmap"
+    ofmap = _place(plan.made[n].layout, n == segment.last - 1 and segment.nest.to_dram)
+    return ifmap, f"{ofmap}, in {segment.parts_of(n)} slices" if segment.parts_of(n) > 1 else ofmap
 
 
 def _place(layout: FeatureMap, in_dram: bool) -> str:

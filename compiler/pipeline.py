@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # each stage imports its modules when it runs
     from eyrie.compiler.ir.graph import Graph
     from eyrie.compiler.ir.image import Image
     from eyrie.compiler.ir.layer import Group, Map
+    from eyrie.compiler.ir.nest_text import ScheduleText
     from eyrie.compiler.ir.plan import Plan
     from eyrie.compiler.plan.search import Placed
     from eyrie.compiler.plan.settle import Planning
@@ -35,6 +36,7 @@ class Stages:
     (passes/simplify.py)
     unpacked: names of inputs that another program lays out, pixel by pixel
     greedy: whether segments are chosen greedily (plan/greedy.py)
+    given: a schedule to use in place of the planner's
     planning: cached facts about segments, for repeated choices; None if the segments are given
     """
 
@@ -48,6 +50,7 @@ class Stages:
     turn: bool = False
     unpacked: frozenset[str] = frozenset()
     greedy: bool = False
+    given: ScheduleText | None = None
     folded: Graph | None = None
     groups: list[Group] | None = None
     inputs: list[Map] | None = None
@@ -143,6 +146,12 @@ def _dump_banks(work: Stages) -> str:
 def _segments(work: Stages) -> None:
     from eyrie.compiler.plan.settle import Planning
 
+    if work.given:
+        from eyrie.compiler.plan.given import scheduled
+        from eyrie.compiler.plan.tensors import plan_maps
+
+        work.plan = plan_maps(*scheduled(work.groups, work.given), work.config, work.given.stores_overlap)
+        return
     work.planning = Planning(work.groups, work.config, work.objective, work.images, work.greedy)
     work.plan = work.planning.plan()
 
@@ -150,7 +159,7 @@ def _segments(work: Stages) -> None:
 def _dump_segments(work: Stages) -> str:
     from eyrie.compiler import dumps
 
-    return dumps.segments(work.plan, work.config)
+    return dumps.segments(work.plan, work.config, work.turn, work.compose)
 
 
 def _dump_map(work: Stages) -> str:

@@ -61,7 +61,7 @@ NETWORK: Keys = {
 NETWORK_LAYER: Keys = {
     "name": "Name of the layer.",
     "kind": "As in a compilation.",
-    "schedule": "Schedule kind of the compiler.",
+    "schedule": "Loops around its passes, outermost first (fusion and tiling).",
     "cycles": "Measured cycles: PE cycles of the layer's passes / number of PEs.",
     "predicted_cycles": "Predicted cycles of the same kind. Null for a program without predictions.",
     "mac_cycles": "`macs` / multipliers: a lower bound of the cycles.",

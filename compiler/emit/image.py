@@ -38,7 +38,7 @@ def step_entries(schedule: Schedule) -> list[dict]:
         {
             "name": step.group.layer,
             "kind": step.kind,
-            "schedule": step.way,
+            "schedule": step.schedule,
             "mapping": str(step.mapping),
             "passes": list(step.passes),
             "macs": step.macs,

@@ -4,7 +4,7 @@
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
-from eyrie.compiler.ir.plan import Job, Way
+from eyrie.compiler.ir.plan import Job
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.filters import row_stationary_groups
 from eyrie.compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
@@ -127,7 +127,8 @@ def _array_descriptor(
     output = group.table.output if isinstance(group, Filtered) else Output()
     # Channels that there are not: what an operation on the words makes of them is not written, as what it reads may be
     # words that nobody has written. Slices of channels have no such operation.
-    last_channels = 8 if constants.way is Way.CHANNELS else (group.output.shape[2] - 1) % 8 + 1
+    in_parts = isinstance(group, Depthwise) and constants.part is not group
+    last_channels = 8 if in_parts else (group.output.shape[2] - 1) % 8 + 1
     return separable_descriptor(
         config,
         SeparablePass(

@@ -12,7 +12,7 @@ from eyrie.compiler.emit.timeline import Timeline, rows_region
 from eyrie.compiler.ir.buffer import Buffer, Region
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.layer import Group, Map
-from eyrie.compiler.ir.plan import Job, Plan, Way
+from eyrie.compiler.ir.plan import Job, Plan
 from eyrie.compiler.ir.program import Command, End
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.search import Placed
@@ -87,17 +87,17 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
-        if segment.way_of(n) is Way.CHANNELS:
+        if segment.tiling_of(n).channels > 1:
             source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
-            self._load_slice(self._base(group, group.source), group.source, source, job.slice, job.reads)
-        elif n == segment.first and segment.from_dram:
+            self._load_slice(self._base(group, group.source), group.source, source, job.part, job.reads)
+        elif n == segment.first and segment.nest.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
-        if others and segment.slices_of(n) > 1:
+        if others and segment.parts_of(n) > 1:
             others = tuple(replace(other, address=other.address + self._turns[n] % 2 * other.words) for other in others)
             for map_, other in zip(group.others, others):
-                self._load_slice(self._base(group, map_), map_, other, job.slice, (job.first, job.last))
+                self._load_slice(self._base(group, map_), map_, other, job.part, (job.first, job.last))
         else:
             self._fetch_others(n, group, job, made, first)
         if first:
@@ -105,8 +105,8 @@ class _Emitter:
             self._loaders[n].begin()
         turn = self._turns[n]
         if n + 1 < segment.last:
-            made = _planes(made, segment.slices_of(n), job.slice)
-        elif segment.slices > 1:
+            made = _planes(made, segment.parts_of(n), job.part)
+        elif segment.parts_of(n) > 1:
             made = replace(made, address=made.address + turn % 2 * made.words)
         descriptor = job_descriptor(self.config, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
@@ -118,7 +118,7 @@ class _Emitter:
         self.timeline.run(descriptor, read, constants.read(turn) + beside, written, filters, cycles)
         self._turns[n] += 1
         self._loaders[n].finish(self._turns[n])
-        if n == segment.last - 1 and segment.to_dram:
+        if n == segment.last - 1 and segment.nest.to_dram:
             self._store(group, made, job)
 
     def _area(self, map_: Map, name: str) -> int:
@@ -185,14 +185,14 @@ class _Emitter:
         base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
         base += group.image * group.output.layout.words * GLB_WORD_BYTES
         if group.images or group.output.planar:
-            self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
+            self.timeline.store(base + job.part * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
         if made.groups < word_groups(group.output.shape[2]):  # a slice of each row
             row = group.output.layout.row_words
             for y in range(first, last):
                 self.timeline.store(
-                    base + (y * row + job.slice * made.row_words) * GLB_WORD_BYTES, made.row_address(y), made.row_words
+                    base + (y * row + job.part * made.row_words) * GLB_WORD_BYTES, made.row_address(y), made.row_words
                 )
             return
         for start, count in _without_wrap(made, first, last):

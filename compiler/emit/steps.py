@@ -24,7 +24,7 @@ class Step:
     group: Group
     index: int
     images: int
-    way: str
+    schedule: str
     mapping: Mapping
     filters: str
     passes: tuple[int, ...]
@@ -52,7 +52,7 @@ class Step:
 
     def __str__(self) -> str:
         return (
-            f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
+            f"{self.group.layer:10} {self.schedule:9} {len(self.passes):2} passes from {self.passes[0]:2}"
             f"  {self.mapping}, filters {self.filters}"
         )
 
@@ -61,12 +61,13 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
     """By layer, of all images together."""
     steps: dict[str, Step] = {}
     for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
+        segment = plan.segment_of[n]
         passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
         step = Step(
             group,
             n,
             images,
-            plan.segment_of[n].way.value,
+            segment.nest.describe(n - segment.first),
             constants.mapping(plan, n),
             constants.filters_at,
             passes,

@@ -1,76 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a network: its fused operators in segments, the tiles (jobs) in order, and the contents of the GLB.
 
-A segment is a run of fused operators, scheduled in one of seven ways:
-  WHOLE     one fused operator, input and output in the GLB, one job
-  SLICES    one fused operator, input in the GLB, a job per output-channel tile, whose output goes to DRAM
-  IN_PLACE  one fused operator whose output overwrites the dead rows of its input, a job per row tile
-  STRIPES   fused operators in turn, row tile by row tile; only rows that are still needed stay between them
-  REFETCH   one fused operator, row tile by row tile, with all filters loaded again for each row tile; a job for each
-            output-channel tile, if it has several, whose output goes to DRAM
-  CHANNELS  one fused operator that does not mix channels, a job for each channel tile of a row tile; its input comes
-            from DRAM for this job alone, and its output goes to DRAM
-  SLICED    a fused operator as in CHANNELS, then one with filters as in REFETCH; between them, one row tile stays in
-            the GLB, in NC/8HW8 layout
-The input of a segment comes from the GLB or row by row from DRAM; its output stays or goes to DRAM. Halo rows stay in
-the GLB, so that no row is computed twice.
+A segment is a run of fused operators that one loop nest (ir/nest.py) schedules.
 """
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 
 from eyrie.compiler.ir.buffer import Buffer
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Group
-
-
-class Way(Enum):
-    WHOLE = "whole"
-    SLICES = "slices"
-    IN_PLACE = "in place"
-    STRIPES = "stripes"
-    REFETCH = "stripes, filters again"
-    CHANNELS = "slices of channels"
-    SLICED = "slices of channels, then of filters"
+from eyrie.compiler.ir.nest import Nest, Tiling
 
 
 @dataclass(frozen=True)
 class Job:
     """One tile: output rows first to last - 1 (before pooling) of a fused operator.
 
-    reads: input rows, first and last + 1; slice: number of the output-channel tile
+    reads: input rows, first and last + 1; part: number of the filter tile or channel tile
     """
 
     group: int
     first: int
     last: int
     reads: tuple[int, int]
-    slice: int = 0
+    part: int = 0
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A run of fused operators that is scheduled together.
+    """A run of fused operators, first to last - 1 of the network, and its loop nest.
 
-    groups: first and last + 1; rows: output rows of the last fused operator in a row tile (0: whole maps)
-    slices: output-channel tiles; channels: channel tiles of the first fused operator, if `slices` are of the second
-    ahead: the input of a row tile comes from DRAM during the tile before; lead: row tiles that each fused operator is
-    ahead of the next one
     beside: GLB words of other feature maps that live meanwhile; fetched: words of those that this segment loads
     """
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
     last: int
-    way: Way
-    rows: int = 0
-    from_dram: bool = False
-    to_dram: bool = False
-    slices: int = 1
-    ahead: bool = True
-    lead: int = 1
-    channels: int = 1
+    nest: Nest
     beside: int = 0
     fetched: int = 0
 
@@ -81,53 +48,37 @@ class Segment:
     @cached_property
     def key(self) -> tuple:
         """Return a key that is equal for the same segment in another network."""
-        return tuple((group.layer, group.images) for group in self.groups), self.choices, self.beside
+        return tuple((group.layer, group.images) for group in self.groups), self.nest, self.beside
 
-    @property
-    def choices(self) -> tuple:
-        """Return the choices of the schedule."""
-        return (self.way, self.rows, self.slices, self.channels, self.ahead, self.lead, self.from_dram, self.to_dram)
+    def tiling_of(self, n: int) -> Tiling:
+        """Return the tiling of fused operator n of the network."""
+        return self.nest.tilings[n - self.first]
 
-    def way_of(self, n: int) -> Way:
-        """Return the schedule kind of fused operator n of the network by itself."""
-        if self.way is not Way.SLICED:
-            return self.way
-        return Way.CHANNELS if n == self.first else Way.REFETCH
-
-    def slices_of(self, n: int) -> int:
-        """Return the number of output-channel or channel tiles of fused operator n of the network."""
-        return self.channels if self.way is Way.SLICED and n == self.first else self.slices
+    def parts_of(self, n: int) -> int:
+        """Return the number of filter tiles or channel tiles of fused operator n of the network."""
+        return self.tiling_of(n).parts
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """Return the jobs in order. If possible, no job reads the output of the job just before it: several fused
-        operators take turns, one row tile each, the last one first."""
+        """Return the jobs in the order of the loop nest."""
         heights = [group.map_shape[0] for group in self.groups]
-        if self.way in (Way.WHOLE, Way.SLICES):
-            return self._jobs(0, 0, heights[0])
-        if self.way is Way.SLICED:
-            stripes = [(first, min(first + self.rows, heights[1])) for first in range(0, heights[1], self.rows)]
-            return [job for stripe in stripes for n in (0, 1) for job in self._jobs(n, *stripe)]
         targets = self._targets(heights)
-        count, depth = len(targets[-1]), len(targets)
-        made, jobs = [0] * depth, list[Job]()
-        for turn in range(count + (depth - 1) * self.lead):
-            for n in reversed(range(depth)):
-                stripe = turn - n * self.lead
-                if 0 <= stripe < count and targets[n][stripe] > made[n]:
-                    jobs += self._jobs(n, made[n], targets[n][stripe])
-                    made[n] = targets[n][stripe]
+        made, jobs = [0] * len(heights), list[Job]()
+        for n, tile in self.nest.turns(len(targets[-1])):
+            if targets[n][tile] > made[n]:
+                jobs += self._jobs(n, made[n], targets[n][tile])
+                made[n] = targets[n][tile]
         return jobs
 
     def _jobs(self, n: int, first: int, last: int) -> list[Job]:
-        """Return the jobs of fused operator n of the segment for the same rows: one for each output-channel tile."""
+        """Return the jobs of fused operator n of the segment for the same rows: one for each filter or channel tile."""
         group, reads = self.first + n, self.groups[n].input_rows(first, last)
-        return [Job(group, first, last, reads, number) for number in range(self.slices_of(group))]
+        return [Job(group, first, last, reads, number) for number in range(self.parts_of(group))]
 
     def _targets(self, heights: list[int]) -> list[list[int]]:
         """Return the rows of each fused operator's output that must exist when each row tile is done."""
-        stripes = -(-heights[-1] // self.rows)
-        targets = [[min(heights[-1], (s + 1) * self.rows) for s in range(stripes)]]
+        rows = self.nest.rows or heights[-1]
+        targets = [[min(heights[-1], (tile + 1) * rows) for tile in range(-(-heights[-1] // rows))]]
         for n in reversed(range(len(self.groups) - 1)):
             needed = [self.groups[n + 1].input_rows(0, rows)[1] for rows in targets[0]]
             needed[-1] = max(needed[-1], 1)  # each group has a job, even if all that reads its map is padding
@@ -152,7 +103,7 @@ class Segment:
         if self.groups[0].source.planar:
             return self.groups[0].source.shape[0]
         readers = [job for job in self.jobs if job.group == self.first]
-        if self.way_of(self.first) is Way.CHANNELS or not self.ahead:
+        if self.tiling_of(self.first).channels > 1 or not self.nest.ahead:
             return max(1, *(job.reads[1] - job.reads[0] for job in readers))
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
@@ -160,12 +111,13 @@ class Segment:
     def operand_rows(self, n: int, height: int) -> int:
         """Return the rows of a second operand from DRAM that are in the GLB at once, of `height` rows.
 
-        These are all rows, or the rows of two successive jobs, or the rows of one job if it has output-channel tiles.
+        These are all rows, or the rows of two successive jobs, or the rows of one job if it has filter or channel
+        tiles.
         """
-        if not self.rows:
+        if not self.nest.rows:
             return height
-        if self.slices_of(n) > 1:
-            return min(self.rows, height)
+        if self.parts_of(n) > 1:
+            return min(self.nest.rows, height)
         return min(height, 2 * max(job.last - job.first for job in self.jobs if job.group == n))
 
     @property
@@ -176,7 +128,7 @@ class Segment:
         """
         group = self.groups[0]
         at_once = group.images or group.source.planar
-        return group.window.pads[0] if self.way is Way.IN_PLACE and not at_once else 0
+        return group.window.pads[0] if self.nest.in_place and not at_once else 0
 
 
 @dataclass

@@ -18,8 +18,9 @@ from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.plan.bounds import port_busy
 from eyrie.compiler.plan.estimates import Cost, Estimates
 from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.nests import segments_of_images
 from eyrie.compiler.plan.pieces import planners
-from eyrie.compiler.plan.segments import SegmentPlanner, segments_of_images
+from eyrie.compiler.plan.segments import SegmentPlanner
 from eyrie.model.config import AcceleratorConfig
 
 Network = tuple[list[Group], list[Segment]]
@@ -120,8 +121,8 @@ def _longer(
             if segment.key in rejected or (estimate := estimates.of(segment)) is None:
                 continue
             cost = spent[0] + estimate.cost[0], spent[1] + estimate.cost[1]
-            if segment.to_dram not in found or cost < found[segment.to_dram][0]:
-                found[segment.to_dram] = cost, [*steps, (group, segment)]
+            if segment.nest.to_dram not in found or cost < found[segment.nest.to_dram][0]:
+                found[segment.nest.to_dram] = cost, [*steps, (group, segment)]
     return found
 
 

@@ -9,14 +9,13 @@ from functools import cached_property
 from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
-from eyrie.compiler.ir.plan import Job, Segment, Way
+from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
-from eyrie.compiler.plan.mappings import first_tile, mappings_of
+from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 
-COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 40  # cycles between two jobs
 TURN = 150  # cycles of the DRAM port from loads to stores and back
@@ -52,7 +51,7 @@ class Bounds:
     def _parts(self) -> list[Group]:
         """Of which the jobs of each group are."""
         segment = self.segment
-        return [sliced(group, segment.slices_of(n)) for n, group in enumerate(segment.groups, segment.first)]
+        return [sliced(group, segment.parts_of(n)) for n, group in enumerate(segment.groups, segment.first)]
 
     @cached_property
     def _least_filters(self) -> int:
@@ -60,8 +59,8 @@ class Bounds:
         segment, group = self.segment, self.segment.groups[-1]
         if not isinstance(group, Filtered):
             return 0
-        rows = segment.rows or group.map_shape[0]
-        return smallest_words(self.config, self._parts[-1], rows, segment.way_of(segment.last - 1))
+        rows = segment.nest.rows or group.map_shape[0]
+        return smallest_words(self.config, self._parts[-1], rows, access_of(segment, segment.last - 1))
 
     @property
     def peak_words(self) -> int:
@@ -76,37 +75,38 @@ class Bounds:
     @cached_property
     def peaks(self) -> tuple[int, int]:
         """peak_words with all tables and depthwise words, and with slices of them in turn."""
-        slices = [*map(self.segment.slices_of, range(self.segment.first, self.segment.last))]
+        slices = [*map(self.segment.parts_of, range(self.segment.first, self.segment.last))]
         whole = self._peak([1] * len(slices))
         return whole, self._peak(slices) if max(slices) > 1 else whole
 
     def _peak(self, slices: list[int]) -> int:
         """slices: of each group, in which its tables or depthwise words come in turn."""
-        segment, groups = self.segment, self.segment.groups
+        segment, groups, nest = self.segment, self.segment.groups, self.segment.nest
         constants = [*map(_shared_words, groups, slices)]
-        if segment.way_of(segment.last - 1) in COMING:
+        if nest.streams_filters:
             constants[-1] += self._least_filters
         else:
             for n, group in enumerate(groups):
                 constants[n] += resident_words(group, self.config) if isinstance(group, Filtered) else 0
-        if segment.way_of(segment.first) is Way.CHANNELS:
+        if nest.tilings[0].channels > 1:
             part = self._parts[0]
             constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
-            if segment.way is Way.CHANNELS:
-                return segment.beside + constants[0] + 2 * segment.rows * part.output.layout.row_words
-        if segment.way in (Way.STRIPES, Way.REFETCH, Way.SLICED):
+            if len(groups) == 1:
+                return segment.beside + constants[0] + 2 * nest.rows * part.output.layout.row_words
+        if nest.rows and not nest.in_place:
             return segment.beside + max(self._words_by_job(constants))
         images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
         source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
-        if segment.way is Way.IN_PLACE:
+        if nest.in_place:
             return segment.beside + constants[0] + source + row * segment.slack
-        if groups[0].images and (tile := first_tile(groups[0], segment.way, self.config)):
+        if groups[0].images and (tile := first_tile(groups[0], segment, self.config)):
             made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
-        return segment.beside + constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
+        return segment.beside + constants[0] + source + (made if nest.whole else 2 * made // nest.tilings[0].parts)
 
     def _words_by_job(self, constants: list[int]) -> Iterator[int]:
         """Of a segment that goes stripe by stripe, the words that are there during each job."""
-        segment, groups, jobs = self.segment, self.segment.groups, self.segment.jobs
+        segment, groups, jobs, nest = self.segment, self.segment.groups, self.segment.jobs, self.segment.nest
+        parts = nest.tilings[-1].parts
         rings = [segment.ring_rows(n) * group.output.layout.row_words for n, group in enumerate(groups[:-1])]
         source_row, made_row = groups[0].source.layout.row_words, groups[-1].output.layout.row_words
         places: list[list[int]] = [[] for _ in groups]
@@ -120,21 +120,21 @@ class Bounds:
             steps[first] += words
             steps[last + 1] -= words
         there, height = 0, groups[-1].map_shape[0]
-        made = height if groups[-1].output.planar and not segment.to_dram else 0
+        made = height if groups[-1].output.planar and not nest.to_dram else 0
         for step, job, unread in zip(steps, jobs, self._unread_rows()):
             there += step
             if job.group == segment.last - 1:
-                made = 2 * segment.rows if segment.slices > 1 else max(made, job.last)
-            rows = min(2 * segment.rows, made) if segment.to_dram else made
-            yield there + unread * source_row + rows * made_row // segment.slices
+                made = 2 * nest.rows if parts > 1 else max(made, job.last)
+            rows = min(2 * nest.rows, made) if nest.to_dram else made
+            yield there + unread * source_row + rows * made_row // parts
 
     def _unread_rows(self) -> list[int]:
         """For each job of a segment that goes stripe by stripe, the rows of its source that are there; none of one that
         comes in slices."""
         segment, source = self.segment, self.segment.groups[0].source
-        if segment.way is Way.SLICED:
+        if segment.nest.tilings[0].channels > 1:
             return [0] * len(segment.jobs)
-        height, ring = source.shape[0], segment.input_ring_rows() if segment.from_dram or source.planar else 0
+        height, ring = source.shape[0], segment.input_ring_rows() if segment.nest.from_dram or source.planar else 0
         rows, found = 0, []
         for job in reversed(segment.jobs):
             if job.group == segment.first:
@@ -151,9 +151,9 @@ class Bounds:
     def _mapping(self, n: int, rows: int) -> Mapping:
         """The cheapest; where filters come while a job runs, the cheapest whose filters may fit: those of a tile stay
         for all inner blocks of pixels, all of them for all outer blocks."""
-        group, way = self._parts[n - self.segment.first], self.segment.way_of(n)
-        found = mappings_of(self.config, group, rows, way)
-        if way not in COMING or not isinstance(group, Filtered):
+        group, segment = self._parts[n - self.segment.first], self.segment
+        found = mappings_of(self.config, group, rows, access_of(segment, n))
+        if not segment.nest.streams_filters or n < segment.last - 1 or not isinstance(group, Filtered):
             return found[0]
         rest = self.config.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
         return next((m for m in found if least_words(group, m) <= rest), None) or min(
@@ -176,16 +176,16 @@ class Bounds:
         for before, job in itertools.pairwise(jobs):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
-        if not self.segment.ahead:  # each stripe's input is waited for
+        if not self.segment.nest.ahead:  # each stripe's input is waited for
             total += self.segment.groups[0].source.layout.words // self.config.bus_words
-        turns = TURN * self._passes if self.segment.from_dram and self.segment.to_dram else 0
+        turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
         return max(total, self.dram_words // self.config.bus_words + turns)
 
     @property
     def _passes(self) -> int:
         """Jobs; where slices of channels come before, those of the other group."""
         segment = self.segment
-        return sum(segment.way is not Way.SLICED or job.group > segment.first for job in segment.jobs)
+        return sum(job.group == segment.last - 1 or segment.nest.lead > 0 for job in segment.jobs)
 
     def _drained(self, job: Job) -> int:
         """Cycles from a job's last multiplication until what it makes can be read."""
@@ -203,9 +203,8 @@ class Bounds:
         constants."""
         group, job = self.segment.groups[0], self.segment.jobs[0]
         words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
-        if self.segment.from_dram:
-            in_slices = self.segment.way_of(self.segment.first) is Way.CHANNELS
-            source = (self._parts[0] if in_slices else group).source
+        if self.segment.nest.from_dram:
+            source = self._parts[0].source
             words += (job.reads[1] - job.reads[0]) * source.layout.row_words
         return words
 
@@ -213,19 +212,19 @@ class Bounds:
     def map_words(self) -> int:
         """Of maps, from DRAM and to it."""
         segment, groups = self.segment, self.segment.groups
-        words = groups[0].source.layout.words if segment.from_dram else 0
-        if segment.way_of(segment.first) is Way.CHANNELS:  # halo rows come again
+        words = groups[0].source.layout.words if segment.nest.from_dram else 0
+        if segment.nest.tilings[0].channels > 1:  # halo rows come again
             rows = sum(job.reads[1] - job.reads[0] for job in segment.jobs if job.group == segment.first)
-            words = rows * words // (groups[0].source.shape[0] * segment.slices_of(segment.first))
-        words += groups[-1].output.layout.words if segment.to_dram else 0
+            words = rows * words // (groups[0].source.shape[0] * segment.parts_of(segment.first))
+        words += groups[-1].output.layout.words if segment.nest.to_dram else 0
         return max(groups[0].images, 1) * words + segment.fetched
 
     @cached_property
     def dram_words(self) -> int:
         """Of maps and constants, from DRAM and to it."""
         words = self.map_words + sum(constant_words(group, self.config) for group in self.segment.groups)
-        if self.segment.way_of(self.segment.last - 1) is Way.REFETCH:
-            stripes = self._passes // self.segment.slices
+        if self.segment.nest.refetch:
+            stripes = self._passes // self.segment.nest.tilings[-1].parts
             words += (stripes - 1) * resident_words(self.segment.groups[-1], self.config)
         return words + self._words_again
 
@@ -235,7 +234,7 @@ class Bounds:
         segment, words = self.segment, 0
         if self.in_turn:
             for n, group in enumerate(segment.groups, segment.first):
-                jobs, slices = sum(job.group == n for job in segment.jobs), segment.slices_of(n)
+                jobs, slices = sum(job.group == n for job in segment.jobs), segment.parts_of(n)
                 words += (jobs // slices - 1) * _shared_words(group) if slices > 1 else 0
         return words
 

@@ -9,10 +9,10 @@ import numpy as np
 from eyrie.compiler.ir.buffer import Buffer, Region, whole
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
-from eyrie.compiler.ir.plan import Job, Plan, Segment, Way
+from eyrie.compiler.ir.plan import Job, Plan, Segment
 from eyrie.compiler.plan.arrival import Piece
 from eyrie.compiler.plan.filters import PLACES, Packed, in_turn, least_words
-from eyrie.compiler.plan.mappings import cheapest, mappings_of, stays
+from eyrie.compiler.plan.mappings import Access, access_of, cheapest, mappings_of, stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
@@ -107,7 +107,7 @@ class WorkConstants:
     group: Group
     part: Group  # of which a job is: the group, or a slice of it
     config: AcceleratorConfig
-    way: Way
+    access: Access
     packing: Packing | None = None
     filters: Filters | None = None
     depthwise_address: int | None = None
@@ -136,15 +136,15 @@ class WorkConstants:
         if self.table:
             [(table, _)] = self.table.region(turn)
         else:
-            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.blocks * PARAMETER_WORDS
+            table = self.filters.table_address + job.part * self.filters.tiles * self.filters.blocks * PARAMETER_WORDS
         return replace(self.filters, address=address, table_address=table)
 
     def depthwise_of(self, job: Job, turn: int, groups: int) -> int | None:
         """The address of the depthwise words of a job, the turn-th of the group; groups: of its channels."""
         if self.depthwise:
             return self.depthwise.region(turn)[0][0]
-        if self.way is Way.CHANNELS:
-            return self.depthwise_address + job.slice * groups * DEPTHWISE_GROUP_WORDS
+        if isinstance(self.group, Depthwise) and self.part is not self.group:
+            return self.depthwise_address + job.part * groups * DEPTHWISE_GROUP_WORDS
         return self.depthwise_address
 
     @property
@@ -165,7 +165,7 @@ class WorkConstants:
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
             return self._fixed[rows]
-        found = cheapest(self.config, self.part, rows, self.way)
+        found = cheapest(self.config, self.part, rows, self.access)
         return found[self.packing] if self.packing else next(iter(found.values()))
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
@@ -195,12 +195,12 @@ def place_constants(
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
-        constants = WorkConstants(group, sliced(group, segment.slices_of(n)), config, segment.way_of(n))
+        constants = WorkConstants(group, sliced(group, segment.parts_of(n)), config, access_of(segment, n))
         found.append(constants)
-        slices = segment.slices_of(n) if segment in turns else 1
+        slices = segment.parts_of(n) if segment in turns else 1
         beside = list(_beside_filters(plan, n, packed[n], slices))
         buffers, filters = [each.buffer for each in beside], None
-        if isinstance(group, Filtered) and constants.way in (Way.IN_PLACE, Way.STRIPES):
+        if isinstance(group, Filtered) and not (segment.nest.streams_filters and n == segment.last - 1):
             filters = _resident(plan, n, constants, packed[n], config)
             buffers = [filters[0], *buffers] if apart[n] else [*buffers, filters[0]]
         for buffer in buffers:
@@ -264,7 +264,7 @@ def _resident(
     """The buffer of filters that stay for all jobs of the group, and the filters, packed as suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs_of[n]]
-    least = {r: cheapest(config, group, r, constants.way) for r in set(rows)}
+    least = {r: cheapest(config, group, r, constants.access) for r in set(rows)}
     packings = set.intersection(*map(set, least.values()))
     if not packings:
         raise DoesNotFit(
@@ -305,12 +305,12 @@ def _place_streamed(
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
     jobs = plan.jobs_of[n]
-    for found in _alike(config, constants.part, [job.last - job.first for job in jobs], constants.way):
+    for found in _alike(config, constants.part, [job.last - job.first for job in jobs], constants.access):
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
         least = max(least_words(group, each) for each in found.values())
-        if least > free or (stays(mapping) and segment.slices > 1):
+        if least > free or (stays(mapping) and segment.parts_of(n) > 1):
             continue
         packed = words.filters(mapping.packing)
         constants.packing, constants._fixed = mapping.packing, found
@@ -333,12 +333,13 @@ def _place_streamed(
         else:
             continue
         buffer = whole(group.name, "filters", slots * chunk, birth, death, loaded=True)
-        rounds = len(jobs) // segment.slices if slots < count or segment.slices > 1 else 1
+        parts = segment.parts_of(n)
+        rounds = len(jobs) // parts if slots < count or parts > 1 else 1
         buffer.chunk = chunk
         buffer.passing = count if len(jobs) == 1 else 0
         buffer.rotates = slots < count * rounds
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer, chunk, slots, segment.slices, rounds)
+        constants.chunks = Chunks(packed, buffer, chunk, slots, parts, rounds)
         ring = (buffer.address + slots * chunk, slots * chunk) if slots < count * rounds else None
         constants.filters = replace(filters, address=constants.chunks.address(0), ring=ring, chunk_groups=chunk_groups)
         return
@@ -350,12 +351,12 @@ def _place_streamed(
     )
 
 
-def _alike(config: AcceleratorConfig, group: Filtered, rows: list[int], way: Way) -> Iterator[dict[int, Mapping]]:
+def _alike(config: AcceleratorConfig, group: Filtered, rows: list[int], access: Access) -> Iterator[dict[int, Mapping]]:
     """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
     if len(set(rows)) == 1:
-        yield from ({rows[0]: mapping} for mapping in mappings_of(config, group, rows[0], way))
+        yield from ({rows[0]: mapping} for mapping in mappings_of(config, group, rows[0], access))
         return
-    least = {r: cheapest(config, group, r, way) for r in rows}
+    least = {r: cheapest(config, group, r, access) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
     larger = -1 if isinstance(group, Pointwise) else 1
     yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))

@@ -8,8 +8,7 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
-from eyrie.compiler.ir.plan import Way
-from eyrie.compiler.plan.mappings import job_key, mappings_of, remembered, stays
+from eyrie.compiler.plan.mappings import Access, job_key, mappings_of, remembered, stays
 from eyrie.compiler.target.limits import filter_sets, single_tile, slides
 from eyrie.compiler.target.mapping import Mapping, Packing
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
@@ -108,10 +107,10 @@ def least_words(group: Filtered, mapping: Mapping) -> int:
 _smallest: dict[tuple, int] = {}
 
 
-def smallest_words(config: AcceleratorConfig, group: Filtered, rows: int, way: Way) -> int:
+def smallest_words(config: AcceleratorConfig, group: Filtered, rows: int, access: Access) -> int:
     """least_words() of the mapping that needs least. Raises DoesNotFit where there is no mapping."""
     return remembered(
         _smallest,
-        job_key(config, group, rows, way),
-        lambda: min(least_words(group, mapping) for mapping in mappings_of(config, group, rows, way)),
+        job_key(config, group, rows, access),
+        lambda: min(least_words(group, mapping) for mapping in mappings_of(config, group, rows, access)),
     )

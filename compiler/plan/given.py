@@ -1,19 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Segments that were not chosen here: whether they are such as could have been."""
+"""Schedules that the planner did not choose: whether each segment and its loop nest are legal, and why not."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise
+from eyrie.compiler.ir.nest import ONE, Nest, Tiling
+from eyrie.compiler.ir.nest_text import ScheduleText
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.plan.flow import Flow
-from eyrie.compiler.plan.segments import next_from_dram, possible_segments
+from eyrie.compiler.plan.nests import (
+    MOST_GROUPS,
+    TILES,
+    can_be_in_place,
+    can_be_tiled,
+    has_channel_tiles,
+    keeps_planes,
+    segment_of,
+)
+from eyrie.compiler.plan.planar_maps import with_planar
+from eyrie.compiler.plan.segments import next_from_dram
+from eyrie.compiler.target.suit import divisions
 
 
 def check_segments(groups: list[Group], segments: list[Segment]) -> None:
-    """Raises Unsupported unless the segments are all groups of one network in their order, each in a way that its
-    groups can run, with stripes of any height."""
-    place, stored = 0, {n for n, segment in _ends(segments) if segment.to_dram}
+    """Raise Unsupported, with the reason, unless the segments have all fused operators in their order and each has a
+    legal loop nest."""
+    place = 0
     for segment in segments:
         if segment.first != place or not place < segment.last <= len(groups):
             raise Unsupported(
@@ -28,47 +42,162 @@ def check_segments(groups: list[Group], segments: list[Segment]) -> None:
         place = segment.last
     if place != len(groups):
         raise Unsupported(
-            f"no segment has group {groups[place].name}", layer=groups[place].name, remedy="add one behind the last"
+            f"no segment has group {groups[place].name}", layer=groups[place].name, remedy="add one after the last"
         )
-    flow = Flow(tuple(groups))
-    flow = replace(flow, in_dram=frozenset(groups[n].output.name for n in stored if flow.held(n)))
+    flow = _flow(groups, segments)
     for before, segment in zip([None, *segments], segments):
-        from_dram = before is None or next_from_dram(flow, before)
-        if segment.from_dram != from_dram:
-            where = "DRAM" if from_dram else "the GLB"
-            raise Unsupported(
-                f"group {groups[segment.first].name}: what it reads comes from {where}",
-                layer=groups[segment.first].name,
-                remedy=f"let its segment have from_dram={from_dram}",
-            )
-        _check(flow, segment)
+        name = groups[segment.first].name
+        if reason := next(_reasons(flow, before, segment), None):
+            raise Unsupported(f"the segment of group {name}: {reason}", layer=name, remedy="change its loop nest")
 
 
-def _ends(segments: list[Segment]) -> list[tuple[int, Segment]]:
-    """The last group of each."""
-    return [(segment.last - 1, segment) for segment in segments]
+def _flow(groups: list[Group], segments: list[Segment]) -> Flow:
+    """Return the flow in which the outputs of segments that go to DRAM are there."""
+    flow, stored = Flow(tuple(groups)), {segment.last - 1 for segment in segments if segment.nest.to_dram}
+    return replace(flow, in_dram=frozenset(groups[n].output.name for n in stored if flow.held(n)))
 
 
-def _check(flow: Flow, segment: Segment) -> None:
-    name, last = flow.groups[segment.first].name, segment.groups[-1]
-    if not 0 <= segment.rows <= last.map_shape[0] or (
-        segment.rows % last.together and segment.rows < last.map_shape[0]
-    ):
-        raise Unsupported(
-            f"group {name}: stripes of {segment.rows} rows, of {last.map_shape[0]}, of which "
-            f"{last.together} are made together",
-            layer=name,
-            remedy="give other rows",
+def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], list[Segment]]:
+    """Return the fused operators that a schedule names, and its segments. Raise Unsupported if a name is wrong or a
+    segment is illegal."""
+    found = list(_named(groups, [name for each in text.segments for name in each.names]))
+    maps = {map_.name for group in found for map_ in (group.source, *group.others, group.output)}
+    if unknown := [name for name in text.planar if name not in maps]:
+        raise Unsupported(f"planar: there is no feature map {unknown[0]}", remedy="write the names that --dump prints")
+    found = with_planar(found, set(text.planar))
+    network, segments, first = tuple(found), list[Segment](), 0
+    for each in text.segments:
+        segments.append(Segment(network, first, first + len(each.names), each.nest))
+        first += len(each.names)
+    flow = _flow(found, segments)
+    segments = [segment_of(flow, each.first, each.last, each.nest) for each in segments]
+    check_segments(found, segments)
+    return found, segments
+
+
+def _named(groups: list[Group], names: list[str]) -> Iterator[Group]:
+    """Yield the fused operators of these names: a fused operator of the network, or the parts of one."""
+    at = 0
+    for group in groups:
+        for parts in divisions(group):
+            if names[at : at + len(parts)] == [part.name for part in parts]:
+                yield from parts
+                at += len(parts)
+                break
+        else:
+            found = f"'pass {names[at]}' stands" if at < len(names) else "the schedule ends"
+            choices = " or ".join(", ".join(part.name for part in parts) for parts in divisions(group))
+            raise Unsupported(f"{found} where {choices} is the next", remedy="name the passes in their order")
+    if at < len(names):
+        raise Unsupported(f"'pass {names[at]}' is one too many", remedy="name each fused operator once")
+
+
+def _reasons(flow: Flow, before: Segment | None, segment: Segment) -> Iterator[str]:
+    """Yield why a segment is illegal."""
+    nest, groups, first = segment.nest, segment.groups, segment.first
+    from_dram = before is None or next_from_dram(flow, before)
+    if nest.from_dram != from_dram:
+        yield "its input comes from " + ("DRAM: fetch it" if from_dram else "the GLB: leave out its fetch")
+    if len(nest.tilings) != len(groups):
+        yield f"{len(nest.tilings)} tilings for {len(groups)} passes"
+        return
+    if nest.to_dram not in flow.exits(segment.last - 1):
+        yield (
+            "its output stays in the GLB, where several read it: leave out 'spill output'"
+            if nest.to_dram
+            else "its output goes to DRAM: spill it"
         )
-    kinds = ((_kind(each), each.rows > 0) for each in possible_segments(flow, segment.first, segment.from_dram))
-    if (_kind(segment), segment.rows > 0) not in kinds:
-        raise Unsupported(
-            f"group {name}: no segment of groups {segment.first} to {segment.last} can be as this one is",
-            layer=name,
-            remedy="change no more than rows of one that eyrie ir writes",
-        )
+    yield from _rows(segment)
+    for n, (group, tiling) in enumerate(zip(groups, nest.tilings)):
+        yield from _tiles(flow, first + n, group, tiling, nest)
+    if nest.refetch and (reason := _no_refetch(groups[-1], nest)):
+        yield reason
+    if nest.in_place and (len(groups) > 1 or nest.tilings != (ONE,) or nest.refetch or not nest.rows):
+        yield "work in place is one pass in a loop over rows, without other loops"
+    elif nest.in_place and not can_be_in_place(flow, first, nest.from_dram):
+        yield "its input has another shape or stride, comes from DRAM, or is read by others: it cannot be overwritten"
+    elif nest.in_place and before is not None and before.nest.in_place and before.slack < segment.slack:
+        yield "its input, made in place, has no room for the rows that this segment needs above it"
+    if len(groups) > 1:
+        yield from _several(flow, segment)
+    if not nest.ahead and not (nest.from_dram and nest.refetch and 0 < nest.rows < groups[-1].map_shape[0]):
+        yield "only an input with refetched filters can be fetched for each row tile by itself: prefetch it"
+    elif not keeps_planes(flow, segment):
+        yield "a feature map in NC/8HW8 layout goes through DRAM as a whole: use one row tile"
 
 
-def _kind(segment: Segment) -> tuple:
-    """What it is, however high its stripes are."""
-    return segment.last, *(value for n, value in enumerate(segment.choices) if n != 1)
+def _rows(segment: Segment) -> Iterator[str]:
+    """Yield why the row tiles are illegal."""
+    nest, last = segment.nest, segment.groups[-1]
+    height, together = last.map_shape[0], last.together
+    if not 0 <= nest.rows <= height:
+        yield f"row tiles of {nest.rows} rows, of {height}"
+    if nest.rows % together and nest.rows < height:
+        yield f"row tiles of {nest.rows} rows, of which {together} are made together"
+    if not nest.rows and len(segment.groups) > 1:
+        yield "several passes need a loop over rows"
+    for group in segment.groups:
+        if nest.rows and group.averaged:
+            yield f"{group.name} averages over its whole map: run it without a loop over rows"
+        if nest.rows and group.at_once and (nest.rows < height or nest.tilings[0].channels == 1):
+            yield f"{group.name} makes all rows at once: run it without a loop over rows"
+
+
+def _tiles(flow: Flow, n: int, group: Group, tiling: Tiling, nest: Nest) -> Iterator[str]:
+    """Yield why the filter or channel tiles of a pass are illegal."""
+    if tiling.filters > 1:
+        if not isinstance(group, Filtered) or not can_be_tiled(group):
+            yield f"{group.name} has no filter tiles"
+        elif tiling.filters > TILES[-1] or len(group.filters) % (8 * tiling.filters):
+            yield f"{len(group.filters)} filters of {group.name} do not make {tiling.filters} tiles of whole words"
+        elif not (nest.refetch and nest.to_dram) or len(flow.fetched(n, n + 1)) < len(group.others):
+            yield "filter tiles need refetched filters, a loop over rows, and an output and operands in DRAM"
+    if tiling.channels > 1:
+        channels = group.source.shape[2]
+        if not has_channel_tiles(group) or not nest.from_dram:
+            yield f"{group.name} has no channel tiles: it mixes channels, or its input is in the GLB"
+        elif channels % (8 * tiling.channels):
+            yield f"{channels} channels of {group.name} do not make {tiling.channels} tiles of whole words"
+        elif not nest.rows or (len(nest.tilings) == 1 and not nest.to_dram):
+            yield "channel tiles need a loop over rows, and an output in DRAM or a next pass"
+
+
+def _no_refetch(group: Group, nest: Nest) -> str:
+    """Return why the filters of the last pass cannot be refetched."""
+    if not isinstance(group, Filtered) or group.averaged:
+        return f"{group.name} has no filters to refetch"
+    if nest.lead and len(nest.tilings) > 1:
+        return "filters are refetched for one pass, or after channel tiles of the pass before"
+    if nest.tilings == (ONE,) and not 0 < nest.rows < group.map_shape[0]:
+        return "all filters are used once: leave out 'fetch filters'"
+    return "" if nest.rows else "refetched filters need a loop over rows"
+
+
+def _several(flow: Flow, segment: Segment) -> Iterator[str]:
+    """Yield why several passes cannot share a loop over rows."""
+    nest, groups, first = segment.nest, segment.groups, segment.first
+    if len(groups) > MOST_GROUPS:
+        yield f"{len(groups)} passes: at most {MOST_GROUPS} share a loop"
+    for n, group in enumerate(groups[:-1], first):
+        if not flow.passed_on(n):
+            yield f"the output of {group.name} is read by others than the next pass"
+    if not nest.lead:
+        yield from _after_channel_tiles(segment)
+        return
+    if nest.lead > (2 if len(groups) == 2 else 1):
+        yield f"a lead of {nest.lead}: the lead is 1, or 2 between two passes"
+    if any(tiling != ONE for tiling in nest.tilings):
+        yield "passes with a lead have no filter or channel tiles"
+    if max(group.together for group in groups) > 1:
+        yield "an operator that makes several rows together shares no loop"
+
+
+def _after_channel_tiles(segment: Segment) -> Iterator[str]:
+    """Yield why two passes cannot follow each other in each row tile."""
+    nest, groups = segment.nest, segment.groups
+    first, last = groups[0], groups[-1]
+    plain = isinstance(first, Depthwise) and first.source.shape[2] == first.output.shape[2] and not first.operations
+    if len(groups) != 2 or not plain or type(last) is not Pointwise or last.averaged or last.others:
+        yield "passes without a lead are a depthwise and a pointwise convolution"
+    elif nest.tilings[0].channels < 2 or not nest.refetch:
+        yield "passes without a lead need channel tiles of the first and refetched filters of the second"

@@ -12,8 +12,9 @@ from eyrie.compiler.plan.batch import Network
 from eyrie.compiler.plan.bounds import port_busy
 from eyrie.compiler.plan.estimates import Cost, Estimates
 from eyrie.compiler.plan.flow import Flow
-from eyrie.compiler.plan.pieces import Pieces, ways_of
-from eyrie.compiler.plan.segments import possible_segments
+from eyrie.compiler.plan.nests import possible_segments
+from eyrie.compiler.plan.pieces import Pieces
+from eyrie.compiler.target.suit import divisions
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
 
@@ -35,7 +36,7 @@ class GreedyPlanner:
 
     def _pieces(self, group: Group) -> Pieces:
         """The group in one piece, or in the first that fit."""
-        for pieces in ways_of(group):
+        for pieces in divisions(group):
             if all(any(map(self._estimates.of, possible_segments(Flow((piece,)), 0, True, 1))) for piece in pieces):
                 return pieces
         return (group,)
@@ -45,7 +46,7 @@ class GreedyPlanner:
         least, found = float("inf"), []
         for segment in possible_segments(self._flow, n, True, 1):
             least = min(least, self._estimates.needed_words(segment))
-            if segment.to_dram and segment.key not in rejected and (estimate := self._estimates.of(segment)):
+            if segment.nest.to_dram and segment.key not in rejected and (estimate := self._estimates.of(segment)):
                 found.append((len(segment.jobs), estimate.cost, segment))
         if not found:
             raise self._failure(self._groups[n].name, least)

@@ -2,12 +2,12 @@
 """Mappings of a group's jobs, found once; why there is none."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
-from eyrie.compiler.ir.plan import Way
+from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.target.mapping import Mapping, Packing, mappings
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.messages import times
@@ -28,17 +28,36 @@ def remembered(known: dict[tuple, T], key: tuple, make: Callable[[], T]) -> T:
     return known[key]
 
 
-def job_key(config: AcceleratorConfig, group: Group, rows: int, way: Way) -> tuple:
-    """Of jobs that have the same mappings."""
-    return config, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None, _whole(group, rows, way)
+class Access(NamedTuple):
+    """How the jobs of a fused operator find their operands.
+
+    whole     all its feature maps lie in the GLB as a whole, if one job makes all rows
+    refetch   its filters come from DRAM for each job again
+    in_place  its output overwrites its input
+    """
+
+    whole: bool = True
+    refetch: bool = False
+    in_place: bool = False
 
 
-def _whole(group: Group, rows: int, way: Way) -> bool:
-    """Whether all maps of a group with such jobs lie in the GLB as a whole."""
-    return way in (Way.WHOLE, Way.REFETCH) and rows == group.map_shape[0]
+WHOLE = Access()
 
 
-def mappings_of(config: AcceleratorConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list[Mapping]:
+def access_of(segment: Segment, n: int) -> Access:
+    """Return the access of fused operator n of the network."""
+    nest = segment.nest
+    refetch = nest.refetch and n == segment.last - 1
+    return Access(nest.whole or refetch, refetch, nest.in_place)
+
+
+def job_key(config: AcceleratorConfig, group: Group, rows: int, access: Access) -> tuple:
+    """Return a key that is equal for jobs with the same mappings."""
+    whole = access.whole and rows == group.map_shape[0]
+    return config, group.geometry, rows, access._replace(whole=whole)
+
+
+def mappings_of(config: AcceleratorConfig, group: Group, rows: int, access: Access = WHOLE) -> list[Mapping]:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
     In place only those are right that have all pixels of the job's image in flight, and read them with the
@@ -47,27 +66,27 @@ def mappings_of(config: AcceleratorConfig, group: Group, rows: int, way: Way = W
     """
 
     def suitable() -> list[Mapping]:
-        found = mappings(config, group, rows, _whole(group, rows, way))
-        if way is Way.IN_PLACE:
+        found = mappings(config, group, rows, access.whole and rows == group.map_shape[0])
+        if access.in_place:
             return [m for m in found if _reads_once(group, m)]
-        return [m for m in found if not stays(m)] if way is Way.REFETCH else found
+        return [m for m in found if not stays(m)] if access.refetch else found
 
-    found = remembered(_mappings, job_key(config, group, rows, way), suitable)
+    found = remembered(_mappings, job_key(config, group, rows, access), suitable)
     if not found:
         raise _unmapped(config, group, rows)
     return found
 
 
-def cheapest(config: AcceleratorConfig, group: Group, rows: int, way: Way) -> dict[Packing, Mapping]:
+def cheapest(config: AcceleratorConfig, group: Group, rows: int, access: Access) -> dict[Packing, Mapping]:
     """The first of mappings_of() for each packing of the filters."""
 
     def first_ones() -> dict[Packing, Mapping]:
         found: dict[Packing, Mapping] = {}
-        for mapping in mappings_of(config, group, rows, way):
+        for mapping in mappings_of(config, group, rows, access):
             found.setdefault(mapping.packing, mapping)
         return found
 
-    return remembered(_cheapest, job_key(config, group, rows, way), first_ones)
+    return remembered(_cheapest, job_key(config, group, rows, access), first_ones)
 
 
 def stays(mapping: Mapping) -> bool:
@@ -108,10 +127,10 @@ def _reads_once(group: Group, mapping: Mapping) -> bool:
     return in_flight and once
 
 
-def first_tile(group: Group, way: Way, config: AcceleratorConfig) -> int:
+def first_tile(group: Group, segment: Segment, config: AcceleratorConfig) -> int:
     """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
     words, and so reads its input with that tile only; 0 for others."""
-    if way is not Way.WHOLE or not isinstance(group, (Depthwise, Separable)) or (group.averaged and not group.images):
+    if not segment.nest.whole or not isinstance(group, (Depthwise, Separable)) or (group.averaged and not group.images):
         return 0
     found = mappings_of(config, group, group.map_shape[0])
     return next((m.tile for m in found if m.blocks.outer == 1 and m.tiles > 1), 0)

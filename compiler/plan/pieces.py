@@ -6,17 +6,17 @@ input and output: where maps are small and channels many, the halves by themselv
 group with an average over its map has the whole map in flight, and what it reads in the GLB.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Group, Separable, halves
+from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.plan.estimates import Cost, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.planar_maps import Sizes, gaining_sizes, in_planes, in_planes_alone
 from eyrie.compiler.plan.segments import SegmentPlanner
-from eyrie.compiler.target.suit import average_apart
+from eyrie.compiler.target.suit import divisions
 
 ABOUT = 1.1  # times the least cost: which is less depends on the groups around
 
@@ -26,7 +26,7 @@ Pieces = Sequence[Group]
 def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozenset()) -> list[Group]:
     """The groups, each in the pieces that cost least by themselves, from DRAM to DRAM; where others cost about as much,
     in those with which all groups cost least. sizes: of maps in planes."""
-    ways = [list(ways_of(group)) for group in groups]
+    ways = [list(divisions(group)) for group in groups]
     kinds = [(group.geometry, group.output.shape) for group in groups]
     ranked: dict[tuple, list[int]] = {}
     for kind, of in zip(kinds, ways):
@@ -67,17 +67,6 @@ def _spent(planner: SegmentPlanner) -> Cost:
         return planner.cheapest(in_glb=True)[0]
     except DoesNotFit:
         return inf, inf
-
-
-def ways_of(group: Group) -> Iterator[Pieces]:
-    """A group in one piece, and in others."""
-    yield (group,)
-    if isinstance(group, Separable):
-        first, second = halves(group)
-        for pieces in ways_of(second):
-            yield first, *pieces
-    if group.averaged and not group.images:
-        yield average_apart(group)
 
 
 def _ranked(ways: list[Pieces], estimates: Estimates) -> list[int]:

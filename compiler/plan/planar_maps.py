@@ -39,12 +39,12 @@ def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
     those that others read."""
     read = {operand.name for group in groups for operand in (group.source, *group.others)}
     inner = read & {group.output.name for group in groups[:-1] if not group.stored}
-    return _with(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
+    return with_planar(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
 
 
 def in_planes_alone(groups: list[Group], sizes: Sizes) -> list[Group]:
     """As well with the maps at their ends, which lie as the groups beside them say."""
-    return _with(groups, {name for names in _rows(groups, sizes) for name in names})
+    return with_planar(groups, {name for names in _rows(groups, sizes) for name in names})
 
 
 def _rows(groups: list[Group], sizes: Sizes) -> Iterator[set[str]]:
@@ -54,7 +54,9 @@ def _rows(groups: list[Group], sizes: Sizes) -> Iterator[set[str]]:
             yield {group.source.name, group.output.name, *(other.name for other in group.others)}
 
 
-def _with(groups: list[Group], names: set[str]) -> list[Group]:
+def with_planar(groups: list[Group], names: set[str]) -> list[Group]:
+    """Return the fused operators with the feature maps of these names in NC/8HW8 layout."""
+
     def laid(map_: Map) -> Map:
         return replace(map_, planar=True) if map_.name in names else map_
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from eyrie.compiler.ir.buffer import Buffer, LiveRange, whole
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.layer import Group, Map, sliced
-from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
+from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
 from eyrie.compiler.plan.mappings import first_tile
@@ -20,27 +20,29 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
     flow = Flow(tuple(groups))
-    early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment.way, config))}
+    early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment, config))}
     read: list[MapPlan] = []
     made: list[MapPlan] = []
     others: list[tuple[MapPlan, ...]] = []
     for n, group in enumerate(groups):
         segment = segment_of[n]
-        if n == segment.first and segment.from_dram:
-            in_planes = n > 0 and segment_of[n - 1].way is Way.SLICES
+        nest = segment.nest
+        if n == segment.first and nest.from_dram:
+            before = segment_of[n - 1].nest
+            in_planes = n > 0 and not before.rows and not before.whole  # tiles of filters lie one after the other
             read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
         else:
             read.append(made[flow.makers[n][0]])
         others.append(tuple(_beside(jobs, n, k, maker, segment_of, made) for k, maker in enumerate(flow.makers[n][1:])))
-        if segment.way is Way.IN_PLACE:
+        if nest.in_place:
             made.append(_in_place(groups, n, read[-1], segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
-        elif segment.slices > 1:
+        elif segment.parts_of(n) > 1:
             made.append(_slices(jobs, n, group, segment))
-        elif segment.to_dram and segment.way_of(n) in (Way.STRIPES, Way.REFETCH):
+        elif nest.to_dram and nest.rows:
             made.append(_staged(jobs, n, group, segment, free_behind.get(n, 0)))
-        elif not segment.to_dram and not flow.passed_on(n):
+        elif not nest.to_dram and not flow.passed_on(n):
             made.append(_held(jobs, n, flow))
         else:
             made.append(_kept(jobs, n, groups, segment_of, early, free_behind.get(n, 0)))
@@ -76,8 +78,8 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     """An input that comes row by row, or that of several images whole, from DRAM; slices of channels in two places in
     turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
-    if segment.way_of(n) is Way.CHANNELS:
-        layout = _draft(sliced(group, segment.slices_of(n)).source, rows)
+    if segment.tiling_of(n).channels > 1:
+        layout = _draft(sliced(group, segment.parts_of(n)).source, rows)
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
     layout = _draft(group.source, rows, group.images)
     layout = replace(layout, planar=in_planes or layout.planar)
@@ -88,11 +90,11 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
 def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segment], made: list[MapPlan]) -> MapPlan:
     """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed; of
     a group in slices those in two places in turn, each for a job."""
-    if maker != OUTSIDE and not segment_of[maker].to_dram:
+    if maker != OUTSIDE and not segment_of[maker].nest.to_dram:
         return made[maker]
     group = segment_of[n].network[n]
     other = group.others[k]
-    rows, slices = segment_of[n].operand_rows(n, other.shape[0]), segment_of[n].slices_of(n)
+    rows, slices = segment_of[n].operand_rows(n, other.shape[0]), segment_of[n].parts_of(n)
     if slices > 1:
         layout = _draft(replace(other, shape=(*other.shape[:2], other.shape[2] // slices)), rows)
         return MapPlan(
@@ -114,7 +116,7 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
     """A ring of rows, each from the first job that writes it to the last that reads it, or of planes, all together; the
     map's last row lies at the end: what is loaded first of the constants behind lies at the beginning."""
     layout = _draft(group.output, segment.ring_rows(n - segment.first))
-    if segment.way is Way.SLICED:  # so that a slice of channels lies in one piece
+    if not segment.nest.lead:  # so that a slice of channels lies in one piece
         layout = replace(layout, planar=True)
         return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
     layout = replace(layout, shift=-layout.rows % layout.ring_rows)
@@ -133,16 +135,16 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     """Slices of an output on their way to DRAM, of a map or of a stripe: two, one of them being stored. The layout is a
     slice's. Who reads the output gets it behind the last store, so that it may take the space."""
-    part, whole_map = sliced(group, segment.slices), segment.way is Way.SLICES
+    part, whole_map = sliced(group, segment.parts_of(n)), not segment.nest.rows
     rows = part.output.shape[0]
-    layout = _draft(part.output, rows if whole_map else min(segment.rows, rows), group.images)
+    layout = _draft(part.output, rows if whole_map else min(segment.nest.rows, rows), group.images)
     layout = replace(layout, planar=whole_map or layout.planar)
     return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
 
 
 def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, free: int) -> MapPlan:
     """An output on its way to DRAM: two stripes, one of them being stored. free: words beside the job behind it."""
-    layout = _draft(group.output, min(group.output.shape[0], 2 * segment.rows))
+    layout = _draft(group.output, min(group.output.shape[0], 2 * segment.nest.rows))
     end = _until(jobs, n, layout.words, free)
     return MapPlan(layout, whole(group.name, "output stripes", layout.words, span(jobs, n)[0], end))
 
@@ -153,7 +155,7 @@ def _kept(
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
     between groups that run whole, from the tile of filters that writes them. free: words beside the job behind a
     store."""
-    group, to_dram = groups[n], segment_of[n].to_dram
+    group, to_dram = groups[n], segment_of[n].nest.to_dram
     rows = group.output.shape[0]
     if to_dram:
         layout = _whole(group)
@@ -163,9 +165,7 @@ def _kept(
         return MapPlan(layout, whole(group.name, "output", layout.words, span(jobs, n)[0], end))
     following = segment_of[n + 1]
     death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
-    if following.way is not Way.IN_PLACE and (
-        group.output.planar or (segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE)
-    ):
+    if not following.nest.in_place and (group.output.planar or (segment_of[n].nest.whole and following.nest.whole)):
         layout = replace(_whole(group), planar=True)
         birth = span(jobs, n)[0]
         early = min(early_tile[n] // 8, layout.groups) * layout.group_step if n in early_tile else layout.words
@@ -183,8 +183,8 @@ def _kept(
         birth = min(p for p, job in enumerate(jobs) if job.group == n and (group.averaged or job.first <= y < job.last))
         readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
         last = 2 * max(readers, default=birth) + 1
-        lives.append((2 * birth, death if following.way is Way.WHOLE else last))
-    if following.way is Way.IN_PLACE:
+        lives.append((2 * birth, death if following.nest.whole else last))
+    if following.nest.in_place:
         reader = _reader(n, segment_of)
         death = span(jobs, reader)[1] - (reader in early_tile)
         lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
@@ -194,7 +194,7 @@ def _kept(
 def _reader(n: int, segment_of: list[Segment]) -> int:
     """The last group that works on the words of map n: the next one all that do so in place."""
     last = n + 1
-    while segment_of[last].way is Way.IN_PLACE and not segment_of[last].to_dram:
+    while segment_of[last].nest.in_place and not segment_of[last].nest.to_dram:
         last += 1
     return last
 

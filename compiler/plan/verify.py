@@ -26,9 +26,9 @@ def verify_plan(plan: Plan) -> None:
         n = job.group
         name = plan.groups[n].name
         expected = rows[n], slices[n]
-        if (job.first, job.slice) != expected or not job.first < job.last <= heights[n]:
+        if (job.first, job.part) != expected or not job.first < job.last <= heights[n]:
             raise InternalError(
-                f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
+                f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.part}, the "
                 f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}"
             )
         _verify_reads(plan, job)
@@ -38,7 +38,7 @@ def verify_plan(plan: Plan) -> None:
                     f"group {name}: a job from row {job.first} on reads what "
                     f"{plan.groups[maker].name} has not made before"
                 )
-        slices[n] = (slices[n] + 1) % plan.segment_of[n].slices_of(n)
+        slices[n] = (slices[n] + 1) % plan.segment_of[n].parts_of(n)
         if slices[n] == 0:
             rows[n] = job.last
     for segment in plan.segments:
@@ -76,8 +76,8 @@ def _verify_planes(plan: Plan) -> None:
                     f"{_kind(known[map_.name].layout)} for a group before"
                 )
     for n, (group, segment) in enumerate(zip(plan.groups, plan.segment_of)):
-        ends = [(plan.read[n], group.source)] if n == segment.first and segment.from_dram else []
-        ends += [(plan.made[n], group.output)] if n == segment.last - 1 and segment.to_dram else []
+        ends = [(plan.read[n], group.source)] if n == segment.first and segment.nest.from_dram else []
+        ends += [(plan.made[n], group.output)] if n == segment.last - 1 and segment.nest.to_dram else []
         ends += [(made, map_) for made, map_ in zip(plan.others[n], group.others) if made.buffer.loaded]
         for layout, map_ in ((end.layout, map_) for end, map_ in ends if not group.images):
             if layout.planar != map_.planar or (layout.planar and layout.ring_rows != layout.rows):

@@ -5,6 +5,7 @@ Depthwise work that its SUPERs do not do becomes pointwise work, a block whose d
 groups, and an average of more pixels than can be in flight a vector pass of its own.
 """
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from string import ascii_lowercase
 
@@ -55,6 +56,17 @@ def average_apart(group: Group) -> tuple[Group, Elementwise]:
         epilogue=(operation,),
     )
     return replace(group, output=between, stored=False, epilogue=()), average
+
+
+def divisions(group: Group) -> Iterator[tuple[Group, ...]]:
+    """Yield a fused operator in one part, and in several: the halves of a block, and an average by itself."""
+    yield (group,)
+    if isinstance(group, Separable):
+        first, second = halves(group)
+        for parts in divisions(second):
+            yield first, *parts
+    if group.averaged and not group.images:
+        yield average_apart(group)
 
 
 def by_taps(group: Depthwise) -> Grouped | Convolution:

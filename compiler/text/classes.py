@@ -19,6 +19,7 @@ MODULES = (
     "eyrie.compiler.ir.elementwise",
     "eyrie.compiler.ir.graph",
     "eyrie.compiler.ir.layer",
+    "eyrie.compiler.ir.nest",
     "eyrie.compiler.ir.patches",
     "eyrie.compiler.ir.plan",
     "eyrie.compiler.ir.tensor",

@@ -11,7 +11,8 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.layer import Group, Separable, halves
-from eyrie.compiler.ir.plan import Segment, Way
+from eyrie.compiler.ir.nest import Nest, Tiling
+from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.form_groups import form_groups
 from eyrie.compiler.pipeline import Stages
@@ -19,8 +20,9 @@ from eyrie.compiler.plan import batch
 from eyrie.compiler.plan.batch import BatchPlanner, Network, _repeated
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.nests import segments_of_images
 from eyrie.compiler.plan.pieces import in_pieces
-from eyrie.compiler.plan.segments import SegmentPlanner, segments_of_images
+from eyrie.compiler.plan.segments import SegmentPlanner
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -87,13 +89,13 @@ def bundled_plan(groups: list[Group]) -> Network:
     together = [replace(group, images=IMAGES) for group in (second, third, fourth, *groups[2:])]
     alone, chain = (first,), tuple(together)
     plan = [
-        Segment(chain, 0, 1, Way.WHOLE, 0, True, False),
-        Segment(chain, 1, 2, Way.IN_PLACE, third.map_shape[0], False, False),
-        Segment(chain, 2, 3, Way.SLICES, 0, False, True, 4),
-        Segment(chain, 3, 4, Way.WHOLE, 0, True, False),
-        Segment(chain, 4, 5, Way.WHOLE, 0, False, True),
+        Segment(chain, 0, 1, Nest(from_dram=True)),
+        Segment(chain, 1, 2, Nest(rows=third.map_shape[0], in_place=True)),
+        Segment(chain, 2, 3, Nest((Tiling(filters=4),), to_dram=True)),
+        Segment(chain, 3, 4, Nest(from_dram=True)),
+        Segment(chain, 4, 5, Nest(to_dram=True)),
     ]
-    whole = Segment(alone, 0, 1, Way.WHOLE, 0, True, True)
+    whole = Segment(alone, 0, 1, Nest(from_dram=True, to_dram=True))
     return _repeated(2 * IMAGES, IMAGES, [([first], [whole]), (together, plan)])
 
 
@@ -172,7 +174,7 @@ def cheapest(groups: list[Group], config: AcceleratorConfig, count: int) -> floa
             for segment in segments_of_images(group, from_dram, last=len(chain) == 1):
                 cost = cost_of(Bounds(segment, config), "cycles")
                 if cost is not None:
-                    found = min(found, cost[0] + together(chain[1:], images, segment.to_dram))
+                    found = min(found, cost[0] + together(chain[1:], images, segment.nest.to_dram))
         return found
 
     for images in (n for n in range(2, count + 1) if count % n == 0):

@@ -11,10 +11,9 @@ from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Map, Window, output_size
-from eyrie.compiler.ir.plan import Way
 from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, copy, lookup
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.plan.mappings import mappings_of
+from eyrie.compiler.plan.mappings import Access, mappings_of
 from eyrie.compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
 from eyrie.compiler.target.descriptors.streams import linear_stream
 from eyrie.model.config import DEFAULT
@@ -91,11 +90,11 @@ def test_groups_of_one_source_have_mappings_of_their_own() -> None:
         group((4, 8, 8), copy(), (Loop(2, Axis.COLUMN, 0), cols, rows)),
     ]
     assert [mappings_of(DEFAULT, each, 4)[0].cycles for each in groups] == [16, 32, 16, 32]
-    in_place = [bool(mappings_of(DEFAULT, each, 4, Way.IN_PLACE)) for each in groups[:2]]
+    in_place = [bool(mappings_of(DEFAULT, each, 4, Access(in_place=True))) for each in groups[:2]]
     assert in_place == [True, True]
     for each in groups[2:]:
         with pytest.raises(DoesNotFit):
-            mappings_of(DEFAULT, each, 4, Way.IN_PLACE)
+            mappings_of(DEFAULT, each, 4, Access(in_place=True))
 
 
 @pytest.mark.parametrize("factors", [(2, 2), (3, 1), (1, 5)])
@@ -109,8 +108,8 @@ def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, i
     path.write_bytes(net.pack([x], [y]))
     stages = compile_network(path, search_iterations=8)
     [segment] = stages.plan.segments
-    assert segment.way in (Way.STRIPES, Way.CHANNELS) and segment.rows % factors[0] == 0
-    assert segment.rows < made[1] or segment.slices > 1
+    assert segment.nest.rows and segment.nest.rows % factors[0] == 0
+    assert segment.nest.rows < made[1] or segment.parts_of(0) > 1
     values = np.random.default_rng(seed).integers(-128, 128, shape[1:]).astype(np.int8)
     simulator = FunctionalSimulator(stages.image.with_input(values), DEFAULT)
     simulator.run(stages.image.program)

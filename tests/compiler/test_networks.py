@@ -160,7 +160,7 @@ def test_batches_of_late_layers(seed: int, tmp_path: Path) -> None:
     """On configurations of any kind; a batch compiles wherever one image does."""
     path, ways = tmp_path / "net.tflite", set()
     number = -1
-    while (number := number + 1) < NETWORKS or len(ways) < 2:  # of WHOLE, IN_PLACE, SLICES
+    while (number := number + 1) < NETWORKS or len(ways) < 2:  # whole maps, in place, filter tiles
         assert number < 5 * NETWORKS, f"batches are done in one way only: {ways}"
         rng = np.random.default_rng([seed, 1, number])
         path.write_bytes(late_network(rng)[0])
@@ -169,7 +169,9 @@ def test_batches_of_late_layers(seed: int, tmp_path: Path) -> None:
         if stages is None:
             assert compiled(path, config) is None, f"network {number}"
             continue
-        ways |= {s.way for s in stages.schedule.plan.segments for group in s.groups if group.images}
+        ways |= {
+            (s.nest.whole, s.nest.in_place) for s in stages.schedule.plan.segments for group in s.groups if group.images
+        }
         check(stages, rng, f"network {number} on {config}")
 
 
@@ -286,7 +288,7 @@ def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
         check(stages, rng, f"three layers on banks of {words} words")
         plan = stages.plan
         for segment, behind in pairwise(plan.segments):
-            if segment.to_dram:
+            if segment.nest.to_dram:
                 n, stored = segment.last - 1, plan.made[segment.last - 1].buffer
                 beside = {
                     id(buffer): buffer.words

@@ -12,7 +12,7 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Separable
-from eyrie.compiler.ir.plan import Way
+from eyrie.compiler.ir.nest import ONE
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import MAX_GLB_WORDS, AcceleratorConfig
@@ -97,12 +97,13 @@ def _layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x: Tensor, k
 def seen(stages: Stages) -> set[str]:
     """How a network is done."""
     segments, groups = stages.plan.segments, stages.plan.groups
-    again = {segment.slices > 1 for segment in segments if segment.way is Way.REFETCH}
+    nests = [segment.nest for segment in segments]
+    again = {nest.tilings != (ONE,) for nest in nests if nest.refetch and len(nest.tilings) == 1}
     what = {
         "filters again": False in again,
         "filters again, in slices": True in again,
-        "slices of channels": any(segment.way is Way.CHANNELS for segment in segments),
-        "slices of channels, then of filters": any(segment.way is Way.SLICED for segment in segments),
+        "slices of channels": any(nest.tilings[0].channels > 1 and len(nest.tilings) == 1 for nest in nests),
+        "slices of channels, then of filters": any(nest.tilings[0].channels > 1 and not nest.lead for nest in nests),
         "halves": sum(isinstance(group, Separable) for group in stages.groups)
         > sum(isinstance(group, Separable) for group in groups),
         "odd blocks": any(
@@ -111,7 +112,7 @@ def seen(stages: Stages) -> set[str]:
             if not isinstance(step.group, Elementwise) and step.mapping.mode != ArrayMode.CONVOLUTION
         ),
         "packed": any(group.source.packed for group in groups),
-        "stripes": any(segment.way is Way.STRIPES and len(segment.groups) > 1 for segment in segments),
+        "stripes": any(nest.lead and len(nest.tilings) > 1 for nest in nests),
         "held": any(segment.beside > segment.fetched for segment in segments),
         "three sets or more": stages.config.sets > 2,
     }

@@ -13,7 +13,6 @@ import pytest
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Average, Map, Pointwise, Table
-from eyrie.compiler.ir.plan import Way
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.plan.batch import BatchPlanner
@@ -218,12 +217,12 @@ def seen(stages: Stages) -> set[str]:
             "odd": group.map_shape[1] % 2 == 1,
             "even": group.map_shape[1] % 2 == 0,
             "blocks": blocks.inner * blocks.outer > 1,
-            "slices": segment.slices > 1,
-            "from DRAM": segment.from_dram,
-            "to DRAM": segment.to_dram,
+            "slices": segment.parts_of(step.index) > 1,
+            "from DRAM": segment.nest.from_dram,
+            "to DRAM": segment.nest.to_dram,
         }
         found |= {name for name, there in what.items() if there}
-    in_place = any(segment.way is Way.IN_PLACE and segment.groups[0].source.planar for segment in plan.segments)
+    in_place = any(segment.nest.in_place and segment.groups[0].source.planar for segment in plan.segments)
     return found | ({"in place"} if in_place else set())
 
 

@@ -14,19 +14,15 @@ import pytest
 from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Separable, Table, Window, halves, input_rows
-from eyrie.compiler.ir.plan import Segment, Way
+from eyrie.compiler.ir.nest import ONE, Nest, Tiling
+from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.plan import segments as planner_module
 from eyrie.compiler.plan.bounds import LEAKAGE_PJ, Bounds, port_busy
 from eyrie.compiler.plan.estimates import Estimates
 from eyrie.compiler.plan.flow import Flow
-from eyrie.compiler.plan.segments import (
-    MOST_BEFORE,
-    SegmentPlanner,
-    _needs_slack_too_late,
-    next_from_dram,
-    possible_segments,
-)
+from eyrie.compiler.plan.nests import possible_segments
+from eyrie.compiler.plan.segments import MOST_BEFORE, SegmentPlanner, _needs_slack_too_late, next_from_dram
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled
@@ -197,9 +193,9 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
         assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + within) * expected[0]
         for before, segment in zip([None, *segments], segments):
             n, passed_on = segment.last - 1, before and flow.passed_on(before.last - 1)
-            assert flow.passed_on(n) or segment.to_dram != flow.held(n)
-            from_dram = before.to_dram if passed_on else first_from_dram(flow, segment.first)
-            assert segment.from_dram == from_dram
+            assert flow.passed_on(n) or segment.nest.to_dram != flow.held(n)
+            from_dram = before.nest.to_dram if passed_on else first_from_dram(flow, segment.first)
+            assert segment.nest.from_dram == from_dram
             held += segment.beside > segment.fetched
 
 
@@ -260,7 +256,7 @@ def test_jobs_find_their_rows(seed: int) -> None:
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, number])
         groups = tuple(network(rng, 3))
-        segment = Segment(groups, 0, 3, Way.STRIPES, int(rng.choice([1, 2, 4])), True, True)
+        segment = Segment(groups, 0, 3, Nest((ONE,) * 3, int(rng.choice([1, 2, 4])), from_dram=True, to_dram=True))
         made = [0, 0, 0]
         for place, job in enumerate(segment.jobs):
             assert job.first == made[job.group] and job.last > job.first
@@ -273,17 +269,19 @@ def test_jobs_find_their_rows(seed: int) -> None:
         assert made == [group.map_shape[0] for group in groups]
 
 
-@pytest.mark.parametrize(("way", "slices"), [(Way.REFETCH, 1), (Way.REFETCH, 2), (Way.CHANNELS, 2)])
-def test_jobs_of_slices_find_their_rows(way: Way, slices: int, seed: int) -> None:
+@pytest.mark.parametrize("tiling", [ONE, Tiling(filters=2), Tiling(channels=2)])
+def test_jobs_of_tiles_find_their_rows(tiling: Tiling, seed: int) -> None:
     """Each slice makes every row once; stripe by stripe, all slices of one before the next."""
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, 6, number])
         [group] = network(rng, 1)
         height, rows = group.map_shape[0], int(rng.choice([1, 2, 3, 4]))
-        segment = Segment((group,), 0, 1, way, rows, True, True, slices)
-        made = [(y, job.slice) for job in segment.jobs for y in range(job.first, job.last)]
-        assert len(made) == len(set(made)) == height * slices
-        assert {job.slice for job in segment.jobs} == set(range(slices))
+        segment = Segment(
+            (group,), 0, 1, Nest((tiling,), rows, from_dram=True, to_dram=True, refetch=tiling.channels == 1)
+        )
+        made = [(y, job.part) for job in segment.jobs for y in range(job.first, job.last)]
+        assert len(made) == len(set(made)) == height * tiling.parts
+        assert {job.part for job in segment.jobs} == set(range(tiling.parts))
         assert [job.first for job in segment.jobs] == sorted(job.first for job in segment.jobs)
         assert all(
             job.last - job.first <= rows and job.reads == group.input_rows(job.first, job.last) for job in segment.jobs
@@ -299,17 +297,17 @@ def test_jobs_of_channels_and_filters_find_their_rows(seed: int) -> None:
         [block] = network(rng, 1)
         groups, rows = halves(replace(block, middle=MIDDLE)), int(rng.choice([1, 2, 3, 4]))
         slices, channels = int(rng.choice([1, 2, 4])), int(rng.choice([2, 4]))
-        segment = Segment(groups, 0, 2, Way.SLICED, rows, True, True, slices, channels=channels)
+        tilings = Tiling(channels=channels), Tiling(filters=slices)
+        segment = Segment(groups, 0, 2, Nest(tilings, rows, lead=0, from_dram=True, to_dram=True, refetch=True))
         height, expected = block.map_shape[0], []
         for first in range(0, height, rows):
             last = min(first + rows, height)
             expected += [(0, first, last, n) for n in range(channels)] + [(1, first, last, n) for n in range(slices)]
-        assert [(job.group, job.first, job.last, job.slice) for job in segment.jobs] == expected
+        assert [(job.group, job.first, job.last, job.part) for job in segment.jobs] == expected
         assert all(job.reads == groups[job.group].input_rows(job.first, job.last) for job in segment.jobs)
         assert segment.ring_rows(0) == min(rows, height)
         read = max(job.reads[1] - job.reads[0] for job in segment.jobs if not job.group)
         assert read <= segment.input_ring_rows() <= block.source.shape[0]
-        assert [segment.way_of(n) for n in (0, 1)] == [Way.CHANNELS, Way.REFETCH]
 
 
 def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
@@ -327,7 +325,8 @@ def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
     x = net.conv("filters", x, *constants(filters, 1, 1, channels, count=filters), out)
     path.write_bytes(net.build([x]))
     stages = compile_network(path, search_iterations=60)
-    assert [segment.way for segment in stages.plan.segments] == [Way.SLICED]
+    [segment] = stages.plan.segments
+    assert segment.nest.tilings[0].channels > 1 and segment.nest.refetch and not segment.nest.lead
     values = rng.integers(-128, 128, (side, side, channels), np.int8)
     simulator = FunctionalSimulator(stages.image.with_input(values), stages.config)
     simulator.run(stages.image.program)
@@ -341,7 +340,7 @@ def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
     """All that the second convolution reads is padding: the first one runs all the same."""
     net = Net(seed).conv("first", 1, padding=VALID).pad("pad", 2, 0, 0, 0).conv("second", 1, padding=VALID, stride=12)
     groups = tuple(compile_network(net.write(tmp_path), search_iterations=8).groups)
-    segment = Segment(groups, 0, 2, Way.STRIPES, 1, True, True)
+    segment = Segment(groups, 0, 2, Nest((ONE, ONE), 1, from_dram=True, to_dram=True))
     assert [(job.group, job.reads) for job in segment.jobs] == [(0, (0, 1)), (1, (0, 0))]
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.compiler.ir.plan import Way
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import AcceleratorConfig
@@ -86,5 +85,5 @@ def test_operands_come_in_slices(operator: str, seed: int, tmp_path: Path) -> No
         search_iterations=SEARCH_ITERATIONS,
     )
     last = stages.plan.segments[-1]
-    assert last.way is Way.REFETCH and last.slices > 1 and last.groups[-1].others, stages.dump("segments")
+    assert last.nest.refetch and last.nest.tilings[-1].filters > 1 and last.groups[-1].others, stages.dump("segments")
     check(stages, rng, f"seed {seed}")

@@ -178,7 +178,7 @@ def test_where_a_text_is_wrong() -> None:
         ("a = 1\nb = c", "2:5: unknown value c: define it first"),
         ("a = b\nb = [a]", "2:6: a is made of itself: leave that out"),
         ("a = 1\na = 2", "2:1: a is there already: give another name"),
-        ("a = Way.SIDEWAYS", "1:5: Way.SIDEWAYS is not there: Way has WHOLE, "),
+        ("a = ArrayMode.SIDEWAYS", "1:5: ArrayMode.SIDEWAYS is not there: ArrayMode has CONVOLUTION, "),
         ("a = Window(kernel=(1, 1), taps=3)", "1:27: Window has no field taps: it has kernel, "),
         ("a = open('x')", "1:5: no class open: "),
         ("a = [1 for x in y]", "1:5: not a value: "),

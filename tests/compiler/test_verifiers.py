@@ -16,7 +16,7 @@ import pytest
 from eyrie.compiler.ir.buffer import LiveRange
 from eyrie.compiler.ir.failure import InternalError, Unsupported
 from eyrie.compiler.ir.layer import Average, Group, Map, Pointwise, Separable
-from eyrie.compiler.ir.plan import Plan, Way
+from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.form_groups import _Forming
@@ -70,7 +70,8 @@ def striped(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Stages:
     path = tmp_path_factory.mktemp("striped") / "net.tflite"
     path.write_bytes(chain(np.random.default_rng(seed)))
     found = compile_network(path, SMALL, search_iterations=8)
-    assert [each.way for each in found.plan.segments] == [Way.STRIPES]
+    [segment] = found.plan.segments
+    assert segment.nest.rows and len(segment.groups) > 1
     return found
 
 
@@ -272,7 +273,7 @@ PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
     "no rows": (job(0, last=0), "group .*: a job makes rows 0 to 0 .*"),
     "too many rows": (job(-1, last=41), "group .*: a job makes rows .* to 41 of slice 0, the next ones of 40 are .*"),
     "a slice": (
-        job(0, slice=1),
+        job(0, part=1),
         "group .*: a job makes rows 0 to .* of slice 1, the next ones of 40 are from 0 on, of slice 0",
     ),
     "reads too few rows": (job(0, reads=(0, 1)), "group .*: a job reads rows 0 to 1 of 40, needs 0 to .*"),
@@ -322,9 +323,9 @@ def test_a_plan_that_reads_what_is_not_made(stages: Stages) -> None:
 
 def test_slices_are_made_once() -> None:
     plan = compile_network(MODEL, search_iterations=1, images=4, until="places").plan
-    assert Way.SLICES in {each.way for each in plan.segments}
+    assert any(not each.nest.rows and each.nest.tilings[0].filters > 1 for each in plan.segments)
     verify_plan(plan)
-    n = next(place for place, each in enumerate(plan.jobs) if each.slice == 1)
+    n = next(place for place, each in enumerate(plan.jobs) if each.part == 1)
     for wrong in (plan.jobs[:n] + plan.jobs[n + 1 :], [*plan.jobs[:n], plan.jobs[n - 1], *plan.jobs[n:]]):
         with pytest.raises(InternalError, match="^group .*slice|^group .* has not made before$"):
             verify_plan(replace(plan, jobs=wrong))

@@ -43,7 +43,9 @@ def test_outputs_are_equal(number: int, seed: int, tmp_path: Path) -> None:
         compile_greedily(path, search_iterations=SEARCH_ITERATIONS),
         compile_network(path, search_iterations=SEARCH_ITERATIONS),
     )
-    assert all(len(segment.groups) == 1 and segment.from_dram and segment.to_dram for segment in greedy.plan.segments)
+    assert all(
+        len(segment.groups) == 1 and segment.nest.from_dram and segment.nest.to_dram for segment in greedy.plan.segments
+    )
     made = {"greedy": on_array(greedy, image), "planned": on_array(exact, image)}
     configs = sorted((ROOT / "data" / "configurations").glob("*.buffers"))
     for tree in (array_tree(DEFAULT), *map(description.load, configs)):
