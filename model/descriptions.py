@@ -37,7 +37,9 @@ REGISTERS: dict[Register, RegisterText] = {
     ),
     Register.CONTROL: RegisterText("WO", "0", "Starts a run, resets the units, clears the interrupt. Reads 0."),
     Register.STATUS: RegisterText(
-        "RO", "0", "State of the run. 0 means idle after a reset; after a run without error only DONE is set."
+        "RO",
+        "0",
+        "State of the run. 0: idle after a reset. A run without error ends with DONE, and INTERRUPT until cleared.",
     ),
     Register.ERROR_CODE: RegisterText("RO", "0", "Code of the first error of the run, until the soft reset ends."),
     Register.ERROR_ADDRESS: RegisterText("RO", "0", "DRAM byte address of the first word of the command that failed."),
@@ -84,13 +86,14 @@ ERRORS: dict[ErrorCode, ErrorText] = {
         "Check that the memory and the interconnect decode the whole window.",
     ),
     ErrorCode.WATCHDOG: ErrorText(
-        "No beat, grant, command or pass completes for WATCHDOG_LIMIT cycles.",
-        "Raise WATCHDOG_LIMIT if the memory is slow. Otherwise the command list waits for an event that it does not "
-        "cause: check the wait counts of the command at ERROR_ADDRESS.",
+        "No beat, grant, command or pass completes for WATCHDOG_LIMIT cycles: the memory does not answer, or a command "
+        "waits for an event that does not happen.",
+        "Raise WATCHDOG_LIMIT if the memory is slow. If BUS_WAITS stays set, the memory is silent: check its ports. "
+        "Otherwise check the wait counts of the command at ERROR_ADDRESS.",
     ),
     ErrorCode.GLB_ADDRESS: ErrorText(
         "A transfer or a stream goes beyond the GLB, or a stream accesses two words at an odd address. For a stream, "
-        "ERROR_ADDRESS is the address of the last PASS that was handed over.",
+        "ERROR_ADDRESS is the address of the last PASS that was requested.",
         "Compile the network for the configuration that you run it on.",
     ),
     ErrorCode.DESCRIPTOR: ErrorText(
@@ -112,7 +115,7 @@ COUNTERS: dict[Counter, str] = {
     Counter.GLB_IFMAP_BYTES: "Bytes that the ifmap stream read from the GLB.",
     Counter.GLB_FILTER_BYTES: "Bytes that the filter stream read from the GLB.",
     Counter.GLB_DEPTHWISE_BYTES: "Bytes that the depthwise stream read from the GLB.",
-    Counter.GLB_PARAMETERS_BYTES: "Bytes of quantisation parameters that the table stream read from the GLB.",
+    Counter.GLB_PARAMETERS_BYTES: "Bytes of quantisation parameters that the parameters stream read from the GLB.",
     Counter.GLB_IPSUM_BYTES: "Bytes of input psums read from the GLB.",
     Counter.GLB_STORE_BYTES: "Bytes that STORE transfers read from the GLB.",
     Counter.GLB_OFMAP_BYTES: "Bytes that the ofmap stream wrote into the GLB.",

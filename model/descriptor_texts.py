@@ -16,7 +16,7 @@ WORDS: dict[str, str] = {
     "PpuFirst": "First operand (A) of the elementwise operation.",
     "PpuSecond": "Second operand (B) of the elementwise operation.",
     "PpuResult": "Elementwise operation and its result.",
-    "Window": "Word of the table stream, one per window, if the operation is SUM. It is not part of the descriptor.",
+    "Window": "Word of the parameters stream: one per window for SUM. It is not part of the descriptor.",
     "RowId": "Scan-chain IDs of a row of PEs: one byte per row, eight rows per word.",
     "ColumnId": "Scan-chain IDs of a PE: one byte per PE, row by row, eight PEs per word.",
     "StreamAddress": "Addresses of a stream. An access goes to GLB word row_address + offset, modulo 2^16.",

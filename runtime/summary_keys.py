@@ -39,7 +39,8 @@ NETWORK: Keys = {
     "macs": "MACs of the network, padding included.",
     "multipliers": "Multipliers of the accelerator.",
     "utilisation": "`macs` / (`multipliers` x `cycles`).",
-    "roofline_cycles": "Sum over the layers of the larger of MACs / multipliers and compulsory bytes / bytes per beat.",
+    "roofline_cycles": "Sum over the layers of the larger of MACs / multipliers and parameter bytes / bytes per beat. "
+    "Parameter bytes: weights and quantisation parameters.",
     "dram_read_bytes": "Bytes read at the AXI port, commands included.",
     "dram_write_bytes": "Bytes written at the AXI port.",
     "compulsory_dram_bytes": "One byte per weight, 9 per output channel of a convolution, inputs and outputs once.",

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Download CIFAR-10 (163 MB) from its official address and check it.
 
-eyrie cifar10 DIR
+    eyrie cifar10 DIR
+
+DIR gets the archive; other commands take DIR as --cifar10. If DIR has it already, the command only checks it.
 """
 
 import argparse

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the golden data of a test: the inputs of the accelerator and the expected outputs.
 
+    eyrie golden [TEST] [--seed N] [--out DIR]
+
 TEST is a pass or array test (`make list`). Without TEST the command writes pass0 to pass3 and array0 to array5. The
 layers are those that `make sim TEST=... SEED=N` generates from the same seed. For each pass of each layer DIR
 (build/golden/TEST) gets an .npz file and the same data as .hex files, and a README.md that explains them.

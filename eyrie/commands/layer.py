@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run one layer with your own tensors on the simulated RTL: GLB, pass controller, PE array.
 
+    eyrie layer LAYER.npz OUT.npz [--config FILE]
+
 LAYER (.npz) is a convolution:
   ifmap       int8 [C, H, W]
   filter      int8 [M, C, R, S], R and S up to 3
@@ -57,7 +59,7 @@ class CaseFailed(InputError):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("layer", type=file_name, metavar="LAYER.npz", help="tensors and parameters of the layer")
-    parser.add_argument("out", type=file_name, metavar="OUT.npz", help="file to write: sums, ofmap and cycles")
+    parser.add_argument("out", type=file_name, metavar="OUT.npz", help="file to write: opsum and cycles")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
 
 

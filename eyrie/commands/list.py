@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List the simulation tests."""
+"""List the simulation tests.
+
+    eyrie list
+
+Each line has the name of a test, as `eyrie sim` takes it, and its description.
+"""
 
 import argparse
 

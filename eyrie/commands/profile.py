@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a network on the simulated RTL and print its cycles by layer and unit.
 
-    eyrie profile NET [--input X.npy] [--seed N]
+    eyrie profile NET [--input X.npy] [--seed N] [--config FILE] [--batch N]
 
 NET is a model, or a folder that `eyrie compile` wrote. X is an input as for `eyrie run`; the default is random. The
 command prints cycles, bytes and the states of each unit by layer, and leaves summary.json and report.html in

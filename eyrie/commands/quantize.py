@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantise float weights to an int8 .tflite file, as eyrie/training/quantization.py documents.
+"""Quantise float weights to an int8 .tflite file.
 
-eyrie quantize FLOAT.npz OUT.tflite --cifar10 DIR [--images 1024]
+    eyrie quantize FLOAT.npz OUT.tflite --cifar10 DIR [--images 1024]
+
+The first training images calibrate the activations. eyrie/training/quantization.py documents the method.
 """
 
 import argparse

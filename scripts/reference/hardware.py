@@ -41,7 +41,7 @@ def ports() -> str:
     source = (ROOT / "rtl" / "eyrie.sv").read_text()
     text = source[source.index(") (") : source.index("\n);")]
     sections, title = [], "Clock, reset and interrupt"
-    for part in re.split(r"^ *// (.*)\.\n", text, flags=re.MULTILINE):
+    for part in re.split(r"^ *// (.*)\n", text, flags=re.MULTILINE):
         found = PORT.findall(part)
         if not found:
             title = part
@@ -113,7 +113,8 @@ def errors() -> str:
         "The accelerator reads commands ahead, so an illegal command can stop it before earlier transfers have run. "
         "Write SOFT_RESET to CONTROL and wait for STATUS 0 before the next run. If the memory never answers, "
         "the bit BUS_WAITS stays set and the soft reset cannot end: reset accelerator and memory with rst_ni. "
-        "The watchdog is off until WATCHDOG_LIMIT is written.",
+        "The watchdog is off until WATCHDOG_LIMIT is written: if the memory or a command hangs, STATUS then shows BUSY "
+        "only, without an end.",
         "`model/encoding.py` and `model/descriptions.py`",
         table(("code", "name", "cause", "what to do"), rows),
     )

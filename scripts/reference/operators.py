@@ -223,13 +223,14 @@ def text() -> str:
         "Operators",
         "Each row is an operator, the unit that runs it, and its names in the front ends. An operator that the unit "
         "cannot run with its shape or its attributes runs on the host, or stays in PyTorch or TVM; the report of the "
-        "compiler names it with the reason. `eyrie c` writes every operator of the TensorFlow Lite column as portable "
-        "C. Custom operators run on the host as Python functions.",
+        "compiler names it with the reason. A file with any other operator is rejected, except for custom operators: "
+        "they run on the host as Python functions. `eyrie c` writes every operator of the TensorFlow Lite column as "
+        "portable C.",
         "`scripts/reference/operators.py`, which is checked against the front ends in `compiler/frontend/`",
         table(
             ("operator", "unit", "TensorFlow Lite", "ONNX", "PyTorch (ATen)", "TVM (Relax)", "operator library"), rows
         ),
         "Array: the PE array. PPU: the post-processing unit, either after a layer of the array or in a vector pass. "
         "Data movement: address generators of the DMA and of the streams, or no work at all if the neighbour layer "
-        "reads or writes in the new order. Host: the CPU.",
+        "reads or writes in the new order. Host: the CPU, also for `eyrie_softmax` of the operator library.",
     )
