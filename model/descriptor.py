@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pass descriptor: the configuration words of a PASS command."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,7 +82,7 @@ def _check_walk(name: str, program: StreamDescriptor) -> None:
 class Descriptor:
     """A descriptor of `encoding.CONFIG_WORDS` words, with methods that read and write fields by their meaning."""
 
-    def __init__(self, words: list[int] | None = None) -> None:
+    def __init__(self, words: Iterable[int] | None = None) -> None:
         self.words = list(words) if words else [0] * enc.CONFIG_WORDS
 
     def set(self, index: int, word: Word, **values: int) -> None:

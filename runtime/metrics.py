@@ -3,9 +3,11 @@
 
 from collections.abc import Sequence
 
+from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
+from eyrie.compiler.cost.shares import held_cycles, vector_passes
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.performance import LayerEstimate, estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
@@ -56,18 +58,20 @@ def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
 def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate | None]) -> list[dict]:
     """Return the entry of each layer (keys: docs/reference/summary.md).
 
-    The cycles of a layer are the PE cycles of its passes, divided by the number of PEs. The last layer also has the
-    cycles after its last pass left the array. The interval of a pass is the time since the end of the previous
-    one; the interval of a layer consists of the intervals of its passes.
+    The cycles of a layer are those in which its passes hold the accelerator (compiler/cost/shares.py). The last layer
+    also has the cycles after its last pass left the array. The interval of a pass is the time since the end of the
+    previous one; the interval of a layer consists of the intervals of its passes.
     """
     counts = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
     pes = image.map["config"]["rows"] * image.map["config"]["cols"]
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
+    is_vector = vector_passes(commands_of(image))
+    held = held_cycles([now["pe_cycles"] / pes for now in passes], [now["CYCLES"] for now in passes], is_vector)
     rows = list[dict]()
     for step, estimate in zip(image.map["steps"], estimated, strict=True):
         row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
-        cycles = round(sum(passes[number]["pe_cycles"] for number in step["passes"]) / pes)
+        cycles = round(sum(held[number] for number in step["passes"]))
         if step is image.map["steps"][-1]:
             cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
         rows.append(

@@ -8,6 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from eyrie.compiler.cost import traffic
+from eyrie.compiler.cost.timing.replay import structure
 from eyrie.compiler.cost.timing.shape import macs
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer, disassemble
@@ -24,14 +25,16 @@ def commands_of(image: Image) -> list[Command]:
 
 def counted(config: AcceleratorConfig, commands: list[Command]) -> Iterator[dict[str, int]]:
     """What each command counts, without its own words: those it does not name are 0."""
-    descriptor = Descriptor()
+    descriptor, known = Descriptor(), dict[tuple, dict[str, int]]()
     for command in commands:
-        counts = {}
+        counts: dict[str, int] = {}
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
-            counts = traffic.pass_bytes(config, descriptor)
-            counts["MACS"] = macs(config, descriptor)
+            alike = structure(descriptor)
+            if alike not in known:
+                known[alike] = traffic.pass_bytes(config, descriptor) | {"MACS": macs(config, descriptor)}
+            counts = known[alike]
         elif isinstance(command, Transfer):
             counts = traffic.transfer_bytes(command)
         yield counts

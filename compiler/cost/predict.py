@@ -14,10 +14,11 @@ import numpy as np
 from eyrie.compiler.cost import traffic
 from eyrie.compiler.cost.counters import COUNTERS, commands_of, counted
 from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.shares import held_cycles, vector_passes
 from eyrie.compiler.cost.timing.array import Array, PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.timing.front import Front
-from eyrie.compiler.cost.timing.shape import pass_shape
+from eyrie.compiler.cost.timing.replay import structure
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, Config, Run
 from eyrie.model import encoding as enc
@@ -32,8 +33,7 @@ DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run
 
 @dataclass(frozen=True)
 class LayerCost:
-    """A group of the network and its cycles: up to the last multiplication of its last pass; for the last
-    group, up to the end of its last pass."""
+    """A group of the network, and the cycles in which its passes hold the accelerator (shares.py)."""
 
     name: str
     cycles: int
@@ -70,11 +70,12 @@ class Prediction:
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
     config = image.config
-    counters, passes, cycles = timed(config, commands_of(image))
+    listed = commands_of(image)
+    counters, passes, cycles = timed(config, listed)
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, layer_costs(image.map["steps"], passes, config), passes)
+    return Prediction(cycles, counters, layer_costs(image.map["steps"], passes, vector_passes(listed), config), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -95,15 +96,19 @@ def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str,
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
-            shape = pass_shape(config, descriptor)
-            passes.append(array.run(front.passes[len(passes)], shape))
+            passes.append(array.run(front.passes[len(passes)], descriptor, structure(descriptor)))
     return counters, passes, front.finish()
 
 
-def layer_costs(steps: list[dict], passes: list[PassTimes], config: AcceleratorConfig) -> list[LayerCost]:
-    """A pass has a PE until its last multiplication; one that takes no part goes on to the next pass as soon as that
-    is offered, or, if it takes no part there either, as soon as another PE does. Ends are rounded, not spans: their
-    sum stays the whole."""
+def layer_costs(
+    steps: list[dict], passes: list[PassTimes], is_vector: list[bool], config: AcceleratorConfig
+) -> list[LayerCost]:
+    """Return the cycles of each layer.
+
+    A pass has a PE until its last multiplication. A PE that takes no part goes on to the next pass as soon as that is
+    offered, or, if it takes no part there either, as soon as another PE does. Ends are rounded, not spans: their sum
+    stays the whole.
+    """
     last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
     ends, spans = np.zeros((config.sets, config.cols), int), []
     for times, behind in pairwise(passes):
@@ -114,7 +119,8 @@ def layer_costs(steps: list[dict], passes: list[PassTimes], config: AcceleratorC
         spans.append(int(np.sum(next_ends - ends)))
         ends = next_ends
     spans.append(int(np.sum(last - ends)))
-    done = [round(total / ends.size) for total in accumulate(sum(spans[n] for n in step["passes"]) for step in steps)]
+    held = held_cycles([span / ends.size for span in spans], [times.done - 1 for times in passes], is_vector)
+    done = [round(total) for total in accumulate(sum(held[n] for n in step["passes"]) for step in steps)]
     return [LayerCost(step["name"], end - begin) for step, begin, end in zip(steps, [0, *done], done)]
 
 

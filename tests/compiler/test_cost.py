@@ -11,9 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.compiler.cost import predict as predict_module
 from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.cost.predict import layer_costs, predict
 from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.shares import held_cycles
+from eyrie.compiler.cost.timing import array
 from eyrie.compiler.cost.timing.array import PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
@@ -132,9 +135,30 @@ def test_pes_at_rest_go_on_with_the_first_that_works() -> None:
     first = PassTimes(offered=10, begun=11, worked=110, done=120, sets=2, columns=2)
     second = PassTimes(offered=60, begun=111, worked=210, done=230, sets=2, columns=4)
     steps = [{"name": "a", "passes": [0]}, {"name": "b", "passes": [1]}]
-    layers = layer_costs(steps, [first, second], AcceleratorConfig(rows=9, cols=4))
+    layers = layer_costs(steps, [first, second], [False, False], AcceleratorConfig(rows=9, cols=4))
     left = round((2 * 2 * 110 + 2 * 2 * 60 + 4 * 60) / 12)  # by two columns of two sets, the others, the third set
     assert [layer.cycles for layer in layers] == [left, 229 - left]
+
+
+def test_a_vector_pass_holds_the_accelerator_to_its_end() -> None:
+    """A vector pass between two array passes: the second array pass works in its shadow, and drains after it."""
+    assert held_cycles([100, 20, 80, 50], [110, 160, 210, 260], [False, True, False, False]) == [100, 60, 40, 50]
+    assert held_cycles([100, 20], [110, 400], [False, True]) == [100, 300]
+    assert held_cycles([0, 90], [50, 120], [True, False]) == [50, 40]
+
+
+@pytest.mark.parametrize("number", range(scaled(8)))
+def test_passes_that_are_alike_take_the_same_time(
+    number: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the timeline repeats, it would have found: within half of the share that the RTL allows."""
+    image = next(i for i in (compiled(seed, 40 * number + n, tmp_path / "net.tflite") for n in range(40)) if i)
+    repeated = predict(image)
+    monkeypatch.setattr(array, "shortened", lambda shape: None)
+    monkeypatch.setattr(predict_module, "structure", lambda descriptor: object())  # no pass is like another
+    followed = predict(image)
+    assert repeated.counters == followed.counters
+    assert abs(repeated.cycles - followed.cycles) <= max(0.015 * followed.cycles, 32)
 
 
 def test_a_list_whose_end_is_decoded_with_its_last_pass(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ PEs of the two sets get the same words at the same time: the first set stands fo
 Only in a convolution the second has its psum half later.
 """
 
-from dataclasses import dataclass
+from collections.abc import Hashable
 
 from eyrie.compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
 from eyrie.compiler.cost.timing.convolution import Convolution
@@ -15,10 +15,13 @@ from eyrie.compiler.cost.timing.elementwise import Elementwise
 from eyrie.compiler.cost.timing.front import Front, PassCommand
 from eyrie.compiler.cost.timing.fused import Fused
 from eyrie.compiler.cost.timing.pointwise import Pointwise
-from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.replay import DRAIN_STEP, EARLY, LATE, PassTimes, State
+from eyrie.compiler.cost.timing.shape import PassShape, pass_shape
+from eyrie.compiler.cost.timing.shorten import shortened
 from eyrie.compiler.cost.timing.streams import NEVER, STREAM_START
 from eyrie.compiler.cost.timing.units import Begin, Units
 from eyrie.model.config import AcceleratorConfig
+from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import CONFIG_WORDS, ArrayMode, Stream
 
 OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
@@ -32,20 +35,6 @@ DRAINED = 1  # drain_sequencer: cycles of a vector pass, behind its take
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, semaphores
 
 
-@dataclass(frozen=True)
-class PassTimes:
-    """First cycles: offered, of the pass's epoch; begun, in which PEs can multiply; worked, behind the last
-    multiplication; done, in which the pass counts. Of a vector pass: the PPU takes words; behind the last
-    word of the first operand. sets, columns: of PEs that take part."""
-
-    offered: int
-    begun: int
-    worked: int
-    done: int
-    sets: int
-    columns: int
-
-
 class Array:
     """Runs the passes of a list in turn."""
 
@@ -54,10 +43,55 @@ class Array:
         self._units = Units(config, front, banks)
         self._idle = CLEARED  # first cycle in which CONFIG is taken
         self._ids_written = False  # and not scanned
+        self._before: Hashable = None  # pattern of the last pass
+        self._states: dict[Hashable, State] = {}
 
-    def run(self, command: PassCommand, shape: PassShape) -> PassTimes:
+    def run(self, command: PassCommand, descriptor: Descriptor, pattern: Hashable) -> PassTimes:
+        """Run a pass. pattern: equal for passes that are alike (replay.py)"""
+        offered = self._offer(command, ArrayMode(descriptor.shape["mode"]))
+        units, free = self._units, max(self._units.held.free)
+        tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
+        start = max(offered, free)
+        late = min(max(offered - free, EARLY), LATE), max(tokens - start, 0), (units.drain.left - start) // DRAIN_STEP
+        key, self._before = (self._before, pattern, *late), pattern
+        state = self._states.get(key)
+        if state is None:
+            shape = pass_shape(self._config, descriptor)
+            short = shortened(shape)
+            found = self._run(offered, tokens, short.shape if short else shape, waits=not short)
+            state = self._states[key] = State.of(
+                units, short.shape if short else shape, start, found, self._idle, short
+            )
+            if not short:
+                self._front.passes_done.append(found.done)
+                return found
+        self._front.catch_up(offered)
+        self._banks.forget(free)
+        waits = self._wait_for_chunks(state, start)
+        found, self._idle = state.times(offered, start, waits)
+        state.put(units, start + waits)
+        self._front.passes_done.append(found.done)
+        return found
+
+    def _wait_for_chunks(self, state: State, start: int) -> int:
+        """Load and free the chunks of a pass. Return the cycles that the pass waits for them in all.
+
+        A pass that waits for a chunk goes on as it would have without waiting, so many cycles later.
+        """
+        front, waits, loaded = self._front, 0, len(self._front.chunks_freed)
+        for after, is_used in state.chunks:
+            at = start + after + waits
+            if is_used:
+                loaded += 1
+                waits += max(0, front.chunk(loaded) - at)
+            else:
+                front.chunks_freed.append(at)
+        self._units.filters.skip(len(state.chunks) // 2)
+        return waits
+
+    def _run(self, offered: int, tokens: int, shape: PassShape, waits: bool) -> PassTimes:
+        """Follow a pass word by word. waits: for filter chunks that are not there"""
         units, drain = self._units, self._units.drain
-        offered = self._offer(command, shape.mode)
         pe_free = max(units.held.free)
         self._banks.forget(pe_free)
 
@@ -76,7 +110,6 @@ class Array:
             ppu,
             take(units.others.reader.handed),
         )
-        tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         if shape.mode == ArrayMode.ELEMENTWISE:
             begun, first = ppu + PPU_OPEN, max(ifmap + STREAM_START, tokens)
@@ -85,7 +118,7 @@ class Array:
         else:
             units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
             filters_first = filters + STREAM_START + NETWORK
-            units.filters.take(filters_first, shape)
+            units.filters.take(filters_first, shape, waits)
             begun = pes + 1
             finish = max(offered + 1, supers)  # in the first set, whose SUPERs take it a cycle before
             columns = [take(free - 1) + 1 for free in units.held.free]
@@ -94,7 +127,6 @@ class Array:
                 units.held.free = [worked] * len(columns)
             drain.run_until(NEVER)
         done = drain.written + DONE
-        self._front.passes_done.append(done)
         self._idle = max(pes, supers, ifmap, filters, depthwise, tables, ofmap, residual, drains, ppu) + TAKEN
         return PassTimes(offered, begun, worked, done, shape.sets, shape.columns)
 

@@ -34,6 +34,8 @@ class Drain:
     It is told tiles and goes on as far as it is asked, so that what takes banks before the tables is known.
     """
 
+    TIMES = ("_ready", "_freed", "left", "written", "_out")
+
     def __init__(self, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that what takes banks before the tables is known before a cycle."""
         self._banks = banks
@@ -46,6 +48,7 @@ class Drain:
         self._freed = [(0, 0)] * 2
         self.left = 0  # cycle in which the drain sequencer finds the array empty
         self.written = 0  # cycle of the last ofmap word
+        self.marks: list[int] = []  # of the pass: ends of its tiles, or of a vector pass its words
         self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
         self._popped: list[int] = []  # cycles in which the pass's tables were used up
         self._there: deque[int] = deque()  # tables that have come or will: when they can be used
@@ -54,9 +57,14 @@ class Drain:
     def take(self, shape: PassShape, ready: int, tables: int) -> None:
         """A pass: its first beat and its first table word may come in these cycles."""
         self._ready, self._words, self._come = ready, 0, 0
+        self.marks.clear()
         self.tables.take(shape.banks_table, tables)
         self._there.clear()
         self._popped.clear()
+
+    def rest(self) -> None:
+        """All tiles of the pass are drained."""
+        self._freed, self._told = self._freed[self._told :], 0
 
     @property
     def halves(self) -> tuple[int, int]:
@@ -69,6 +77,7 @@ class Drain:
     def tile(self, shape: PassShape, *full: int) -> None:
         """A tile whose last multiplication ends before cycle `full`, of each chain that drains by itself."""
         self._told += 1
+        self.marks.append(max(full))
         self._tiles.append((shape, full))
 
     def run_until(self, limit: int) -> None:

@@ -73,6 +73,7 @@ class Elementwise:
 
     def _write(self, at: int) -> None:
         """The next word leaves the PPU in cycle `at` at the earliest."""
+        self._units.drain.marks.append(self._written)
         [mask] = self._shape.banks_ofmap[self._place]
         self._place += 1
         self._written = self._units.banks.write(max(at, self._written + 1) + ASK, mask) - ASK

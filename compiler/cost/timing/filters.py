@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter stream of pointwise work on the timeline: when each row of a set sees its next filter."""
 
+from collections import deque
 from collections.abc import Callable
 
 from eyrie.compiler.cost.timing.banks import READ, Banks
@@ -15,6 +16,8 @@ class Filters:
     """The filter stream of pointwise work: words of a group in turn to the rows, a beat a cycle, as far as the queues
     of the PEs reach and chunks are there. Of each row the PE that is last to use a word stands for all.
     """
+
+    TIMES = ("_used", "_seen")
 
     def __init__(self, front: Front, config: AcceleratorConfig, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that transfers and ifmap stream are known before a cycle."""
@@ -32,19 +35,28 @@ class Filters:
         self._shape: PassShape | None = None
         self._chunked: PassShape | None = None  # the pass, if its filters come in chunks
 
-    def take(self, first: int, shape: PassShape) -> None:
-        """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself."""
+    def take(self, first: int, shape: PassShape, waits: bool) -> None:
+        """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself. waits: for its
+        chunks"""
         self._shape = shape if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE) else None
-        self._chunked = shape if shape.chunk_groups else None
-        self._chunks += self._freed
-        for words in (*self._used, *self._seen):
-            del words[: -self._depth]  # those of passes before have been used
+        self._chunked = shape if shape.chunk_groups and waits else None
         self._group_beats = len(shape.banks_filter) // shape.turns
         self._filter = self._place = self._to = 0  # of the next beat: filter of its row, in its group; row, as dealt
         self._round = self._freed = 0  # filter that rows use next; chunks freed in the pass
         self._turns_sent = self._turns_used = 0
         self._count_filters()
         self.stream.take(shape.banks_filter, first)
+
+    def rest(self) -> None:
+        """All beats of the pass are sent and used."""
+        for words in (*self._used, *self._seen):
+            del words[: -self._depth]
+        self.skip(self._freed)
+        self._freed, self._shape, self._chunked = 0, None, None
+
+    def skip(self, chunks: int) -> None:
+        """A pass has used so many chunks."""
+        self._chunks += chunks
 
     def there(self, limit: int = NEVER) -> int:
         """The first cycle in which row `lead` sees the next word that it uses; NEVER if that, or when the other rows
@@ -162,3 +174,21 @@ class Filters:
                 return
             self._front.chunks_freed.append(self.stream.granted[last * self._group_beats - 1] + READ + 1)
             self._freed += 1
+
+    def chunk_events(self, shape: PassShape) -> list[tuple[int, bool]]:
+        """Return when each chunk of the pass is used first (True) and when it is free (False), in the order of time, as
+        if no beat had waited for its chunk."""
+        granted, beats = self.stream.granted, list[tuple[int, bool]]()
+        if not shape.chunk_groups:
+            return []
+        for round_ in range(shape.turns // (shape.inner * shape.groups)):
+            for chunk in range(0, shape.groups, shape.chunk_groups):
+                first = round_ * shape.inner * shape.groups + chunk
+                last = ((round_ + 1) * shape.inner - 1) * shape.groups + chunk + shape.chunk_groups
+                beats += [(first * self._group_beats, True), (last * self._group_beats - 1, False)]
+        waited, gates, events = 0, deque(self.stream.gated), list[tuple[int, bool]]()
+        for beat, is_used in sorted(beats):
+            while gates and gates[0][0] <= beat:
+                waited += gates.popleft()[1]
+            events.append((granted[beat] - waited + (0 if is_used else READ + 1), is_used))
+        return sorted(events)

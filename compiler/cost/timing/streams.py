@@ -24,6 +24,8 @@ class Reader:
     taking of the first.
     """
 
+    TIMES = ("_taken", "_there", "_handed", "_first_handed", "_position", "_next", "_granted")
+
     def __init__(self, to_array: bool = True) -> None:
         """to_array: through a network; else what is handed on is taken."""
         self._network = NETWORK if to_array else 0
@@ -109,6 +111,8 @@ class Ifmap:
     pops: by PE, the last cycle of each word in its ifmap queue; pixels: by column, of its pixel queue in the pass.
     """
 
+    TIMES = ("sent", "pops")
+
     def __init__(self, config: AcceleratorConfig, front: Front, banks: Banks) -> None:
         self._front, self._banks, self.reader = front, banks, Reader()
         self.sent = -1  # cycle of the last beat
@@ -125,8 +129,6 @@ class Ifmap:
         self._beats, self._place, self._left = shape.beats, 0, len(shape.banks_ifmap)
         self.pixels = [[] for _ in self.pops]
         pointwise = shape.mode == ArrayMode.POINTWISE
-        for pops in self.pops:
-            del pops[: -self.depth]  # words of passes before have been taken
         self._room, self._words = (self.pixels, self._pixel_depth) if pointwise else (self.pops, self.depth)
         self._pushed = [len(pops) for pops in self._room]
         self._arrived: list[list[int]] = [[] for _ in self.pops]  # by PE: cycle of each word of the pass
@@ -134,6 +136,12 @@ class Ifmap:
         self._known = 0  # the next beat is not sent before this cycle
         self.taken: list[int] = []  # by PE, the first cycle in which it takes words of this pass, if it must begin
         self._fetch()
+
+    def rest(self) -> None:
+        """All beats of the pass are sent and used."""
+        self._left, self._waits = 0, None
+        for pops in self.pops:
+            del pops[: -self.depth]
 
     def arrival(self, pe: int, word: int, make_room: Callable[[int, int], None] | None = None) -> int:
         """The cycle in which a PE gets a word of the pass.
@@ -210,6 +218,8 @@ class Words:
     cycle; gate(beat): the first cycle in which a beat may be fetched, None if that is not known yet.
     """
 
+    TIMES = ("sent",)
+
     def __init__(
         self,
         banks: Banks,
@@ -223,13 +233,14 @@ class Words:
         self.granted: list[int] = []  # cycles in which the beats of the pass were fetched
         self._masks: list[int] = []
         self._fetched: deque[int] = deque()
+        self.gated: list[tuple[int, int]] = []  # beats of the pass that waited for their gates, and how long
         self._asks = 0  # the next beat is not granted before this cycle
         self._is_fetching = False
 
     def take(self, masks: list[int], first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. masks: the banks of each beat."""
         self.reader.take(first)
-        self._masks, self.granted, self._asks = masks, [], 0
+        self._masks, self.granted, self.gated, self._asks = masks, [], [], 0
         self._fetched.clear()
 
     def next(self, limit: int = NEVER) -> int | None:
@@ -275,6 +286,8 @@ class Words:
         if at >= limit:
             self._asks = max(self._asks, limit)
             return False
+        if opens > reader.position():
+            self.gated.append((number, opens - reader.position()))
         self.granted.append(at)
         self._fetched.append(reader.fetch(position, at if mask else None))
         return True

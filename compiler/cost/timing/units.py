@@ -39,6 +39,8 @@ class Held:
     sent    cycle behind that in which the SUPERs handed the last word of a depthwise pass to the column adder chain
     """
 
+    TIMES = ("free", "gone", "used", "issued", "sent")
+
     def __init__(self, cols: int) -> None:
         self.free = [0] * cols
         self.gone = [0] * cols
@@ -63,6 +65,19 @@ class Units:
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
         self.convolution: FilterUser | None = None  # the pass, if it is one
         self.slow = 4 // config.multipliers
+
+    @property
+    def timed(self) -> list:
+        """All parts that have times; each names them in TIMES."""
+        words = [self.drain.tables, self.filters.stream, self.depthwise, self.words, self.others]
+        readers = [self.ifmap.reader, *(each.reader for each in words)]
+        return [self.drain, self.ifmap, self.filters, *words, *readers, self.held]
+
+    def rest(self) -> None:
+        """No unit has anything left to do of the last pass."""
+        self.ifmap.rest()
+        self.filters.rest()
+        self.drain.rest()
 
     def _ifmap_known(self, cycle: int) -> None:
         """Transfers and ifmap stream are worked out up to a cycle, as far as is known: filters may come while the
