@@ -12,7 +12,7 @@ import numpy as np
 from eyrie.compiler.assembly.checks import Rejected, Watched, check_streams
 from eyrie.compiler.assembly.commands import Parser, to_text
 from eyrie.compiler.assembly.lexer import AssemblyError
-from eyrie.compiler.assembly.link import BY_HAND, Linker
+from eyrie.compiler.assembly.link import BY_HAND, Linker, step_by_hand
 from eyrie.compiler.assembly.source import Commands, Layers, Source, read
 from eyrie.compiler.cost.counters import by_layer, commands_of
 from eyrie.compiler.cost.predict import predict
@@ -21,8 +21,8 @@ from eyrie.compiler.emit.image import PROGRAM
 from eyrie.compiler.files import unlink
 from eyrie.compiler.folder import DESCRIPTION, save
 from eyrie.compiler.ir.failure import CompileError
-from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import Area
 from eyrie.compiler.ir.program import Command, End, Run, assemble, encoded
 from eyrie.compiler.network import compile_graph
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
@@ -110,9 +110,13 @@ def _linked(
         commands = [*linker.commands, End()]
         _check(image, commands, linker.places, source.outputs)
         counted = by_layer(image)
-        for step, counts in zip(image.map["steps"], counted):
-            if step["schedule"] == BY_HAND:
-                step["macs"] = counts["MACS"]
+        image = replace(
+            image,
+            steps=tuple(
+                replace(step, macs=counts["MACS"]) if step.schedule == BY_HAND else step
+                for step, counts in zip(image.steps, counted)
+            ),
+        )
     return Assembled(image, to_text(commands_of(image)))
 
 
@@ -164,36 +168,20 @@ def _edited(source: Source, image: Image) -> Assembled:
     for line in (line for block in source.blocks if isinstance(block, Commands) for line in block.lines):
         parser.take(line)
     commands = [*parser.commands, End()]
-    words, place = assemble(commands), image.map["program"]
-    dram, address = image.dram.copy(), place["address"]
-    if words.nbytes > place["bytes"]:
+    words, dram = assemble(commands), image.dram.copy()
+    address = image.program.address
+    if words.nbytes > image.program.bytes:
         address = -(-dram.nbytes // 64) * 64
         dram = np.append(dram, np.zeros(address + words.nbytes - dram.nbytes, np.uint8))
     dram[address:][: words.nbytes] = words.view(np.uint8)
     passes = [number for number, command in enumerate(commands) if isinstance(command, Run)]
     if not passes:
         raise AssemblyError(source.last, "the program has no pass: add one")
-    changed = {
-        "bytes": dram.nbytes,
-        "program": {"address": address, "bytes": words.nbytes},
-        "areas": image.map["areas"] | {"program": (address, words.nbytes)},
-    }
-    if len(passes) != sum(len(step["passes"]) for step in image.map["steps"]):
-        whole = {
-            "name": "program",
-            "kind": BY_HAND,
-            "schedule": BY_HAND,
-            "mapping": "",
-            "passes": list(range(len(passes))),
-            "macs": 0,
-            "weight_bytes": 0,
-            "channels": 0,
-            "ifmap": [0, 0, 0],
-            "ofmap": [0, 0, 0],
-        }
-        changed |= {"steps": [whole], "buffers": []}
-    edited = Image(dram, image.map | changed)
-    _check(edited, commands, dict(enumerate(parser.places)), dict.fromkeys(image.map["outputs"], source.last))
+    program = Area(address, words.nbytes)
+    edited = replace(image, dram=dram, program=program, areas=image.areas | {PROGRAM: program})
+    if len(passes) != image.passes:
+        edited = replace(edited, steps=(step_by_hand("program", range(len(passes))),), buffers=())
+    _check(edited, commands, dict(enumerate(parser.places)), dict.fromkeys(image.outputs, source.last))
     return Assembled(edited, to_text(commands))
 
 
@@ -205,7 +193,7 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
 
     Raise AssemblyError, with the place of the command, if a command is illegal.
     """
-    starts, at = [], image.program
+    starts, at = [], image.program.address
     for found, words in encoded(commands):
         starts += [at] * len(found)
         at += len(words) * GLB_WORD_BYTES
@@ -222,7 +210,7 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
     except Rejected as error:
         raise reject(error.address, str(error)) from error
     try:
-        config.run(image.program)
+        config.run(image.program.address)
     except ProgramError as error:
         raise reject(
             number_of[error.address], f"the accelerator stops with {error.code.name}: {error.reason}"
@@ -234,9 +222,8 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
             number_of[config.pass_command], f"a pass that the functional simulator does not run ({error})"
         ) from error
     for name, place in outputs.items():
-        first = image.map["outputs"][name]["address"]
-        size = image.images * FeatureMap(**image.map["outputs"][name]["layout"]).words * GLB_WORD_BYTES
-        if (missing := config.missing(first, first + size)) is not None:
+        area = image.outputs[name].area(image.images)
+        if (missing := config.missing(area.address, area.end)) is not None:
             raise AssemblyError(place, f"output {name} is not stored from DRAM 0x{missing:08x} on: store all of it")
     try:
         races.verify(commands, image.config)
@@ -246,11 +233,11 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
 
 def _ranges(image: Image) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return two lists of DRAM ranges: those that hold values before a run, and those that a program stores to."""
-    ends = {place["address"] for place in image.map["inputs"].values()}
+    ends = {map_.address for map_ in image.inputs.values()}
     there, stored = list[tuple[int, int]](), list[tuple[int, int]]()
-    for name, (address, size) in image.map["areas"].items():
+    for name, area in image.areas.items():
         kind = name.partition(".")[0].rpartition(":")[2]  # after the block's number; tensor names may have any letter
         if name != PROGRAM:
-            is_stored = kind in STORED and address not in ends
-            (stored if is_stored else there).append((address, address + size))
+            is_stored = kind in STORED and area.address not in ends
+            (stored if is_stored else there).append((area.address, area.end))
     return there, stored

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyrie.compiler.files import unlink
+from eyrie.compiler.files import unlink, write_all
 from eyrie.compiler.pipeline import Stages, made
 
 if TYPE_CHECKING:  # imported when a network is saved
@@ -17,5 +17,6 @@ DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 
 def save(stages: Stages, metrics: Performance, folder: str | Path) -> None:
     """Write the folder of a compiled network, with the predicted performance. Raise InputError, with one line."""
-    made(stages.image).save(folder, made(stages.text), {"layers.csv": metrics.csv(), "summary.json": metrics.json()})
+    more = {"layers.csv": metrics.csv().encode(), "summary.json": metrics.json().encode()}
+    write_all(folder, made(stages.image).files(made(stages.text)) | more)
     unlink(folder, DESCRIPTION)

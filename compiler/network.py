@@ -150,7 +150,7 @@ def labelled(work: Stages, config: AcceleratorConfig) -> Stages:
     """Return the result with the configuration of the image replaced by `config`, if it was planned for another."""
     image = made(work.image)
     if image.config != config:
-        work.image = replace(image, map=image.map | {"config": config.as_dict()})
+        work.image = replace(image, config=config)
     return work
 
 

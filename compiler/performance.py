@@ -14,6 +14,7 @@ from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step
 from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.layer import Filtered
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.pipeline import Stages, made
@@ -171,7 +172,7 @@ def performance(stages: Stages) -> Performance:
     cycles, total = prediction.cycles, prediction.counters
     layers = tuple(
         _layer(*parts, plan, image)
-        for parts in zip(steps, image.map["steps"], estimates(image, prediction.layers), strict=True)
+        for parts in zip(steps, image.steps, estimates(image, prediction.layers), strict=True)
     )
     commands = fetched_bytes(image, window)
     read, written = total["DRAM_READ_BYTES"], total["DRAM_WRITE_BYTES"]
@@ -196,7 +197,7 @@ def performance(stages: Stages) -> Performance:
     )
 
 
-def _layer(step: Step, entry: dict, estimate: LayerEstimate, plan: Plan, image: Image) -> Layer:
+def _layer(step: Step, entry: ImageStep, estimate: LayerEstimate, plan: Plan, image: Image) -> Layer:
     bounds = step_bounds(image, entry)
     mac_cycles = step.macs / image.config.total_multipliers
     ifmap, ofmap = _places(plan, step.index)

@@ -40,14 +40,12 @@ _TITLES = {
 
 
 def multipliers(image: Image) -> int:
-    config = image.map["config"]
-    return config["rows"] * config["cols"] * config["multipliers"]
+    return image.config.total_multipliers
 
 
 def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
     """Return the cycles of each unit by state: busy, stalled by the next unit, waiting; PEs are averaged."""
-    config = image.map["config"]
-    pes = config["rows"] * config["cols"]
+    pes = image.config.rows * image.config.cols
     pe = {"busy": round(counters["MACS"] / multipliers(image))}
     pe |= {what: round(counters[name] / pes) for what, name in _PE_WAITS.items()}
     return {"pe": pe} | {
@@ -63,29 +61,29 @@ def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate 
     previous one; the interval of a layer consists of the intervals of its passes.
     """
     counts = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
-    pes = image.map["config"]["rows"] * image.map["config"]["cols"]
+    pes = image.config.rows * image.config.cols
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
     is_vector = vector_passes(commands_of(image))
     held = held_cycles([now["pe_cycles"] / pes for now in passes], [now["CYCLES"] for now in passes], is_vector)
     rows = list[dict]()
-    for step, estimate in zip(image.map["steps"], estimated, strict=True):
-        row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
-        cycles = round(sum(held[number] for number in step["passes"]))
-        if step is image.map["steps"][-1]:
+    for step, estimate in zip(image.steps, estimated, strict=True):
+        row = {name: sum(gone[number][name] for number in step.passes) for name in counts}
+        cycles = round(sum(held[number] for number in step.passes))
+        if step is image.steps[-1]:
             cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
         rows.append(
             {
-                "name": step["name"],
-                "kind": step["kind"],
-                "schedule": step["schedule"],
+                "name": step.name,
+                "kind": step.kind,
+                "schedule": step.schedule,
                 "cycles": cycles,
                 "predicted_cycles": estimate and estimate.predicted_cycles,
-                "mac_cycles": round(step["macs"] / multipliers(image)),
-                "macs": step["macs"],
+                "mac_cycles": round(step.macs / multipliers(image)),
+                "macs": step.macs,
                 "roofline_cycles": round(step_cycles(image, step)),
                 "roofline_share": _share(step_cycles(image, step), cycles),
-                "utilisation": _share(step["macs"], multipliers(image) * cycles),
+                "utilisation": _share(step.macs, multipliers(image) * cycles),
                 "zero_skipped": row["ZERO_SKIPPED"],
                 "dram_bytes": estimate and estimate.dram_bytes,
                 "dram_read_bytes": row["DRAM_READ_BYTES"],
@@ -114,11 +112,11 @@ def _share(part: float, cycles: int) -> float:
 
 def metrics(image: Image, counters: dict[str, int], passes: list[dict], prediction: Prediction | None = None) -> dict:
     """Return the entries of a network run's summary; without a prediction its predicted entries are None."""
-    macs, cycles = sum(step["macs"] for step in image.map["steps"]), counters["CYCLES"]
-    estimated = estimates(image, prediction.layers) if prediction else [None] * len(image.map["steps"])
+    macs, cycles = sum(step.macs for step in image.steps), counters["CYCLES"]
+    estimated = estimates(image, prediction.layers) if prediction else [None] * len(image.steps)
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
-    worked, clock_hz = counters["MACS"] - counters["ZERO_SKIPPED"], image.map["config"]["clock_hz"]
+    worked, clock_hz = counters["MACS"] - counters["ZERO_SKIPPED"], image.config.clock_hz
     return {
         "images": image.images,
         "cycles": cycles,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled networks on the functional simulator, and the files of inputs and outputs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> 
     return [found[key] for key in keys]
 
 
-def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.ndarray]:
+def read_inputs(path: str | Path, shapes: Mapping[str, Sequence[int]]) -> list[np.ndarray]:
     """Read int8 [N, H, W, C] for each input by name. The file has one image of its shape, or the same number for each.
 
     Raise InputError, with one line, if the file does not match.
@@ -79,6 +79,6 @@ def named_on_model(image: Image, inputs: dict[str, np.ndarray]) -> dict[str, np.
         for number, values in enumerate(runs):
             task.at(number, len(runs))
             simulator = FunctionalSimulator(image.with_inputs(values), image.config)
-            simulator.run(image.program)
-            outputs.append(image.outputs(simulator.dram))
+            simulator.run(image.program.address)
+            outputs.append(image.outputs_in(simulator.dram))
     return image.results(outputs, len(next(iter(inputs.values()))))

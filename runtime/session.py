@@ -283,9 +283,12 @@ def _check_order(graph: Graph, parts: list[Part]) -> None:
 
 def _check_map(part: Part, folder: Path) -> None:
     """Raise InputError unless the image of an accelerator's subgraph has the inputs and outputs of the subgraph."""
-    contents = Image.load(folder).map
-    for end, tensors in (("inputs", part.graph.inputs), ("outputs", part.graph.outputs)):
-        found = {name: tuple(place["shape"]) for name, place in contents[end].items()}
+    image = Image.load(folder)
+    for end, maps, tensors in (
+        ("inputs", image.inputs, part.graph.inputs),
+        ("outputs", image.outputs, part.graph.outputs),
+    ):
+        found = {name: map_.shape for name, map_ in maps.items()}
         wanted = {tensor.name: map_shape(tensor.shape) for tensor in tensors}
         if found != wanted:
             raise InputError(
@@ -314,8 +317,8 @@ def _on_host(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[st
 
 
 def _on_accelerator(folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> AcceleratorRun:
-    places = Image.load(folder).map["inputs"]
+    maps = Image.load(folder).inputs
     return back_end(
         folder,
-        {name: np.ascontiguousarray(values[name].reshape(count, *place["shape"])) for name, place in places.items()},
+        {name: np.ascontiguousarray(values[name].reshape(count, *map_.shape)) for name, map_ in maps.items()},
     )

@@ -17,6 +17,7 @@ from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.image import PROGRAM, buffer_entries, image_of, step_entries
 from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageBuffer, ImageStep
 from eyrie.compiler.ir.layer import Map, map_of
 from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer
 from eyrie.model import encoding as enc
@@ -37,8 +38,8 @@ class Linker:
     commands: list[Command] = field(default_factory=list)
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
     maps: dict[str, Place] = field(default_factory=dict)
-    steps: list[dict] = field(default_factory=list)
-    buffers: list[dict] = field(default_factory=list)
+    steps: list[ImageStep] = field(default_factory=list)
+    buffers: list[ImageBuffer] = field(default_factory=list)
     dram: DramLayout = field(default_factory=DramLayout)
     _shadow: list[int] = field(default_factory=lambda: [0] * enc.CONFIG_WORDS)
     _by_hand: bool = False  # the block before
@@ -92,20 +93,7 @@ class Linker:
         before, self._by_hand = self._passes, True
         self._take(zip(parser.commands, parser.places))
         if self._passes > before:
-            self.steps.append(
-                {
-                    "name": f"line{block.lines[0].place[0]}",
-                    "kind": BY_HAND,
-                    "schedule": BY_HAND,
-                    "mapping": "",
-                    "passes": list(range(before, self._passes)),
-                    "macs": 0,
-                    "weight_bytes": 0,
-                    "channels": 0,
-                    "ifmap": [0, 0, 0],
-                    "ofmap": [0, 0, 0],
-                }
-            )
+            self.steps.append(step_by_hand(f"line{block.lines[0].place[0]}", range(before, self._passes)))
 
     def _take(self, commands: Iterator[tuple[Command, tuple[int, int] | None]]) -> None:
         """Add the commands of a block, and add the earlier work to their wait counts."""
@@ -146,11 +134,11 @@ class Linker:
     def _take_steps(self, schedule: Schedule) -> None:
         """Add the steps and buffers of the block, with the numbers of its passes in the whole program."""
         for step in step_entries(schedule):
-            passes = [self._passes + number for number in step["passes"]]
-            self.steps.append(step | {"name": self._numbered(step["name"]), "passes": passes})
+            passes = tuple(self._passes + number for number in step.passes)
+            self.steps.append(replace(step, name=self._numbered(step.name), passes=passes))
         for buffer in buffer_entries(schedule):
-            halves = {end: buffer[end] + 2 * self._passes for end in ("first", "last")}
-            self.buffers.append(buffer | {"name": self._numbered(buffer["name"]), **halves})
+            first, last = (half + 2 * self._passes for half in (buffer.first, buffer.last))
+            self.buffers.append(replace(buffer, name=self._numbered(buffer.name), first=first, last=last))
 
     # ---- Places ----
 
@@ -218,13 +206,7 @@ class Linker:
                 raise AssemblyError(place, f"output {name} is not stored: store it, or leave it out")
         last = 2 * self._passes - 1
         named = [
-            {
-                "name": name,
-                "address": address * GLB_WORD_BYTES,
-                "bytes": words * GLB_WORD_BYTES,
-                "first": 0,
-                "last": last,
-            }
+            ImageBuffer(name, address * GLB_WORD_BYTES, words * GLB_WORD_BYTES, 0, last)
             for name, (address, words) in self.source.buffers.items()
         ]
         inputs = {name: self.maps[name] for name in self.source.inputs if name in self.maps}
@@ -242,6 +224,11 @@ class Linker:
     def said(self, number: int) -> str:
         """Return a command with the names of the source."""
         return command_text(self.commands[number]).partition("\n")[0]
+
+
+def step_by_hand(name: str, passes: range) -> ImageStep:
+    """Return the step of commands that the source has."""
+    return ImageStep(name, BY_HAND, BY_HAND, "", tuple(passes), 0, 0, 0, (0, 0, 0), (0, 0, 0))
 
 
 def _moved(command: Command, areas: dict[tuple[int, int], int]) -> Command:

@@ -19,7 +19,7 @@ COUNTERS = (*traffic.COUNTERS, "MACS")
 
 
 def commands_of(image: Image) -> list[Command]:
-    words = image.dram[image.program :][: image.map["program"]["bytes"]].view(np.uint64)
+    words = image.dram[image.program.address :][: image.program.bytes].view(np.uint64)
     return disassemble(words)
 
 
@@ -41,12 +41,12 @@ def counted(config: AcceleratorConfig, commands: list[Command]) -> Iterator[dict
 
 
 def by_layer(image: Image) -> list[dict[str, int]]:
-    """The counters of each step of an image's map; the command list, which is nobody's, is left out.
+    """The counters of each step of an image; the command list, which is nobody's, is left out.
 
     A pass counts for its step, constants for the step whose they are, a map that is loaded for the step that
     reads it, and one that is stored for the step that made it.
     """
-    commands, steps = commands_of(image), image.map["steps"]
+    commands, steps = commands_of(image), image.steps
     owner = _Owner(image, commands)
     found = [dict.fromkeys(COUNTERS, 0) for _ in steps]
     passes = transfers = 0
@@ -65,14 +65,13 @@ class _Owner:
     """Which step a pass or a transfer works for."""
 
     def __init__(self, image: Image, commands: list[Command]) -> None:
-        steps = image.map["steps"]
-        self.of_pass = {number: n for n, step in enumerate(steps) for number in step["passes"]}
+        self.of_pass = image.step_of_pass
         waits = (command.wait_transfers for command in commands if isinstance(command, Run))
         self._waits = list(accumulate(waits, max))  # what each pass and those before wait for
-        names = {step["name"]: n for n, step in enumerate(steps)}
+        names = {step.name: n for n, step in enumerate(image.steps)}
         self._constants = [
-            (address, address + size, names[name.partition(".")[0]])
-            for name, (address, size) in image.map["areas"].items()
+            (area.address, area.end, names[name.partition(".")[0]])
+            for name, area in image.areas.items()
             if name.partition(".")[0] in names and not name.endswith(".spill")
         ]
 

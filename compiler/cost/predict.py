@@ -6,6 +6,7 @@ groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The 
 with a latency of 30 cycles and a beat a cycle.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -20,6 +21,7 @@ from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.timing.front import Front
 from eyrie.compiler.cost.timing.replay import structure
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.program import Command, Config, Run
 from eyrie.model import encoding as enc
 from eyrie.model.config import AcceleratorConfig
@@ -75,12 +77,12 @@ def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, layer_costs(image.map["steps"], passes, vector_passes(listed), config), passes)
+    return Prediction(cycles, counters, layer_costs(image.steps, passes, vector_passes(listed), config), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
     """DRAM bytes that the command list costs."""
-    return traffic.command_bytes(image.map["program"]["bytes"] // WORD_BYTES, window - image.program)
+    return traffic.command_bytes(image.program.bytes // WORD_BYTES, window - image.program.address)
 
 
 def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
@@ -101,7 +103,7 @@ def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str,
 
 
 def layer_costs(
-    steps: list[dict], passes: list[PassTimes], is_vector: list[bool], config: AcceleratorConfig
+    steps: Sequence[ImageStep], passes: list[PassTimes], is_vector: list[bool], config: AcceleratorConfig
 ) -> list[LayerCost]:
     """Return the cycles of each layer.
 
@@ -120,8 +122,8 @@ def layer_costs(
         ends = next_ends
     spans.append(int(np.sum(last - ends)))
     held = held_cycles([span / ends.size for span in spans], [times.done - 1 for times in passes], is_vector)
-    done = [round(total) for total in accumulate(sum(held[n] for n in step["passes"]) for step in steps)]
-    return [LayerCost(step["name"], end - begin) for step, begin, end in zip(steps, [0, *done], done)]
+    done = [round(total) for total in accumulate(sum(held[n] for n in step.passes) for step in steps)]
+    return [LayerCost(step.name, end - begin) for step, begin, end in zip(steps, [0, *done], done)]
 
 
 def _taking_part(times: PassTimes, config: AcceleratorConfig) -> np.ndarray:

@@ -4,37 +4,38 @@
 from math import prod
 
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.model.config import GLB_WORD_BYTES
 
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 
 
-def step_bytes(step: dict) -> int:
-    """The constants of a step (an entry of the image's map), each once."""
-    return step["weight_bytes"] + TABLE_BYTES * step["channels"]
+def step_bytes(step: ImageStep) -> int:
+    """The constants of a step, each once."""
+    return step.weight_bytes + TABLE_BYTES * step.channels
 
 
-def step_bounds(image: Image, step: dict) -> dict[str, float]:
+def step_bounds(image: Image, step: ImageStep) -> dict[str, float]:
     """Cycles that a step takes at least: of its MACs on all multipliers, and of its constants
     through the DRAM port."""
     config = image.config
     return {
-        "multipliers": step["macs"] / config.total_multipliers,
+        "multipliers": step.macs / config.total_multipliers,
         "DRAM": step_bytes(step) / (GLB_WORD_BYTES * config.bus_words),
     }
 
 
-def step_cycles(image: Image, step: dict) -> float:
+def step_cycles(image: Image, step: ImageStep) -> float:
     """The larger of the step's bounds."""
     return max(step_bounds(image, step).values())
 
 
 def roofline_cycles(image: Image) -> int:
     """Step by step the larger of MACs / multipliers and compulsory bytes / bus width."""
-    return round(sum(step_cycles(image, step) for step in image.map["steps"]))
+    return round(sum(step_cycles(image, step) for step in image.steps))
 
 
 def compulsory_bytes(image: Image) -> int:
     """Every weight, every table entry, the inputs and the outputs once."""
-    ends = sum(prod(place["shape"]) for name in ("inputs", "outputs") for place in image.map[name].values())
-    return image.images * ends + sum(step_bytes(step) for step in image.map["steps"])
+    ends = sum(prod(map_.shape) for maps in (image.inputs, image.outputs) for map_ in maps.values())
+    return image.images * ends + sum(step_bytes(step) for step in image.steps)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A schedule becomes a DRAM image."""
 
-from dataclasses import asdict
-
 import numpy as np
 
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import Area, DramMap, ImageBuffer, ImageStep
 from eyrie.compiler.ir.program import Command, assemble
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -32,35 +31,35 @@ def build(schedule: Schedule, config: AcceleratorConfig, outputs: dict[str, str]
     )
 
 
-def step_entries(schedule: Schedule) -> list[dict]:
-    """Its steps as layout.json has them."""
+def step_entries(schedule: Schedule) -> list[ImageStep]:
+    """Return the steps of a schedule."""
     return [
-        {
-            "name": step.group.layer,
-            "kind": step.kind,
-            "schedule": step.schedule,
-            "mapping": str(step.mapping),
-            "passes": list(step.passes),
-            "macs": step.macs,
-            "weight_bytes": step.group.weight_bytes,
-            "channels": step.group.channels,
-            "ifmap": list(step.group.source.shape),
-            "ofmap": list(step.group.output.shape),
-        }
+        ImageStep(
+            step.group.layer,
+            step.kind,
+            step.schedule,
+            str(step.mapping),
+            step.passes,
+            step.macs,
+            step.group.weight_bytes,
+            step.group.channels,
+            step.group.source.shape,
+            step.group.output.shape,
+        )
         for step in schedule.steps
     ]
 
 
-def buffer_entries(schedule: Schedule) -> list[dict]:
-    """Its buffers as layout.json has them."""
+def buffer_entries(schedule: Schedule) -> list[ImageBuffer]:
+    """Return the buffers of a schedule."""
     return [
-        {
-            "name": buffer.name,
-            "address": (buffer.address + part.offset) * GLB_WORD_BYTES,
-            "bytes": part.words * GLB_WORD_BYTES,
-            "first": part.birth,
-            "last": part.death,
-        }
+        ImageBuffer(
+            buffer.name,
+            (buffer.address + part.offset) * GLB_WORD_BYTES,
+            part.words * GLB_WORD_BYTES,
+            part.birth,
+            part.death,
+        )
         for buffer in schedule.buffers
         for part in buffer.parts
     ]
@@ -72,12 +71,13 @@ def image_of(
     config: AcceleratorConfig,
     inputs: dict[str, Place],
     outputs: dict[str, Place],
-    steps: list[dict],
-    buffers: list[dict],
+    steps: list[ImageStep],
+    buffers: list[ImageBuffer],
     images: int = 1,
 ) -> Image:
-    """The image of a command list, which it lays behind all that DRAM has; steps, buffers: as layout.json has them.
-    Raises InputError where it is larger than the accelerator's addresses go; tokens can count whatever fits
+    """Return the image of a command list, which lies after all that DRAM has.
+
+    Raise InputError if it is larger than the accelerator's addresses reach; tokens can count whatever fits
     (docs/hardware/tiling.md)."""
     program = assemble(commands)
     address = layout.area(PROGRAM, program.size)
@@ -90,29 +90,19 @@ def image_of(
     for start, words in [*layout.parts, (address, program)]:
         dram[start : start + words.nbytes] = np.ascontiguousarray(words).view(np.uint8)
     return Image(
+        images,
+        Area(address, program.nbytes),
+        {name: _map(place) for name, place in inputs.items()},
+        {name: _map(place) for name, place in outputs.items()},
+        {name: Area(*place) for name, place in layout.areas.items()},
+        config,
+        tuple(steps),
+        tuple(buffers),
         dram,
-        {
-            "bytes": dram.nbytes,
-            "images": images,
-            "program": {"address": address, "bytes": program.nbytes},
-            "inputs": {name: _entry(place) for name, place in inputs.items()},
-            "outputs": {name: _entry(place) for name, place in outputs.items()},
-            "areas": layout.areas,
-            "config": config.as_dict(),
-            "steps": steps,
-            "buffers": buffers,
-        },
     )
 
 
-def _entry(place: Place) -> dict:
+def _map(place: Place) -> DramMap:
     map_ = place.map
     shape = map_.patches.shape if map_.patches else map_.shape
-    return {
-        "address": place.address,
-        "shape": list(shape),
-        "layout": vars(place.layout),
-        "patches": asdict(map_.patches) if map_.patches else None,
-        "scale": map_.quantization.scale,
-        "zero_point": map_.zero_point,
-    }
+    return DramMap(place.address, shape, place.layout, map_.patches, float(map_.quantization.scale), map_.zero_point)

@@ -4,8 +4,8 @@
 import string
 import zlib
 
-from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.model.config import AcceleratorConfig
+from eyrie.compiler.ir.image_layout import DramMap, ImageLayout
+from eyrie.compiler.ir.patches import Patches
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
  * Written by eyrie compile: the network of image.bin beside it. docs/howto/driver.md says how to run it.
@@ -18,26 +18,26 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 PLAIN = frozenset(string.ascii_letters + string.digits + " _-+./:;,()[]")  # others may have a meaning in C strings
 
 
-def header_text(contents: dict, memory: bytes) -> str:
-    """Return the text of network.h, from the contents of layout.json and image.bin."""
-    return f"{HEAD}\n{network_text(contents, memory, 'network')}\n#endif\n"
+def header_text(layout: ImageLayout, memory: bytes) -> str:
+    """Return the text of network.h, from the layout and the contents of image.bin."""
+    return f"{HEAD}\n{network_text(layout, memory, 'network')}\n#endif\n"
 
 
-def network_text(contents: dict, memory: bytes, name: str) -> str:
+def network_text(layout: ImageLayout, memory: bytes, name: str) -> str:
     """Return a struct eyrie_network of this name, and the arrays that it needs."""
-    sizes = ", ".join(str(size) for size in AcceleratorConfig.of(contents["config"]).parameters.values())
-    ends = {end: contents[end] for end in ("inputs", "outputs")}
+    sizes = ", ".join(str(size) for size in layout.config.parameters.values())
+    ends = {"inputs": layout.inputs, "outputs": layout.outputs}
     arrays = "\n".join(
-        f"static const struct eyrie_map {name}_{end}[] = {{\n{''.join(map(_map, places, places.values()))}}};\n"
-        for end, places in ends.items()
+        f"static const struct eyrie_map {name}_{end}[] = {{\n{''.join(map(_map, maps, maps.values()))}}};\n"
+        for end, maps in ends.items()
     )
     return f"""{arrays}
 static const struct eyrie_network {name} = {{
-    {contents["bytes"]}u, /* bytes */
+    {len(memory)}u, /* bytes */
     0x{zlib.crc32(memory):08x}u, /* crc */
-    {contents["program"]["address"]}u, /* program */
-    {contents["program"]["bytes"]}u, /* program_bytes */
-    {contents["images"]}u, /* images */
+    {layout.program.address}u, /* program */
+    {layout.program.bytes}u, /* program_bytes */
+    {layout.images}u, /* images */
     {{{sizes}}}, /* sizes */
     {len(ends["inputs"])}u, /* input_count */
     {len(ends["outputs"])}u, /* output_count */
@@ -45,28 +45,27 @@ static const struct eyrie_network {name} = {{
 """
 
 
-def _map(name: str, place: dict) -> str:
+def _map(name: str, map_: DramMap) -> str:
     """Return a struct eyrie_map."""
-    layout = FeatureMap(**place["layout"])
-    height, width, channels = place["shape"]
+    layout = map_.layout
+    height, width, channels = map_.shape
     groups = layout.groups
-    patches = ", ".join(f"{number}u" for number in patch_numbers(place))
+    patches = ", ".join(f"{number}u" for number in patch_numbers(map_.patches))
     return (
         f'    {{"{_literal(name)}",\n'
-        f"     {place['address']}u, /* address */\n"
+        f"     {map_.address}u, /* address */\n"
         f"     {height}u, {width}u, {channels}u, /* height, width, channels */\n"
         f"     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n"
-        f"     {_float(place['scale'])}, {place['zero_point']}, /* scale, zero_point */\n"
+        f"     {_float(map_.scale)}, {map_.zero_point}, /* scale, zero_point */\n"
         f"     {{{patches}}}}}, /* patches */\n"
     )
 
 
-def patch_numbers(place: dict) -> tuple[int, ...]:
-    """Return the struct eyrie_patches of a layout entry of an input or output."""
-    patches = place["patches"]
+def patch_numbers(patches: Patches | None) -> tuple[int, ...]:
+    """Return the struct eyrie_patches of an input or output."""
     if patches is None:
         return (0,) * 8
-    return (patches["rows"], patches["cols"], *patches["kernel"], *patches["step"], *patches["before"])
+    return (patches.rows, patches.cols, *patches.kernel, *patches.step, *patches.before)
 
 
 def _literal(name: str) -> str:

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         except InputError as error:
             return _profile_parts(options, config, why_in_parts(error, options.network, options.batch))
     image = Image.load(program)
-    shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}
+    shapes = {name: place.shape for name, place in image.inputs.items()}
     if options.input and is_compiled:
         inputs = read_inputs(options.input, shapes)
     elif options.input:
@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
     if not is_compiled:
         made = golden_outputs(graph, dict(zip(shapes, inputs)))
         golden = [
-            values.reshape(len(values), *place["shape"])
-            for values, place in zip(made, image.map["outputs"].values(), strict=True)
+            values.reshape(len(values), *place.shape)
+            for values, place in zip(made, image.outputs.values(), strict=True)
         ]
     target = BUILD / "profile"
     with replacing(target) as folder:

@@ -51,11 +51,9 @@ def run(options: argparse.Namespace) -> None:
     if (options.directory / DESCRIPTION).exists():
         return run_parts(options)
     image = Image.load(options.directory)
-    inputs = read_inputs(options.input, {name: place["shape"] for name, place in image.map["inputs"].items()})
+    inputs = read_inputs(options.input, {name: place.shape for name, place in image.inputs.items()})
     if options.functional:
-        outputs = list(
-            on_functional_simulator(options.directory, dict(zip(image.map["inputs"], inputs))).outputs.values()
-        )
+        outputs = list(on_functional_simulator(options.directory, dict(zip(image.inputs, inputs))).outputs.values())
     else:
         target = BUILD / "run"
         with replacing(target) as folder:

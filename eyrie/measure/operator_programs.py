@@ -5,8 +5,8 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import DramMap
 from eyrie.compiler.ir.network_header import network_text, patch_numbers
 from eyrie.operators.requests import Request, read_request
 from eyrie.runtime.programs import compiled_graph
@@ -30,29 +30,28 @@ def answer(folder: Path) -> str:
     eyrie_network.
     """
     image = Image.load(folder)
-    contents, ends = image.map, [[*image.map[end].items()] for end in ("inputs", "outputs")]
-    program = contents["program"]
+    program, ends = image.program, [[*maps.items()] for maps in (image.inputs, image.outputs)]
     lines = [
         folder.absolute() / "image.bin",
-        _words(contents["bytes"], zlib.crc32(image.dram.tobytes()), program["address"], program["bytes"], image.images),
+        _words(image.dram.nbytes, zlib.crc32(image.dram.tobytes()), program.address, program.bytes, image.images),
         _words(*image.config.parameters.values()),
         _words(*map(len, ends)),
     ]
     return "\n".join(map(str, [*lines, *(_map(*entry) for end in ends for entry in end)]))
 
 
-def _map(name: str, place: dict) -> str:
-    layout = FeatureMap(**place["layout"])
+def _map(name: str, map_: DramMap) -> str:
+    layout = map_.layout
     return _words(
         name,
-        place["address"],
-        *place["shape"],
+        map_.address,
+        *map_.shape,
         layout.groups,
         layout.pitch,
         int(layout.packed),
-        f"{place['scale']:.9e}",
-        place["zero_point"],
-        *patch_numbers(place),
+        f"{map_.scale:.9e}",
+        map_.zero_point,
+        *patch_numbers(map_.patches),
     )
 
 
@@ -71,7 +70,7 @@ def source_text(programs: Iterable[tuple[Request, Path]]) -> str:
         )
         parts += [
             f"static const uint8_t image{number}[] = {{\n{rows}}};\n",
-            network_text(image.map, contents, f"network{number}"),
+            network_text(image, contents, f"network{number}"),
         ]
     table = ",\n".join(f'    {{"{key}",\n     &network{number}, image{number}}}' for number, key in enumerate(by_key))
     parts.append(f"""static const struct eyrie_program table[] = {{

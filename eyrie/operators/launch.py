@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import DramMap
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
 from eyrie.operators.descriptors import TensorSetting
@@ -91,7 +91,7 @@ class Launcher:
                 raise OperatorError(Status.NOT_SUPPORTED, str(error)) from error
             image = Image.load(folder)
             offset = self.room(image.dram.size)
-            ends = [[offset + place["address"] for place in image.map[end].values()] for end in ("inputs", "outputs")]
+            ends = [[offset + place.address for place in maps.values()] for maps in (image.inputs, image.outputs)]
             self._programs[key] = Placed(folder, image, offset, self._soc.place(image, offset, *ends))
         self._programs.move_to_end(key)
         return self._programs[key]
@@ -100,8 +100,8 @@ class Launcher:
         """Run a program on one map. If the program has the tensor's memory layout, it works on the tensor itself."""
         soc, image = self._soc, program.image
         given = {tensor.name: place for tensor, place in zip(graph.inputs, inputs)}
-        taken = [(given[name], entry) for name, entry in image.map["inputs"].items()]
-        [made] = image.map["outputs"].values()
+        taken = [(given[name], entry) for name, entry in image.inputs.items()]
+        [made] = image.outputs.values()
         soc.bind(
             program.network,
             image,
@@ -111,14 +111,14 @@ class Launcher:
         )
         for number, (place, entry) in enumerate(taken):
             if not _is_tensor(place[0], entry):
-                soc.put(number, 0, self._map(*place, 0).reshape(entry["shape"]))
+                soc.put(number, 0, self._map(*place, 0).reshape(entry.shape))
         before = soc.cycles
         soc.start()
         while not soc.wait():
             pass
         ran = Ran(graph.nodes[0].operator.name, program.folder, soc.counter(Counter.CYCLES), soc.cycles - before)
         if not _is_tensor(output[0], made):
-            self._write(output, 0, soc.get(0, 0, tuple(made["shape"])).reshape(output[0].shape[1:]))
+            self._write(output, 0, soc.get(0, 0, made.shape).reshape(output[0].shape[1:]))
         return ran
 
     def _map(self, setting: TensorSetting, place: int, number: int) -> np.ndarray:
@@ -133,13 +133,13 @@ class Launcher:
         self._soc.memory[place + number * setting.map_bytes :][: contents.size] = contents
 
 
-def _is_tensor(setting: TensorSetting, entry: dict) -> bool:
-    """Return whether a map of the program (an entry of the image's map) has the memory layout of the tensor's maps."""
-    return tuple(entry["shape"]) == setting.shape[1:] and FeatureMap(**entry["layout"]) == setting.layout
+def _is_tensor(setting: TensorSetting, entry: DramMap) -> bool:
+    """Return whether a map of the program has the memory layout of the tensor's maps."""
+    return entry.shape == setting.shape[1:] and entry.layout == setting.layout
 
 
-def _bound(program: Placed, place: Place, entry: dict) -> int:
-    return place[1] if _is_tensor(place[0], entry) else program.offset + entry["address"]
+def _bound(program: Placed, place: Place, entry: DramMap) -> int:
+    return place[1] if _is_tensor(place[0], entry) else program.offset + entry.address
 
 
 def packed(values: np.ndarray, setting: TensorSetting) -> np.ndarray:

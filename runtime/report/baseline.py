@@ -17,9 +17,9 @@ def baseline(image: Image) -> dict[str, float] | None:
 
     Return None for another network, which has other MACs or bytes of weights.
     """
-    network, steps = _table("network.csv"), image.map["steps"]
+    network, steps = _table("network.csv"), image.steps
     macs, weights = (sum(int(row[column]) for row in network) for column in ("macs", "weight_B"))
-    if (sum(step["macs"] for step in steps), sum(step["weight_bytes"] for step in steps)) != (
+    if (sum(step.macs for step in steps), sum(step.weight_bytes for step in steps)) != (
         image.images * macs,
         weights,
     ):

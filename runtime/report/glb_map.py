@@ -2,10 +2,12 @@
 """The contents of the GLB over the cycles of a run, from the buffers of the image."""
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageBuffer
 from eyrie.runtime.report import canvas
 from eyrie.runtime.report.canvas import Axes, Figure
 from eyrie.runtime.report.palette import LIGHT
@@ -24,19 +26,19 @@ _KINDS = {
 _MAP = re.compile(r" (input|output|output rows)$")
 
 
-def spans(buffers: list[dict], ends: list[int]) -> list[tuple[float, float]]:
+def spans(buffers: Sequence[ImageBuffer], ends: list[int]) -> list[tuple[float, float]]:
     """Return the cycles at which each buffer begins and ends.
 
     `ends` has the ends of the passes. `first` and `last` of a buffer count half passes. A pass is assumed to begin at
     the end of the previous one, and its second half in the middle between its begin and end.
     """
-    halves = [[buffer["first"] / 2, (buffer["last"] + 1) / 2] for buffer in buffers]
+    halves = [[buffer.first / 2, (buffer.last + 1) / 2] for buffer in buffers]
     cycles = np.interp(np.reshape(halves, (-1, 2)), range(len(ends) + 1), [0, *ends])
     return [(float(begin), float(end)) for begin, end in cycles]
 
 
 def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
-    """Return a plot of the buffers in `image.map`; `passes` has the counters at the end of each pass."""
+    """Return a plot of the buffers of the image; `passes` has the counters at the end of each pass."""
     legend = canvas.Legend(
         width, _LEFT if width == canvas.WIDE else 8, [(words, role) for role, words in reversed(_KINDS.values())]
     )
@@ -54,12 +56,12 @@ def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
     axes.yaxis.set_major_formatter(lambda value, _: canvas.count(value))
     axes.grid(True)
     found: dict[str, list[tuple]] = {kind: [] for kind in _KINDS}
-    buffers = image.map["buffers"]
+    buffers = image.buffers
     for buffer, (begin, end) in zip(buffers, spans(buffers, ends)):
-        kind = next(kind for kind in _KINDS if buffer["name"].endswith(kind))
-        place = begin, buffer["address"] / 1024, end - begin, buffer["bytes"] / 1024
+        kind = next(kind for kind in _KINDS if buffer.name.endswith(kind))
+        place = begin, buffer.address / 1024, end - begin, buffer.bytes / 1024
         found[kind].append(place)
-        _label(axes, buffer["name"], kind, place, (wide / ends[-1], high / size))
+        _label(axes, buffer.name, kind, place, (wide / ends[-1], high / size))
     for kind, places in found.items():
         canvas.boxes(axes, places, _KINDS[kind][0], linewidths=1)
     legend.draw(plot)

@@ -278,13 +278,12 @@ def _less(ratio: float, word: str) -> str:
 
 
 def _config_table(image: Image) -> Table:
-    contents = image.map
-    numbers = contents["config"] | {
-        "images a run": contents["images"],
-        "layers": len(contents["steps"]),
-        "passes": sum(len(step["passes"]) for step in contents["steps"]),
-        "DRAM image, bytes": contents["bytes"],
-        "program, bytes": contents["program"]["bytes"],
+    numbers = image.config.as_dict() | {
+        "images a run": image.images,
+        "layers": len(image.steps),
+        "passes": image.passes,
+        "DRAM image, bytes": image.dram.nbytes,
+        "program, bytes": image.program.bytes,
     }
     return Table(
         "Configuration and program",

@@ -39,8 +39,8 @@ def points(image: Image, metrics: dict) -> np.ndarray:
     """
     return np.array(
         [
-            (_ratio(step["macs"], step_bytes(step)), _ratio(row["macs"], row["cycles"]))
-            for step, row in zip(image.map["steps"], metrics["layers"])
+            (_ratio(step.macs, step_bytes(step)), _ratio(row["macs"], row["cycles"]))
+            for step, row in zip(image.steps, metrics["layers"])
         ]
     )
 

@@ -147,13 +147,13 @@ def mapping_table(image: Image) -> Table:
     """Return the kind, the shapes, the schedule and the mapping of each layer."""
     rows: list[Row] = [
         [
-            f"{number}  {printable(step['name'])}",
-            (step["kind"], ""),
-            (times(step["ifmap"]), ""),
-            (times(step["ofmap"]), ""),
-            (f"{len(step['passes'])}, {step['schedule']}", ""),
-            (step["mapping"], ""),
+            f"{number}  {printable(step.name)}",
+            (step.kind, ""),
+            (times(step.ifmap), ""),
+            (times(step.ofmap), ""),
+            (f"{len(step.passes)}, {step.schedule}", ""),
+            (step.mapping, ""),
         ]
-        for number, step in enumerate(image.map["steps"], 1)
+        for number, step in enumerate(image.steps, 1)
     ]
     return Table("Shapes and mapping", MAPPING_TEXT, ["layer", "kind", "ifmap", "ofmap", "passes", "mapping"], rows)

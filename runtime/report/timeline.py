@@ -107,7 +107,7 @@ class _Lanes:
 def timeline(image: Image, passes: list[dict], predicted: list[PassTimes] | None, width: float) -> Figure:
     """Return the plot; `predicted` has the passes' times by the cost model (compiler.cost.timing), or None."""
     ends, units = shares(image.config, passes)
-    layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
+    layer_of = image.step_of_pass
     high = max(ends[-1], *(times.done for times in predicted or []), 1)
     names = ["passes, measured", *(["passes, predicted"] if predicted else [])]
     lanes = _Lanes(width, high, [*names, *units], [_PASS_LANE] * len(names) + [_LANE] * len(units))
@@ -148,7 +148,7 @@ def _bars(axes: Axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
 def _names(axes: Axes, spans: list[tuple], layer_of: dict[int, int], image: Image, scale: float) -> None:
     """Write the names of layers into passes with enough space; `scale` is the number of units of a cycle."""
     for n, (start, end) in enumerate(spans):
-        name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
+        name = printable(image.steps[layer_of[n]].name) if n in layer_of else ""
         if name and canvas.text_width(name, canvas.SMALL) + 6 <= (end - start) * scale:
             axes.text(
                 (start + end) / 2, 0.48, name, ha="center", va="center", fontsize=canvas.SMALL, color=LIGHT["paper"]

@@ -11,8 +11,8 @@ import numpy as np
 
 from eyrie.compiler.cost.predict import DRAM_BYTES
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
-from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import DramMap
 from eyrie.compiler.ir.network_header import patch_numbers
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Counter
@@ -130,14 +130,13 @@ def functions(path: Path) -> ctypes.CDLL:
 def described(image: Image) -> Network:
     """Return the structure of a compiled network, with the contents of network.h."""
     ends = []
-    for places in (image.map["inputs"], image.map["outputs"]):
-        ends.append((Map * len(places))(*(_map(name, place) for name, place in places.items())))
-    program = image.map["program"]
+    for maps in (image.inputs, image.outputs):
+        ends.append((Map * len(maps))(*(_map(name, map_) for name, map_ in maps.items())))
     return Network(
-        image.map["bytes"],
+        image.dram.nbytes,
         zlib.crc32(image.dram.tobytes()),
-        program["address"],
-        program["bytes"],
+        image.program.address,
+        image.program.bytes,
         image.images,
         SIZES(*image.config.parameters.values()),
         len(ends[0]),
@@ -146,18 +145,18 @@ def described(image: Image) -> Network:
     )
 
 
-def _map(name: str, place: dict) -> Map:
-    layout = FeatureMap(**place["layout"])
+def _map(name: str, map_: DramMap) -> Map:
+    layout = map_.layout
     return Map(
         name.encode(),
-        place["address"],
-        *place["shape"],
+        map_.address,
+        *map_.shape,
         layout.groups,
         layout.pitch,
         layout.packed,
-        place["scale"],
-        place["zero_point"],
-        Patches(*patch_numbers(place)),
+        map_.scale,
+        map_.zero_point,
+        Patches(*patch_numbers(map_.patches)),
     )
 
 

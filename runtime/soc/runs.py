@@ -66,7 +66,7 @@ def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, la
     Raise RunFailed if the accelerator stops, InputError if it cannot run the network, BuildError, SourceError.
     """
     image = Image.load(program)
-    steps = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
+    steps = {number: step.name for step in image.steps for number in step.passes}
     if len(steps) > TRACED_PASSES:
         raise InputError(f"the network takes {len(steps)} passes, the simulated SoC keeps account of {TRACED_PASSES}")
     given, outputs, results = image.runs(inputs), [], []
@@ -87,8 +87,8 @@ def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, la
 
 def _run(soc: Soc, image: Image, values: dict[str, np.ndarray], passes: "_Passes") -> tuple[dict, dict]:
     """Run the network once; return the outputs by name, and the entry of RtlRun.runs."""
-    for index, (name, place) in enumerate(image.map["inputs"].items()):
-        for n, one in enumerate(values[name].reshape(image.images, *place["shape"])):
+    for index, (name, place) in enumerate(image.inputs.items()):
+        for n, one in enumerate(values[name].reshape(image.images, *place.shape)):
             soc.put(index, n, one)
     began = time.perf_counter()
     soc.start()
@@ -98,8 +98,8 @@ def _run(soc: Soc, image: Image, values: dict[str, np.ndarray], passes: "_Passes
     passes.show(soc.counter(Counter.PASSES))
     counters = soc.counters()
     outputs = {
-        name: np.stack([soc.get(index, n, tuple(place["shape"])) for n in range(image.images)])
-        for index, (name, place) in enumerate(image.map["outputs"].items())
+        name: np.stack([soc.get(index, n, place.shape) for n in range(image.images)])
+        for index, (name, place) in enumerate(image.outputs.items())
     }
     return outputs, {"counters": counters, "passes": soc.passes(counters["PASSES"]), "seconds": seconds}
 
@@ -119,7 +119,7 @@ def reported(
     name: of the test; about: the head of the report; inputs, golden: in the order of the image's map, int8
     [N, H, W, C] each; golden: outputs of the golden model, None for no comparison.
     """
-    named = dict(zip(Image.load(program).map["inputs"], inputs, strict=True))
+    named = dict(zip(Image.load(program).inputs, inputs, strict=True))
     done = named_on_rtl(program, named, seed, latency)
     summary = network_summary(name, done.image, done.runs, seed, list(done.named.values()), golden, done.prediction)
     write_summary(folder / "summary.json", summary)

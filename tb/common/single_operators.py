@@ -26,7 +26,7 @@ IMAGES = 2000  # for one of one image
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A graph that the accelerator runs as a whole; inputs and expected: int8 by name, as image.map has them."""
+    """A graph that the accelerator runs as a whole; inputs and expected: int8 by name, as the image has them."""
 
     drawn: Drawn
     compiled: Compiled
@@ -63,15 +63,18 @@ def cases(operator: str, config: AcceleratorConfig, folder: Path, seed: list[int
 
 
 def _case(drawn: Drawn, compiled: Compiled) -> Case:
-    graph, map_ = compiled.graph, compiled.parts[0].stages.image.map
+    graph, image = compiled.graph, compiled.parts[0].stages.image
     golden = drawn.golden(Reference.MICRO if Reference.MICRO in drawn.references else Reference.LITERT)
     inputs, expected = (
         {
-            tensor.name: _signed(value).reshape(map_[end][tensor.name]["shape"])
+            tensor.name: _signed(value).reshape(maps[tensor.name].shape)
             for tensor, value in zip(tensors, values, strict=True)
-            if tensor.name in map_[end]
+            if tensor.name in maps
         }
-        for end, tensors, values in (("inputs", graph.inputs, drawn.inputs), ("outputs", graph.outputs, golden))
+        for maps, tensors, values in (
+            (image.inputs, graph.inputs, drawn.inputs),
+            (image.outputs, graph.outputs, golden),
+        )
     )
     return Case(drawn, compiled, inputs, expected)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost model against the RTL: random layers, drawn anew with each seed, and the bundled network."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,6 +11,7 @@ import numpy as np
 from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.traffic import COUNTERS
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.metrics import metrics as network_metrics
 from eyrie.testing.demo_net import demo_input, demo_network
@@ -90,7 +92,7 @@ async def predicts_layers(dut) -> None:
 
 
 async def _layer(host: Host, judge: Judge, about: str, image: Image, rng: np.random.Generator) -> None:
-    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
     prediction, result = await _run(host, image, values)
     judge.bytes(about, prediction, result)
     judge.cycles(about, prediction.cycles, result.counters["CYCLES"])
@@ -102,24 +104,24 @@ async def _network(host: Host, judge: Judge, scoreboard: Scoreboard, config: Acc
     judge.bytes("network", prediction, result)
     judge.cycles("network", prediction.cycles, result.counters["CYCLES"])
     metrics = network_metrics(image, result.counters, result.passes)
-    for layers in _together(image.map["steps"]):
+    for layers in _together(image.steps):
         predicted, measured = (
             sum(of[n] for n in layers)
             for of in ([cost.cycles for cost in prediction.layers], [row["cycles"] for row in metrics["layers"]])
         )
         judge.cycles(" ".join(prediction.layers[n].name for n in layers), predicted, measured)
-    energy = prediction.energy_uj(image.map["config"]["clock_hz"], result.counters["ZERO_SKIPPED"])
+    energy = prediction.energy_uj(image.config.clock_hz, result.counters["ZERO_SKIPPED"])
     host.tb.dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, metrics["energy_uJ"])
     close = abs(energy / metrics["energy_uJ"] - 1) < SHARE
     scoreboard.compare(True, close, f"network: {energy:.2f} uJ predicted")
 
 
-def _together(steps: list[dict]) -> list[list[int]]:
+def _together(steps: Sequence[ImageStep]) -> list[list[int]]:
     """Layers by number, those together whose passes come in turn: PEs that are done with a pass before others are go on
     to the next, so that how two such layers share the cycles depends on each PE."""
     found: list[list[int]] = []
     for n, step in enumerate(steps):
-        if found and min(step["passes"]) < max(max(steps[k]["passes"]) for k in found[-1]):
+        if found and min(step.passes) < max(max(steps[k].passes) for k in found[-1]):
             found[-1].append(n)
         else:
             found.append([n])
@@ -127,4 +129,4 @@ def _together(steps: list[dict]) -> list[list[int]]:
 
 
 async def _run(host: Host, image: Image, values: np.ndarray) -> tuple[Prediction, Result]:
-    return predict(image), await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
+    return predict(image), await host.run(image.with_input(values), image.program.address, CYCLE_LIMIT)

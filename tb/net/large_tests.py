@@ -33,9 +33,9 @@ async def runs_large_layers(dut) -> None:
                 assert tb.config != DEFAULT, f"{layer}: {draw.reason}"
                 continue
             graph, image = tflite.load(path), draw.image
-            values = tb.rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+            values = tb.rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
             contents = image.with_input(values)
-            result = await host.run(contents, image.program, CYCLE_LIMIT)
+            result = await host.run(contents, image.program.address, CYCLE_LIMIT)
             scoreboard.compare(0, int(result.error), f"{layer}: error code")
             compare_run(scoreboard, image, contents, result)
             compare_glb_bytes(scoreboard, image, result)

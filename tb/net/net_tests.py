@@ -27,7 +27,7 @@ def compare_run(scoreboard: Scoreboard, image: Image, contents: np.ndarray, resu
     """
     expected: list[int] = []
     simulator = FunctionalSimulator(contents.copy(), image.config, observe=lambda t: expected.append(t.signature))
-    simulator.run(image.program)
+    simulator.run(image.program.address)
     scoreboard.compare(len(expected), len(result.passes), "passes")
     for number, (want, got) in enumerate(zip(expected, result.passes)):
         scoreboard.compare(want, got["signature"], f"signature of the ofmap of pass {number}")
@@ -50,10 +50,10 @@ async def run_compared(
 ) -> Result:
     """Runs a network; every pass, the counters and all outputs, by name, against the model and what is expected."""
     contents = image.with_inputs(inputs)
-    result = await host.run(contents, image.program, CYCLE_LIMIT)
+    result = await host.run(contents, image.program.address, CYCLE_LIMIT)
     scoreboard.compare(0, int(result.error), f"{about}: error code")
     compare_run(scoreboard, image, contents, result)
-    outputs = image.outputs(host.memory)
+    outputs = image.outputs_in(host.memory)
     for name, golden in expected.items():
         scoreboard.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
     return result
@@ -62,7 +62,7 @@ async def run_compared(
 def compare_glb_bytes(scoreboard: Scoreboard, image: Image, result: Result) -> None:
     """What goes into the GLB is what the DMA loads and the int8 ofmaps, to the byte: no partial sums, no intermediate
     of a fused group. Of maps with whole words of channels: depthwise work writes the rest of a word, too."""
-    ofmaps = image.images * sum(int(np.prod(step["ofmap"])) for step in image.map["steps"])
+    ofmaps = image.images * sum(int(np.prod(step.ofmap)) for step in image.steps)
     loaded = result.counters["GLB_LOAD_BYTES"]
     scoreboard.compare(loaded + ofmaps, glb_write_bytes(result.counters), "bytes written into the GLB")
 
@@ -77,7 +77,7 @@ async def runs_network(dut) -> None:
     graph, image = demo_network(tb.config)
     values = demo_input()
     contents = image.with_input(values)
-    result = await host.run(contents, image.program, CYCLE_LIMIT)
+    result = await host.run(contents, image.program.address, CYCLE_LIMIT)
     scoreboard.compare(0, int(result.error), "error code")
     compare_run(scoreboard, image, contents, result)
     compare_glb_bytes(scoreboard, image, result)

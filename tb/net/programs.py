@@ -35,8 +35,8 @@ class Network:
     @property
     def commands(self) -> list[Command]:
         """Its command list, for an image at address 0."""
-        place = self.image.map["program"]
-        return disassemble(self.image.dram[place["address"] :][: place["bytes"]].view(np.uint64))
+        place = self.image.program
+        return disassemble(self.image.dram[place.address :][: place.bytes].view(np.uint64))
 
     @property
     def golden(self) -> np.ndarray:
@@ -68,7 +68,7 @@ def draw_networks(seed: int, cycles: int, config: AcceleratorConfig = DEFAULT) -
         if roofline_cycles(image) <= most and predict(image).cycles <= most:  # a prediction of a large one takes long
             several = (image.images, *shape) if image.images > 1 else shape
             values = rng.integers(-128, 128, several).astype(np.int8)
-            layers = ", ".join(step["name"] for step in image.map["steps"])
+            layers = ", ".join(step.name for step in image.steps)
             yield Network(f"draw {number}: {several}, {layers}", stages.graph, image, values)
 
 
@@ -116,7 +116,7 @@ def move(commands: list[Command], distance: int) -> list[Command]:
 def place(network: Network, base: int, commands: list[Command], about: str = "") -> Program:
     """A program of commands (for an image at `base`) that follow a network's tensors, with the smallest
     window."""
-    tensors = network.image.with_input(network.values)[: network.image.program]
+    tensors = network.image.with_input(network.values)[: network.image.program.address]
     contents = np.concatenate([tensors, assemble(commands).view(np.uint8)])
     window = (base, base + len(contents))
     return Program(about or network.about, base, contents, base + len(tensors), window)
@@ -125,5 +125,5 @@ def place(network: Network, base: int, commands: list[Command], about: str = "")
 def draw_base(rng: np.random.Generator, network: Network, dram_bytes: int) -> int:
     """A place for a network: not at either end of the memory, with room for a list twice as long."""
     image = network.image
-    last = dram_bytes - (image.program + 2 * (len(image.dram) - image.program))
+    last = dram_bytes - (image.program.address + 2 * (len(image.dram) - image.program.address))
     return GLB_WORD_BYTES * int(rng.integers(1, last // GLB_WORD_BYTES))

@@ -76,8 +76,7 @@ def draw_inputs(image: Image, rng: np.random.Generator) -> dict[str, np.ndarray]
     """Of a run, as Image.with_inputs takes them."""
     images = (image.images,) if image.images > 1 else ()
     return {
-        name: rng.integers(-128, 128, (*images, *place["shape"])).astype(np.int8)
-        for name, place in image.map["inputs"].items()
+        name: rng.integers(-128, 128, (*images, *place.shape)).astype(np.int8) for name, place in image.inputs.items()
     }
 
 

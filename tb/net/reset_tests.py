@@ -59,6 +59,8 @@ async def runs_after_resets(dut) -> None:
         for counter, count in (await watched(tb)).items():
             scoreboard.compare(count, await registers.counter(counter), f"{network.about}: {counter.name}")
         memory = dram.view(dut.dram_pointer_o, len(program.contents), program.base)
-        tensors = np.concatenate([memory[: network.image.program], network.image.dram[network.image.program :]])
+        tensors = np.concatenate(
+            [memory[: network.image.program.address], network.image.dram[network.image.program.address :]]
+        )
         scoreboard.compare(network.golden, network.image.output(tensors), f"{network.about}: output")
     await tb.finish(scoreboard)

@@ -35,9 +35,9 @@ async def runs_windows(dut) -> None:
             dut._log.info("chain %d: %s", number, rejection)
             continue
         image, about = stages.image, f"chain {number}\n{chain}\n{stages.dump('map')}"
-        values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+        values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
         contents = image.with_input(values)
-        result = await host.run(contents, image.program, CYCLE_LIMIT)
+        result = await host.run(contents, image.program.address, CYCLE_LIMIT)
         scoreboard.compare(0, int(result.error), f"{about}: error code")
         compare_run(scoreboard, image, contents, result)
         scoreboard.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")

@@ -31,7 +31,7 @@ def run(network: Path, inputs: Sequence[dict[str, np.ndarray]], folder: Path, se
     taken, made = folder / "inputs.bin", folder / "outputs.bin"
     several = [{name: values.reshape(image.images, -1) for name, values in one.items()} for one in inputs]
     taken.write_bytes(
-        b"".join(one[name][n].tobytes() for one in several for n in range(image.images) for name in image.map["inputs"])
+        b"".join(one[name][n].tobytes() for one in several for n in range(image.images) for name in image.inputs)
     )
     said = call(program, network / "image.bin", taken, made, len(inputs), setting=setting)
     return CRun(_outputs(image, np.fromfile(made, np.int8), len(inputs)), [int(line) for line in said.splitlines()])
@@ -39,7 +39,7 @@ def run(network: Path, inputs: Sequence[dict[str, np.ndarray]], folder: Path, se
 
 def _outputs(image: Image, values: np.ndarray, runs: int) -> list[dict[str, np.ndarray]]:
     """Of a file that has them run by run, image by image, output by output."""
-    shapes = {name: tuple(place["shape"]) for name, place in image.map["outputs"].items()}
+    shapes = {name: place.shape for name, place in image.outputs.items()}
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
     parts = np.split(values.reshape(runs, image.images, ends[-1]), ends[:-1], axis=2)
     images = () if image.images == 1 else (image.images,)

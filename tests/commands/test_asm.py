@@ -54,7 +54,7 @@ def test_commands_on_the_rtl(text: str, seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     folder = assembled(write(tmp_path, text))
     image = Image.load(folder)
-    inputs = {name: rng.integers(-128, 128, (2, 4, 4, 8)).astype(np.int8) for name in image.map["inputs"]}
+    inputs = {name: rng.integers(-128, 128, (2, 4, 4, 8)).astype(np.int8) for name in image.inputs}
     on_rtl = named_on_rtl(folder, inputs).named
     for name, values in named_on_model(image, inputs).items():
         assert len(np.unique(values)) > 5 and np.array_equal(on_rtl[name], values)

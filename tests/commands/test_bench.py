@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from eyrie.commands import bench
+from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import Area, DramMap, ImageStep
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
@@ -17,38 +19,31 @@ from eyrie.runtime.metrics import LAYER_HEADS, bars, layer_table, ratios, unit_t
 from eyrie.runtime.metrics import metrics as network_metrics
 from tests.commands.commands import assert_rejected, eyrie
 
-NO_PROGRAM = {"address": 0, "bytes": 64}  # nothing can be predicted
+NO_PROGRAM = Area(0, 64)  # nothing can be predicted
 
 
 def counters(**values: int) -> dict[str, int]:
     return {counter.name: 0 for counter in Counter} | values
 
 
-def step(name: str, passes: list[int], macs: int, weight_bytes: int, channels: int) -> dict:
-    return {
-        "name": name,
-        "kind": "conv",
-        "schedule": "whole",
-        "mapping": "",
-        "passes": passes,
-        "macs": macs,
-        "weight_bytes": weight_bytes,
-        "channels": channels,
-        "ifmap": [1, 1, 8],
-        "ofmap": [1, 1, channels],
-    }
+def step(name: str, passes: tuple[int, ...], macs: int, weight_bytes: int, channels: int) -> ImageStep:
+    return ImageStep(
+        name, "conv", "whole", "", passes, macs, weight_bytes, channels, ifmap=(1, 1, 8), ofmap=(1, 1, channels)
+    )
+
+
+def whole(channels: int) -> DramMap:
+    """Return a map of one pixel at the beginning of the memory."""
+    return DramMap(0, (1, 1, channels), FeatureMap(1, 1, word_groups(channels), 0, 1), None, 1.0, 0)
 
 
 @pytest.fixture
 def image() -> Image:
     """Two groups on 6 x 8 PEs with 4 multipliers: the first is bound by MACs, the second by
     bytes."""
-    steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
-    ends = {name: {"map": {"shape": [1, 1, size]}} for name, size in (("inputs", 4), ("outputs", 800))}
-    return Image(
-        np.zeros(0, np.uint8),
-        {"config": AcceleratorConfig().as_dict(), "images": 1, "steps": steps, "program": NO_PROGRAM, **ends},
-    )
+    steps = (step("a", (0, 1), 192_000, 72, 8), step("b", (2,), 1920, 7200, 800))
+    inputs, outputs = {"map": whole(4)}, {"map": whole(800)}
+    return Image(1, NO_PROGRAM, inputs, outputs, {}, AcceleratorConfig(), steps, (), np.zeros(0, np.uint8))
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_tiny_network(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     # And it compiles: the accelerator computes the same.
     image = compile_network(path).image
     simulator = FunctionalSimulator(image.with_input(inputs[0]))
-    simulator.run(image.program)
+    simulator.run(image.program.address)
     np.testing.assert_array_equal(image.output(simulator.dram), expected[0])
 
 

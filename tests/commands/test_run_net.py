@@ -89,6 +89,11 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "layout.json: an entry is unknown, missing or of the wrong kind",
     ),
     "map binary": (lambda net: (net / "layout.json").write_bytes(b"\xff\xfe\x80"), "layout.json: not JSON (no text in"),
+    "another version": (
+        change_map(lambda m: m.update(version=1)),
+        "layout.json: has version 1 of the format, this is version 2",
+    ),
+    "no version": (change_map(lambda m: m.pop("version")), "layout.json: has version null of the format"),
     "no program": (change_map(lambda m: m.pop("program")), "layout.json: program is missing"),
     "no layout": (change_map(lambda m: entry(m, "inputs").pop("layout")), "layout.json: layout is missing"),
     "layout of text": (change_map(lambda m: entry(m, "outputs")["layout"].update(cols="8")), "layout.json: "),
@@ -98,11 +103,11 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "planes that are no truth": (
         change_map(lambda m: entry(m, "inputs")["layout"].update(planar=1)),
-        "layout.json: shape and layout differ",
+        "layout.json: planar must be true or false, is 1",
     ),
     "packed that is no truth": (
         change_map(lambda m: entry(m, "inputs")["layout"].update(packed=1)),
-        "layout.json: shape and layout differ",
+        "layout.json: packed must be true or false, is 1",
     ),
     "more channels than half a word": (
         change_map(lambda m: entry(m, "outputs")["layout"].update(packed=True)),
@@ -144,7 +149,7 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "step of half a pass": (
         change_map(lambda m: m["steps"][0].update(passes=[0.5])),
-        "layout.json: a step without a name or without passes",
+        "layout.json: passes must be an integer, is 0.5",
     ),
     "step of less than nothing": (
         change_map(lambda m: m["steps"][0].update(macs=-1)),
@@ -164,7 +169,7 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "buffer at a text": (
         change_map(lambda m: m["buffers"][0].update(address="0")),
-        "layout.json: a buffer's place is no integer",
+        'layout.json: address must be an integer, is "0"',
     ),
     "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin: has "),
     "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin: has 0 bytes, layout.json "),

@@ -36,10 +36,7 @@ BY_HAND = examples()[1]
 def outputs(assembled: Assembled, rng: np.random.Generator) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Random inputs, and what the functional simulator makes of them."""
     image = assembled.image
-    inputs = {
-        name: rng.integers(-128, 128, (2, *place["shape"])).astype(np.int8)
-        for name, place in image.map["inputs"].items()
-    }
+    inputs = {name: rng.integers(-128, 128, (2, *place.shape)).astype(np.int8) for name, place in image.inputs.items()}
     return list(inputs.values()), list(named_on_model(image, inputs).values())
 
 
@@ -75,7 +72,7 @@ def test_random_networks_round_trip(seed: int) -> None:
         text = to_text(drawn.commands)
         words = assemble(from_text(text))
         assert disassemble(words) == drawn.commands
-        assert words.tobytes() == drawn.image.dram[drawn.image.program :][: words.nbytes].tobytes()
+        assert words.tobytes() == drawn.image.dram[drawn.image.program.address :][: words.nbytes].tobytes()
 
 
 def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
@@ -88,7 +85,7 @@ def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
     stages = compile_network(
         tmp_path / "net.tflite", AcceleratorConfig(glb_bank_words=256), search_iterations=SEARCH_ITERATIONS
     )
-    assert any(name.startswith("spill.first:0/conv") for name in stages.image.map["areas"])
+    assert any(name.startswith("spill.first:0/conv") for name in stages.image.areas)
     save(stages, performance(stages), tmp_path / "net")
     (tmp_path / "net.s").write_text(disassembled(tmp_path / "net"))
     assert np.array_equal(assemble_file(tmp_path / "net.s").image.dram, stages.image.dram)
@@ -168,7 +165,7 @@ def test_commands_between_layers(seed: int, tmp_path: Path) -> None:
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)).max((-1, -2))
     assert np.array_equal(between, windows)
     assert np.abs(found - expected_sum(a, windows).max((1, 2), keepdims=True)).max() <= 0.5
-    assert {step["schedule"] for step in assembled.image.map["steps"]} > {"by hand"}
+    assert {step.schedule for step in assembled.image.steps} > {"by hand"}
 
 
 def test_an_accelerator_of_ones_own(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def run(stages: Stages, values: np.ndarray) -> tuple[np.ndarray, FunctionalSimul
     """Outputs of one run of the functional simulator, and the accelerator behind it."""
     [filled] = stages.image.runs(stages.image.named(values))
     simulator = FunctionalSimulator(stages.image.with_inputs(filled), stages.config)
-    simulator.run(stages.image.program)
-    [outputs] = stages.image.results([stages.image.outputs(simulator.dram)], len(values)).values()
+    simulator.run(stages.image.program.address)
+    [outputs] = stages.image.results([stages.image.outputs_in(simulator.dram)], len(values)).values()
     return outputs, simulator
 
 
@@ -218,7 +218,7 @@ def test_last_run_is_filled(model: Path, seed: int) -> None:
     values = images(seed, 7)
     runs = [of for run in stages.image.runs(stages.image.named(values)) for of in run.values()]
     assert [len(r) for r in runs] == [4, 4] and np.array_equal(runs[1][3], values[6])
-    [name] = stages.image.map["outputs"]
+    [name] = stages.image.outputs
     made = [{name: np.full((4, 1, 1, 10), value, np.int8)} for value in (0, 1)]
     results = stages.image.results(made, 7)[name]
     assert results.shape == (7, 1, 1, 10) and results.sum() == 30

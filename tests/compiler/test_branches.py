@@ -46,8 +46,8 @@ def seen(stages: Stages) -> set[str]:
         "rides": bool(riding),
         "by itself": any(isinstance(group, Elementwise) for group in groups),
         "waits": "wait" in stages.schedule.dram.areas,
-        "several inputs": len(stages.image.map["inputs"]) > 1,
-        "several outputs": len(stages.image.map["outputs"]) > 1,
+        "several inputs": len(stages.image.inputs) > 1,
+        "several outputs": len(stages.image.outputs) > 1,
         "read on": any(group.stored and group.output.name in read for group in groups),
         "striped": any(segment.rows and any(group.others for group in segment.groups) for segment in segments),
     }
@@ -75,8 +75,8 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     image = stages.image
     inputs = draw_inputs(image, rng)
     simulator = FunctionalSimulator(image.with_inputs(inputs), stages.config)
-    simulator.run(image.program)
-    outputs, golden = image.outputs(simulator.dram), expected_outputs(stages.graph, inputs)
+    simulator.run(image.program.address)
+    outputs, golden = image.outputs_in(simulator.dram), expected_outputs(stages.graph, inputs)
     assert list(outputs) == list(golden)
     for name, values in golden.items():
         assert np.array_equal(outputs[name], values), f"{about}, {name}:\n{stages.dump('groups')}"
@@ -167,7 +167,7 @@ def test_inputs_by_name(seed: int, tmp_path: Path) -> None:
     path.write_bytes(net.build(list(made)))
     stages = compile_network(path, search_iterations=8)
     image: Image = stages.image
-    assert (list(image.map["inputs"]), list(image.map["outputs"])) == (["left", "right"], ["sum", "product"])
+    assert (list(image.inputs), list(image.outputs)) == (["left", "right"], ["sum", "product"])
     check(stages, rng, "two inputs")
     values = np.zeros((2, 2, 8), np.int8)
     with pytest.raises(ValueError, match="^the network has 2 inputs, this is for one with a single one$"):

@@ -21,6 +21,7 @@ from eyrie.compiler.cost.timing.array import PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.program import Transfer
 from eyrie.compiler.network import compile_network
 from eyrie.model.config import DEFAULT, AcceleratorConfig
@@ -52,7 +53,7 @@ def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, c
     assert len(images) > NETWORKS // 2
     for image in images:
         run = FunctionalSimulator(image.dram.copy(), config)
-        run.run(image.program)
+        run.run(image.program.address)
         cost = predict(image)
         for name in MOVED:
             assert cost.counters[name] == run.counters[name], name
@@ -111,7 +112,7 @@ def test_filters_in_chunks(config: AcceleratorConfig, layer: Layer, seed: int, t
     """Each chunk waits for its load: there are as many as the pass takes, and the port has the time to bring them."""
     image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", config).image
     assert any(isinstance(c, Transfer) and c.wait_chunks for c in commands_of(image))
-    cost, constants = predict(image), sum(step["weight_bytes"] for step in image.map["steps"])
+    cost, constants = predict(image), sum(step.weight_bytes for step in image.steps)
     assert cost.cycles > max(constants // 8, cost.counters["MACS"] // config.total_multipliers)
 
 
@@ -121,7 +122,7 @@ def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
     assert all(p.offered < p.begun <= p.worked < p.done for p in cost.passes)
     assert all(a.done < b.done for a, b in zip(cost.passes, cost.passes[1:]))
     assert sum(layer.cycles for layer in cost.layers) == cost.passes[-1].done - 1 < cost.cycles
-    assert cost.counters["MACS"] >= image.map["steps"][-1]["macs"]  # of others rows that nobody reads are left out
+    assert cost.counters["MACS"] >= image.steps[-1].macs  # of others rows that nobody reads are left out
     counters, zero_skipped, clock = cost.counters, 1000, 100_000_000
     glb = sum(count for name, count in counters.items() if name.startswith("GLB_"))
     picojoules = 2 * (counters["MACS"] - zero_skipped) + 10 * glb
@@ -134,7 +135,7 @@ def test_pes_at_rest_go_on_with_the_first_that_works() -> None:
     """9 x 4 PEs, of which 4 columns of two sets take part in the second pass, the first half of these in the first."""
     first = PassTimes(offered=10, begun=11, worked=110, done=120, sets=2, columns=2)
     second = PassTimes(offered=60, begun=111, worked=210, done=230, sets=2, columns=4)
-    steps = [{"name": "a", "passes": [0]}, {"name": "b", "passes": [1]}]
+    steps = [ImageStep(name, "conv", "", "", (n,), 0, 0, 0, (1, 1, 8), (1, 1, 8)) for n, name in enumerate("ab")]
     layers = layer_costs(steps, [first, second], [False, False], AcceleratorConfig(rows=9, cols=4))
     left = round((2 * 2 * 110 + 2 * 2 * 60 + 4 * 60) / 12)  # by two columns of two sets, the others, the third set
     assert [layer.cycles for layer in layers] == [left, 229 - left]

@@ -112,7 +112,7 @@ def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, i
     assert segment.nest.rows < made[1] or segment.parts_of(0) > 1
     values = np.random.default_rng(seed).integers(-128, 128, shape[1:]).astype(np.int8)
     simulator = FunctionalSimulator(stages.image.with_input(values), DEFAULT)
-    simulator.run(stages.image.program)
+    simulator.run(stages.image.program.address)
     np.testing.assert_array_equal(
         stages.image.output(simulator.dram), values.repeat(factors[0], 0).repeat(factors[1], 1)
     )

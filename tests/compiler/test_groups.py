@@ -75,7 +75,7 @@ def test_golden_output(what: str, seed: int, tmp_path: Path) -> None:
     golden = stages.graph.run_images(values)
     for image, expected in zip(values, golden, strict=True):
         simulator = FunctionalSimulator(stages.image.with_input(image), stages.config)
-        simulator.run(stages.image.program)
+        simulator.run(stages.image.program.address)
         np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
     assert len(np.unique(golden)) > 1
 

@@ -32,11 +32,11 @@ def test_large_layers(seed: int, tmp_path: Path, layer: Layer, config: Accelerat
     rng, path = np.random.default_rng(seed), tmp_path / "layer.tflite"
     draw = compile_layer(layer, rng, path, config)
     assert draw.image is not None, draw.reason
-    assert layer not in AGAIN or draw.image.map["steps"][-1]["schedule"].endswith("refetched")
+    assert layer not in AGAIN or draw.image.steps[-1].schedule.endswith("refetched")
     graph, image = tflite.load(path), draw.image
-    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
     run = FunctionalSimulator(image.with_input(values), config)
-    run.run(image.program)
+    run.run(image.program.address)
     assert (image.output(run.dram) == graph.run_images(values[None])[0]).all()
 
 

@@ -41,7 +41,7 @@ def test_names_of_the_compilers_maps(seed: int, tmp_path: Path) -> None:
     for name in sorted(own):
         path.write_bytes(joined(seed, {1: name}))
         stages = compile_network(path, search_iterations=4)
-        [taken] = stages.image.map["inputs"]
+        [taken] = stages.image.inputs
         outputs = named_on_model(stages.image, {taken: values})
         for output, answer in zip(outputs.values(), expected, strict=True):
             np.testing.assert_array_equal(output.reshape(answer.shape), answer, f"where a tensor is {name}")

@@ -132,14 +132,14 @@ def compiled(path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -
 def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     """A run on random images gives the golden output, and no pass reads what it has written over."""
     image = stages.image
-    values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, (image.images, *image.input_map.shape)).astype(np.int8)
     [run] = image.runs(image.named(values))
     late: list[int] = []
     simulator = FunctionalSimulator(
         image.with_inputs(run), stages.config, observe=lambda trace: late.append(read_too_late(trace.descriptor))
     )
-    simulator.run(image.program)
-    [output] = image.results([image.outputs(simulator.dram)], len(values)).values()
+    simulator.run(image.program.address)
+    [output] = image.results([image.outputs_in(simulator.dram)], len(values)).values()
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
     assert np.array_equal(output, stages.graph.run_images(values)), about
     assert not any(late), about

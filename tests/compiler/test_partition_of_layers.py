@@ -125,8 +125,8 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     inputs = draw_inputs(image, rng)
     traces: list[PassTrace] = []
     simulator = FunctionalSimulator(image.with_inputs(inputs), stages.config, observe=traces.append)
-    simulator.run(image.program)
-    outputs, golden = image.outputs(simulator.dram), expected_outputs(stages.graph, inputs)
+    simulator.run(image.program.address)
+    outputs, golden = image.outputs_in(simulator.dram), expected_outputs(stages.graph, inputs)
     about += f" on {stages.config}:\n{stages.dump('groups')}\n{stages.dump('segments')}"
     assert outputs.keys() == golden.keys()
     for name, values in golden.items():

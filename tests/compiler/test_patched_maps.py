@@ -145,9 +145,9 @@ def run(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator) -> Co
     """Compiles a chain and runs it command by command; how its input lies."""
     stages = compile_groups(chain.groups, config)
     image, patches = stages.image, stages.groups[0].source.patches
-    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
     run = FunctionalSimulator(image.with_input(values), config)
-    run.run(image.program)
+    run.run(image.program.address)
     np.testing.assert_array_equal(image.output(run.dram), chain.run(values), f"{chain} on {config}")
     if patches is None:
         return Counter()

@@ -75,8 +75,8 @@ def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
 def check_bytes(stages: Stages, config: FunctionalSimulator, traces: list[PassTrace]) -> None:
     """What is said of each layer is what a run has moved: streams pass by pass."""
     counters, lanes = by_layer(stages.image), stages.config.filter_lanes
-    for of, step in zip(counters, stages.image.map["steps"], strict=True):
-        passes = [traces[number] for number in step["passes"]]
+    for of, step in zip(counters, stages.image.steps, strict=True):
+        passes = [traces[number] for number in step.passes]
         assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
         assert of["GLB_IFMAP_BYTES"] == sum(fetched(trace, Stream.IFMAP, 2) for trace in passes)
         assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
@@ -90,7 +90,7 @@ def test_bytes_of_each_layer_are_the_configurations(seed: int, tmp_path: Path) -
     for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
         traces: list[PassTrace] = []
         simulator = FunctionalSimulator(stages.image.dram.copy(), stages.config, observe=traces.append)
-        simulator.run(stages.image.program)
+        simulator.run(stages.image.program.address)
         check_bytes(stages, simulator, traces)
 
 

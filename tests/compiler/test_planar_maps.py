@@ -249,11 +249,11 @@ def drawn(path: Path, rng: np.random.Generator) -> Stages | None:
 
 def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     image = stages.image
-    values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, (image.images, *image.input_map.shape)).astype(np.int8)
     [run] = image.runs(image.named(values))
     simulator = FunctionalSimulator(image.with_inputs(run), stages.config)
     simulator.glb[:] = rng.integers(0, 1 << 64, simulator.glb.size, np.uint64)
-    simulator.run(image.program)
-    [output] = image.results([image.outputs(simulator.dram)], len(values)).values()
+    simulator.run(image.program.address)
+    [output] = image.results([image.outputs_in(simulator.dram)], len(values)).values()
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}\n{stages.dump('map')}"
     assert np.array_equal(output, stages.graph.run_images(values)), about

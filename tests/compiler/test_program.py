@@ -46,8 +46,8 @@ def test_bundled_network(tmp_path) -> None:
     stages = compile_network(MODEL)
     stages.image.save(tmp_path, stages.text)
     text, image = (tmp_path / "program.txt").read_text(), Image.load(tmp_path)
-    place = image.map["program"]
-    binary = image.dram[place["address"] :][: place["bytes"]].view(np.uint64)
+    place = image.program
+    binary = image.dram[place.address :][: place.bytes].view(np.uint64)
     assert np.array_equal(assemble(from_text(text)), binary)
     assert to_text(disassemble(binary)) == text
 

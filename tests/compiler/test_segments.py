@@ -329,7 +329,7 @@ def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
     assert segment.nest.tilings[0].channels > 1 and segment.nest.refetch and not segment.nest.lead
     values = rng.integers(-128, 128, (side, side, channels), np.int8)
     simulator = FunctionalSimulator(stages.image.with_input(values), stages.config)
-    simulator.run(stages.image.program)
+    simulator.run(stages.image.program.address)
     [expected] = stages.graph.run_images(values[None])
     np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
     made = sum(layer["DRAM_WRITE_BYTES"] for layer in by_layer(stages.image))

@@ -35,8 +35,8 @@ def test_accelerator_gives_what_the_golden_model_gives(operator: str, seed: int,
         for case in islice(cases(operator, config, tmp_path, [seed, number]), wanted):
             image = case.stages.image
             done = FunctionalSimulator(image.with_inputs(case.inputs), config)
-            done.run(image.program)
-            made = image.outputs(done.dram)
+            done.run(image.program.address)
+            made = image.outputs_in(done.dram)
             for name, expected in case.expected.items():
                 np.testing.assert_array_equal(made[name], expected, f"{case} on {config}")
             wide |= any(stored_zero_point(weights) for group in case.stages.groups for weights in group.weights)

@@ -58,9 +58,9 @@ def outputs(work: Stages, graph: Graph, seed: int) -> tuple[list[np.ndarray], li
     """What the functional simulator makes of random inputs, and what the graph's golden model makes."""
     rng = np.random.default_rng([seed, 2])
     inputs = [rng.integers(-128, 128, tensor.shape).astype(np.int8) for tensor in graph.inputs]
-    places = work.image.map["inputs"]
+    places = work.image.inputs
     given = {
-        tensor.name: np.ascontiguousarray(value.reshape(1, *places[tensor.name]["shape"]))
+        tensor.name: np.ascontiguousarray(value.reshape(1, *places[tensor.name].shape))
         for tensor, value in zip(graph.inputs, inputs)
     }
     made, golden = named_on_model(work.image, given), graph.run(*inputs)
@@ -78,7 +78,7 @@ def test_compiling_goes_on_from_every_level(level: str, work: Stages, tmp_path: 
     assert stage_of(path.read_bytes()) == level
     found = compile_network(path, search_iterations=FEW) if level == IMPORT else compiled(path)
     assert found.text == work.text
-    assert np.array_equal(found.image.dram, work.image.dram) and found.image.map == work.image.map
+    assert np.array_equal(found.image.dram, work.image.dram) and found.image.layout == work.image.layout
     assert text_of(found, level) == text_of(work, level)
 
 

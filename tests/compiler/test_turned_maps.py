@@ -84,13 +84,11 @@ def test_random_networks(seed: int) -> None:
         except (DoesNotFit, Unsupported):
             seen["rejected"] += 1
             continue
-        places = image.map["inputs"]
+        places = image.inputs
         [place] = places.values()
-        run = FunctionalSimulator(
-            image.with_inputs({name: values[0].reshape(place["shape"]) for name in places}), config
-        )
-        run.run(image.program)
-        outputs = image.outputs(run.dram)
+        run = FunctionalSimulator(image.with_inputs({name: values[0].reshape(place.shape) for name in places}), config)
+        run.run(image.program.address)
+        outputs = image.outputs_in(run.dram)
         for tensor, want in zip(graph.outputs, expected, strict=True):
             np.testing.assert_array_equal(outputs[tensor.name].ravel(), want.ravel(), err_msg=f"seed {seed + n}")
     assert seen["turned"] > NETWORKS // 3 and seen["rejected"] < 2 * NETWORKS // 3, seen

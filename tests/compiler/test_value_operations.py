@@ -83,7 +83,7 @@ class Net:
         stages = compile_network(path, search_iterations=8)
         values = self.rng.integers(-128, 128, self.shape[1:], np.int8)
         simulator = FunctionalSimulator(stages.image.with_input(values), DEFAULT)
-        simulator.run(stages.image.program)
+        simulator.run(stages.image.program.address)
         [expected] = stages.graph.run_images(values[None])
         np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
         assert len(np.unique(expected)) > 1

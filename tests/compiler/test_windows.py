@@ -40,7 +40,7 @@ def check(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator, abo
     grouped, rings of filters, inner blocks, packed inputs and those in a ring of rows."""
     stages = compile_groups(chain.groups, config)
     image = stages.image
-    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
     done = Counter(step.way for step in stages.steps) + Counter(group.kind for group in stages.groups)
 
     def observe(trace: PassTrace) -> None:
@@ -49,14 +49,14 @@ def check(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator, abo
         done.update([mode, *(f"{mode} {name}" for name in ZERO_POINTS if shape[name])])
 
     run = FunctionalSimulator(image.with_input(values), config, observe=observe)
-    run.run(image.program)
+    run.run(image.program.address)
     made, expected = image.output(run.dram), chain.run(values)
     assert made.shape == expected.shape and (made == expected).all(), (
         f"{about} on {config}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}"
     )
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
     source = stages.plan.read[0].layout
-    assert source.packed == image.input_place["layout"]["packed"]
+    assert source.packed == image.input_map.layout.packed
     done["packed"] += source.packed
     done["packed ring"] += source.packed and source.ring_rows < source.rows
     done["ring"] += sum(constants.filters_at != "resident" for constants in stages.placed.constants)

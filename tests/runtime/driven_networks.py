@@ -53,7 +53,7 @@ def _compiled(rng: np.random.Generator, model: bytes, images: int = 1) -> Driven
 def packed(rng: np.random.Generator, images: int = 1) -> Driven:
     """Two pixels of an input's map share a word."""
     found = _compiled(rng, separable(rng, int(rng.choice([6, 8, 10]))), images)
-    assert found.image.input_place["layout"]["packed"]
+    assert found.image.input_map.layout.packed
     return found
 
 
@@ -64,7 +64,7 @@ def patched(rng: np.random.Generator, images: int = 1) -> Driven:
     stride = int(rng.integers(1, 4))
     x = net.conv("conv", x, weights(rng, 24, 7, 5, x.shape[3]), scales(rng, 24), bias(rng, 24), INPUT, stride)
     found = _compiled(rng, net.build([x]), images)
-    assert found.image.input_place["patches"]
+    assert found.image.input_map.patches
     return found
 
 
@@ -89,7 +89,7 @@ def several_ends(rng: np.random.Generator) -> Driven:
     while True:
         with suppress(ValueError):
             found = _compiled(rng, draw_network(rng, side=8))
-            if len(found.image.map["inputs"]) > 1 < len(found.image.map["outputs"]):
+            if len(found.image.inputs) > 1 < len(found.image.outputs):
                 return found
 
 

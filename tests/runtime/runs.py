@@ -3,7 +3,9 @@
 
 import numpy as np
 
+from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image_layout import Area, DramMap, ImageBuffer, ImageStep
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
 from eyrie.runtime.metrics import metrics as network_metrics
@@ -22,7 +24,7 @@ def made_up(
     now = {counter.name: 0 for counter in Counter}
     pes = config.rows * config.cols
     for n, name in enumerate(names):
-        numbers = list(range(len(passes), len(passes) + int(rng.integers(1, 5))))
+        numbers = tuple(range(len(passes), len(passes) + int(rng.integers(1, 5))))
         issued = 0
         for _ in numbers:
             gone = _pass(rng, pes, config.multipliers)
@@ -32,42 +34,20 @@ def made_up(
             now = {counter: value + gone[counter] for counter, value in now.items()}
             passes.append(now | {"signature": 1, "pe_cycles": gone["CYCLES"] * pes})
         steps.append(
-            {
-                "name": name,
-                "kind": "conv",
-                "schedule": "whole",
-                "mapping": "",
-                "passes": numbers,
-                "macs": issued,
-                "weight_bytes": 64 * (n + 1),
-                "channels": 8,
-                "ifmap": [1, 1, 8],
-                "ofmap": [1, 1, 8],
-            }
+            ImageStep(name, "conv", "whole", "", numbers, issued, 64 * (n + 1), 8, ifmap=(1, 1, 8), ofmap=(1, 1, 8))
         )
         size = int(rng.integers(1, 6)) * 1024
         buffers.append(
-            {
-                "name": f"{name} {rng.choice(['output', 'filters', 'quantisation parameters'])}",
-                "address": int(rng.integers(0, config.glb_bytes - size)) // 8 * 8,
-                "bytes": size,
-                "first": 2 * numbers[0],
-                "last": 2 * numbers[-1] + 1,
-            }
+            ImageBuffer(
+                f"{name} {rng.choice(['output', 'filters', 'quantisation parameters'])}",
+                int(rng.integers(0, config.glb_bytes - size)) // 8 * 8,
+                size,
+                first=2 * numbers[0],
+                last=2 * numbers[-1] + 1,
+            )
         )
-    ends = {name: {"map": {"shape": [1, 1, 8], "address": 0}} for name in ("inputs", "outputs")}
-    image = Image(
-        np.zeros(0, np.uint8),
-        {
-            "config": config.as_dict(),
-            "images": images,
-            "steps": steps,
-            "buffers": buffers,
-            "bytes": 4096,
-            "program": {"address": 0, "bytes": 512},
-            **ends,
-        },
-    )
+    ends = {"map": DramMap(0, (1, 1, 8), FeatureMap(1, 1, 1, 0, 1), None, 1.0, 0)}
+    image = Image(images, Area(0, 512), ends, ends, {}, config, tuple(steps), tuple(buffers), np.zeros(0, np.uint8))
     total = now | {"CYCLES": now["CYCLES"] + 30}
     return image, network_metrics(image, total, passes), passes
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,8 +71,8 @@ def small(networks: list[Driven]) -> Driven:
 
 def moved(image: Image, memory: np.ndarray) -> np.ndarray:
     """A memory whose command list is for an image at BASE."""
-    place = image.map["program"]
-    words = memory[place["address"] :][: place["bytes"]]
+    place = image.program
+    words = memory[place.address :][: place.bytes]
     words[:] = assemble(move(disassemble(words.view(np.uint64)), BASE)).view(np.uint8)
     return memory
 
@@ -88,14 +89,14 @@ def test_networks(networks: list[Driven], seed: int, tmp_path: Path) -> None:
         assert (driver.open(), driver.load(network, image.dram)) == ("OK", "OK")
         before = driven.with_inputs(np.random.default_rng(seed)).inputs
         for values in (before, driven.inputs):
-            for n, (name, place) in enumerate(image.map["inputs"].items()):
-                for i, each in enumerate(values[name].reshape(-1, *place["shape"])):
+            for n, (name, place) in enumerate(image.inputs.items()):
+                for i, each in enumerate(values[name].reshape(-1, *place.shape)):
                     assert driver.put(n, i, each) == "OK"
             if values is before:
                 np.testing.assert_array_equal(driver.modelled.memory[BASE:], moved(image, image.with_inputs(values)))
             assert driver.call("run", LOOKS) == "OK"
-        for n, (name, place) in enumerate(image.map["outputs"].items()):
-            got = np.stack([driver.get(n, i, place["shape"]) for i in range(image.images)])
+        for n, (name, place) in enumerate(image.outputs.items()):
+            got = np.stack([driver.get(n, i, place.shape) for i in range(image.images)])
             np.testing.assert_array_equal(got.reshape(outputs[name].shape), outputs[name])
             assert network.outputs[n].name.decode() == name
 
@@ -310,8 +311,8 @@ LISTS: dict[str, Callable[[np.ndarray], object]] = {
 
 @pytest.mark.parametrize("change", LISTS.values(), ids=LISTS)
 def test_bad_lists(driver: Driver, small: Driven, change: Callable) -> None:
-    place, image = small.image.map["program"], small.image.dram.copy()
-    change(image[place["address"] :][: place["bytes"]].view(np.uint64))
+    place, image = small.image.program, small.image.dram.copy()
+    change(image[place.address :][: place.bytes].view(np.uint64))
     network = network_of(driver.library, crc=zlib.crc32(image.tobytes()))
     assert driver.load(network, image) == "BAD_NETWORK" and not driver.modelled.memory.any()
 
@@ -323,7 +324,7 @@ def test_settings(driver: Driver, small: Driven) -> None:
     expected = {
         Register.WINDOW_BASE: BASE,
         Register.WINDOW_LIMIT: BASE + driver.modelled.window,
-        Register.PROGRAM_BASE: BASE + small.image.program,
+        Register.PROGRAM_BASE: BASE + small.image.program.address,
         Register.WATCHDOG_LIMIT: 77,
         Register.INTERRUPT_ENABLE: 0,
     }
@@ -347,7 +348,7 @@ def test_settings(driver: Driver, small: Driven) -> None:
 def test_errors_and_texts(driver: Driver, small: Driven) -> None:
     library, modelled, error = driver.library, driver.modelled, Error()
     assert driver.load(library.the_network().contents, small.image.dram) == "OK"
-    list_, size = BASE + small.image.program, small.image.map["program"]["bytes"]
+    list_, size = BASE + small.image.program.address, small.image.program.bytes
     for code in ErrorCode:
         for at, place in ((list_, 0), (list_ + 24, 3), (list_ + size, 2**32 - 1), (list_ - 8, 2**32 - 1)):
             modelled.registers |= {Register.ERROR_CODE: code, Register.ERROR_ADDRESS: at}
@@ -402,12 +403,12 @@ def test_mapping(library: ctypes.CDLL) -> None:
 def test_any_name(small: Driven, tmp_path: Path) -> None:
     """Names of a model are text, whatever they mean in C."""
     names = ['"', "\\n", "??/", "*/", "größe\n%s", "1" * 500]
-    [place] = small.image.map["inputs"].values()
-    contents = small.image.map | {"inputs": dict.fromkeys(names, place)}
-    (tmp_path / "network.h").write_text(header_text(contents, small.image.dram.tobytes()))
+    [place] = small.image.inputs.values()
+    layout = replace(small.image.layout, inputs=dict.fromkeys(names, place))
+    (tmp_path / "network.h").write_text(header_text(layout, small.image.dram.tobytes()))
     network = build(tmp_path / "build", tmp_path).the_network().contents
     assert [network.inputs[n].name.decode() for n in range(network.input_count)] == names
-    assert network.inputs[0].scale == np.float32(place["scale"]) and network.inputs[0].zero_point == place["zero_point"]
+    assert network.inputs[0].scale == np.float32(place.scale) and network.inputs[0].zero_point == place.zero_point
 
 
 @pytest.mark.parametrize("language", [["-std=c99"], ["-x", "c++", "-std=c++17"]], ids=["c99", "c++17"])

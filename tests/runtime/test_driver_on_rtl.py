@@ -97,7 +97,7 @@ def test_every_error(seed: int, tmp_path: Path) -> None:
         assert (int(got), text) == (code, ERROR_TEXTS[code]) and code == fault.code, about
         assert int(at) in (address, *fault.later), about
         behind = (int(at) - fault.program.start) // 8
-        assert int(place) == (behind if 8 * behind < image.map["program"]["bytes"] else 2**32 - 1), about
+        assert int(place) == (behind if 8 * behind < image.program.bytes else 2**32 - 1), about
     assert said[-1] == "the memory does not answer, and the accelerator waits for it, all right"
     outputs = np.fromfile(tmp_path / "output.bin", np.int8).reshape(-1, *network.golden.shape)
     assert len(outputs) == len(said)

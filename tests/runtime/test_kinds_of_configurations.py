@@ -26,8 +26,8 @@ NETWORKS = 3
 
 
 def on_array(work: Stages, image: np.ndarray) -> np.ndarray:
-    ((name, place),) = work.image.map["inputs"].items()
-    (made,) = named_on_model(work.image, {name: image.reshape(1, *place["shape"])}).values()
+    ((name, place),) = work.image.inputs.items()
+    (made,) = named_on_model(work.image, {name: image.reshape(1, *place.shape)}).values()
     return made.ravel()
 
 

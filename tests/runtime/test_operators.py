@@ -280,7 +280,7 @@ def test_an_accelerator_that_stops(seed: int) -> None:
         handle.activation(relu, source, first)
         handle.synchronize()
         [placed] = handle._launcher._programs.values()
-        handle._soc.memory[placed.offset + placed.image.program] = 15  # no command
+        handle._soc.memory[placed.offset + placed.image.program.address] = 15  # no command
         handle.copy_to(second[1], values, second[0])
         for output in (first, second):
             handle.activation(relu, source, output)

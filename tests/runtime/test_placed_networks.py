@@ -4,6 +4,7 @@ simulator executes."""
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,8 +45,8 @@ class Placing:
 
     def check(self, driven: Driven) -> None:
         """A run gives what the operators compute."""
-        for number, (name, place) in enumerate(driven.image.map["inputs"].items()):
-            for n, one in enumerate(driven.inputs[name].reshape(-1, *place["shape"])):
+        for number, (name, place) in enumerate(driven.image.inputs.items()):
+            for n, one in enumerate(driven.inputs[name].reshape(-1, *place.shape)):
                 values = np.ascontiguousarray(one)
                 assert (
                     self.call("put_input", number, n, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.size))
@@ -53,7 +54,7 @@ class Placing:
                 )
         assert self.call("run", LOOKS) == "OK"
         for number, (name, wanted) in enumerate(driven.outputs.items()):
-            for n, one in enumerate(wanted.reshape(-1, *driven.image.map["outputs"][name]["shape"])):
+            for n, one in enumerate(wanted.reshape(-1, *driven.image.outputs[name].shape)):
                 values = np.zeros(one.shape, np.int8)
                 assert (
                     self.call(
@@ -77,13 +78,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 def beyond(rng: np.random.Generator, image: Image, end: int) -> tuple[list[int], list[int], int]:
     """Places of the network's maps behind byte `end`, with gaps, and where they end."""
     found = []
-    for ends in (image.map["inputs"], image.map["outputs"]):
+    for ends in (image.inputs, image.outputs):
         places = []
         for place in ends.values():
             places.append(end + 8 * int(rng.integers(20)))
-            layout = place["layout"]
-            pitch = layout["cols"] // (2 if layout["packed"] else 1) + 4
-            end = places[-1] + 8 * image.images * layout["rows"] * layout["groups"] * pitch
+            layout = place.layout
+            pitch = layout.cols // (2 if layout.packed else 1) + 4
+            end = places[-1] + 8 * image.images * layout.rows * layout.groups * pitch
         found.append(places)
     return *found, -(-end // STEP) * STEP
 
@@ -133,7 +134,7 @@ def test_rejected(networks: list[Driven], library: ctypes.CDLL) -> None:
         for expected, cases in rejections.items():
             assert [placing.take(image, place, *case) for case in cases] == len(cases) * [expected]
     assert not placing.config.memory.any()
-    other = Image(image.dram ^ 1, image.map)
+    other = replace(image, dram=image.dram ^ 1)
     placing.network = described(image)
     assert (
         placing.call(

@@ -142,7 +142,7 @@ def test_cells_without_a_key_are_prices_and_the_accelerator(run: tuple, page: Pa
     assert {"2 pJ", "10 pJ", "200 pJ", "50 µW", "1 x 1 x 8"} < set(free)
     energies = [float(text.split()[0].replace(",", "")) for text in free if text.endswith("µJ")]
     assert sum(energies) == pytest.approx(metrics["energy_uJ"], abs=0.03)
-    sizes = [f"{value:,}" for value in image.map["config"].values()]
+    sizes = [f"{value:,}" for value in image.config.as_dict().values()]
     assert sizes == free[-5 - len(sizes) : -5] and len(free) == 4 * 4 + 4 * 12 + len(sizes) + 5
 
 
@@ -317,10 +317,10 @@ def test_no_dram_traffic(tmp_path: Path, seed: int) -> None:
 def test_bundled_network(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has a cost model and the baseline of the literature."""
     _, image = demo_network()
-    names = [step["name"] for step in image.map["steps"]]
+    names = [step.name for step in image.steps]
     _, metrics, _ = made_up(np.random.default_rng(seed), names, DEFAULT)
     _, _, passes = made_up(np.random.default_rng(seed), [""] * 200, DEFAULT)
-    count = 1 + max(number for step in image.map["steps"] for number in step["passes"])
+    count = 1 + max(number for step in image.steps for number in step.passes)
     drawn = report_page._plots(image, metrics | {"cycles": 204_240}, passes[:count], prediction_of(image))
     monkeypatch.setattr(report_page, "_plots", lambda *_: drawn)
     page = written(tmp_path, (image, metrics | {"cycles": 204_240}, passes[:count]))

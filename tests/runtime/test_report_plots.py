@@ -2,6 +2,7 @@
 """The report's plots: labels are whole and apart from each other, shares are of the counters."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import ImageFont
 
+from eyrie.compiler.ir.image_layout import ImageBuffer
 from eyrie.model.config import DEFAULT, WIDE
 from eyrie.model.encoding import Counter
 from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline, write
@@ -118,16 +120,14 @@ def test_points_are_below_the_roof_as_cycles_are_above_the_roofline(run: tuple) 
 
 def test_glb_spans() -> None:
     """Of buffers over passes that end after 100, 300 and 1000 cycles."""
-    buffers = [{"first": first, "last": last} for first, last in ((0, 1), (0, 5), (2, 2), (3, 4))]
+    buffers = [ImageBuffer("", 0, 8, first, last) for first, last in ((0, 1), (0, 5), (2, 2), (3, 4))]
     assert glb_map.spans(buffers, [100, 300, 1000]) == [(0, 100), (0, 1000), (100, 200), (200, 650)]
 
 
 def test_glb_is_over_cycles(run: tuple) -> None:
     """Its axis ends with the last pass, and a buffer with room has a name."""
     image, _, passes = run
-    image.map["buffers"][:] = [
-        {"name": "wide output", "address": 0, "bytes": 8192, "first": 0, "last": 2 * len(passes) - 1}
-    ]
+    image = replace(image, buffers=(ImageBuffer("wide output", 0, 8192, 0, 2 * len(passes) - 1),))
     with canvas.style():
         [axes] = glb_map.glb_map(image, passes, canvas.NARROW).axes
     assert axes.get_xlim() == (0, passes[-1]["CYCLES"]) and axes.get_xlabel() == "cycles"
