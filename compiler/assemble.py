@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.assembly.checks import Rejected, Watched, check_streams
 from eyrie.compiler.assembly.commands import Parser, to_text
 from eyrie.compiler.assembly.lexer import AssemblyError
@@ -18,8 +19,7 @@ from eyrie.compiler.cost.counters import by_layer, commands_of
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.emit import races
 from eyrie.compiler.emit.image import PROGRAM
-from eyrie.compiler.files import unlink
-from eyrie.compiler.folder import DESCRIPTION, save
+from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import Area
@@ -48,11 +48,7 @@ class Assembled:
     def save(self, folder: str | Path) -> None:
         """Write the folder completely, or leave it as it was. Raise InputError, with one line, if it cannot be
         written."""
-        if self.stages:
-            save(self.stages, performance(self.stages), folder)
-        else:
-            self.image.save(folder, self.text)
-            unlink(folder, DESCRIPTION, "layers.csv", "summary.json")
+        save(network_of(self.stages) if self.stages else CompiledNetwork.of_program(self.image), folder)
 
     def __str__(self) -> str:
         if self.stages:

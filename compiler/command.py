@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
-from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import REMEDY, read_model
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.heading import IMPORT, stage_of
@@ -177,11 +176,11 @@ def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileEr
 
 def _saved(stages: Stages, options: argparse.Namespace) -> str:
     """Write the folder; return the table."""
-    from eyrie.compiler.performance import performance
+    from eyrie.compiler.folder import network_of, save
 
-    metrics = performance(stages)
-    save(stages, metrics, options.output)
-    return str(metrics)
+    network = network_of(stages)
+    save(network, options.output)
+    return str(network.programs[0].performance)
 
 
 def _in_parts(
@@ -192,11 +191,12 @@ def _in_parts(
 ) -> tuple[str, str]:
     """Compile a network that is split between accelerator and host. Return the tables, and the dumps of the
     accelerator's subgraphs."""
+    from eyrie.compiler.folder import save
     from eyrie.compiler.parts import compile_parts
 
     compiled = compile_parts(options.model, config, options.objective, options.search_iterations, on_stage, failure)
     if options.output:
-        compiled.save(options.output)
+        save(compiled.network, options.output)
     dumps = [
         f"part{number}: {each.part}\n{each.stages.dump(options.dump)}"
         for number, each in enumerate(compiled.parts)

@@ -1,22 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a network that runs on the accelerator as a whole."""
+"""Writing of compiled networks, and the compiled network of a model that the accelerator runs as a whole."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from eyrie.compiler.artefact.files import DESCRIPTION, SUMMARY, description, folder_of
+from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork
+from eyrie.compiler.assembly.commands import to_text
+from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.files import unlink, write_all
+from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import Stages, made
 
-if TYPE_CHECKING:  # imported when a network is saved
-    from eyrie.compiler.performance import Performance
-
-DESCRIPTION = "network.json"  # of a network in parts (parts.py)
+LAYERS = "layers.csv"
 
 
-def save(stages: Stages, metrics: Performance, folder: str | Path) -> None:
-    """Write the folder of a compiled network, with the predicted performance. Raise InputError, with one line."""
-    more = {"layers.csv": metrics.csv().encode(), "summary.json": metrics.json().encode()}
-    write_all(folder, made(stages.image).files(made(stages.text)) | more)
-    unlink(folder, DESCRIPTION)
+def network_of(stages: Stages) -> CompiledNetwork:
+    """Return the network of a model that went through all stages."""
+    image, metrics = made(stages.image), performance(stages)
+    if stages.graph is None:  # compiled from the text of a later stage
+        return CompiledNetwork.of_program(image, metrics)
+    return CompiledNetwork.of(stages.graph, image.config, (AcceleratorSubgraph(image, metrics),))
+
+
+def save(network: CompiledNetwork, directory: str | Path) -> None:
+    """Write the folder; network.json, which marks it as complete, comes last. Raise InputError, with one line."""
+    directory = Path(directory)
+    programs = {
+        folder_of(network, number): _files(subgraph)
+        for number, subgraph in enumerate(network.subgraphs)
+        if isinstance(subgraph, AcceleratorSubgraph)
+    }
+    unlink(directory, DESCRIPTION)
+    for folder, files in programs.items():
+        unlink(directory / folder, LAYERS, SUMMARY)
+        write_all(directory / folder, files)
+    write_all(directory, description(network, programs))
+
+
+def _files(program: AcceleratorSubgraph) -> dict[str, bytes]:
+    files = program.image.files(to_text(commands_of(program.image)))
+    if program.performance:
+        files |= {LAYERS: program.performance.csv().encode(), SUMMARY: program.performance.json().encode()}
+    return files

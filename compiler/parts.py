@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that is split between accelerator and host: each subgraph of the accelerator is compiled separately.
+"""A network that is split between accelerator and host: each subgraph of the accelerator is compiled separately."""
 
-DIR/network.json  the subgraphs in order: side and nodes as text; of the accelerator's, folder and digest of
-                  layout.json; of the host's, the reasons; name and digest of the model's file; host_share
-DIR/model.*       the model, if it is a file, with the suffix of its format. The host reads its operators and
-                  constants from it.
-DIR/part<n>/      a subgraph of the accelerator, as `eyrie compile` writes a whole network
-"""
-
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from eyrie.compiler.files import unlink, write_all
-from eyrie.compiler.folder import DESCRIPTION, save
-from eyrie.compiler.frontend.file import SUFFIXES, format_of, load, read_model
+from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork, HostSubgraph
+from eyrie.compiler.artefact.performance import Performance
+from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.convolution import Weighted
@@ -27,17 +18,10 @@ from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
-from eyrie.compiler.performance import Performance, performance
+from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES, Stages, made
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
-
-MODELS = tuple(f"model{suffix}" for suffix in SUFFIXES)  # names that the model can have in a folder
-
-
-def prepared(model: str | Path, compose: bool = True) -> Graph:
-    """Return the network to split. compose: see `simplified`. Raise InputError, which begins with the path."""
-    return simplified(load(model), compose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +39,11 @@ class CompiledPart:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A network whose subgraphs for the accelerator are compiled. model: its file, None if it has no file; composed:
-    see `simplified`."""
+    """A network whose subgraphs for the accelerator are compiled."""
 
     graph: Graph
-    model: bytes | None
+    config: AcceleratorConfig
     parts: tuple[CompiledPart, ...]
-    composed: bool = True
 
     @property
     def partition(self) -> Partition:
@@ -72,34 +54,24 @@ class Compiled:
         """Return the performance of each subgraph that the accelerator runs."""
         return [each.performance for each in self.parts if each.stages]
 
-    def save(self, directory: str | Path) -> None:
-        """Write the folder; network.json, which marks it as complete, comes last. Raise InputError, with one line."""
-        directory, entries = Path(directory), []
-        unlink(directory, DESCRIPTION, "layout.json", *MODELS)
-        for number, each in enumerate(self.parts):
-            entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
-            if each.part.obstacles:
-                entry["reasons"] = list(said(each.part.obstacles))
-            if each.stages:
-                folder = directory / f"part{number}"
-                save(each.stages, each.performance, folder)
-                entry |= {"folder": folder.name, "sha256": digest((folder / "layout.json").read_bytes())}
-            entries.append(entry)
-        files, description = {}, {"host_share": self.partition.host_share, "composed": self.composed, "parts": entries}
-        if self.model is not None:
-            name = f"model{format_of(directory, self.model).suffix}"
-            files = {name: self.model}
-            description = {"model": name, "sha256": digest(self.model)} | description
-        write_all(directory, {**files, DESCRIPTION: json.dumps(description, indent=1).encode()})
+    @cached_property
+    def network(self) -> CompiledNetwork:
+        """Return the network to save or to run."""
+        return CompiledNetwork.of(
+            self.graph,
+            self.config,
+            tuple(
+                AcceleratorSubgraph(made(each.stages.image), each.performance)
+                if each.stages
+                else HostSubgraph(each.part.graph, tuple(said(each.part.obstacles)))
+                for each in self.parts
+            ),
+        )
 
     def __str__(self) -> str:
         """Return the list of subgraphs, and the tables of the accelerator's."""
         tables = [str(metrics) for metrics in self.performances]
         return "\n\n".join([str(self.partition), *tables])
-
-
-def digest(contents: bytes) -> str:
-    return hashlib.sha256(contents).hexdigest()
 
 
 def compile_parts(
@@ -118,26 +90,23 @@ def compile_parts(
     weights of subgraphs do not fit: it reports the subgraph that needs most.
     """
     with about(model):
-        return compile_graph(
-            load(model), model, read_model(model), config, objective, search_iterations, on_stage, failure
-        )
+        return compile_graph(load(model), model, config, objective, search_iterations, on_stage, failure)
 
 
 def compile_graph(
     graph: Graph,
     name: str | Path,
-    model: bytes | None = None,
     config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
     search_iterations: int = SEARCH_ITERATIONS,
     on_stage: Callable[[str], None] | None = None,
     failure: CompileError | None = None,
 ) -> Compiled:
-    """Compile a Graph like `compile_parts`. name: for messages; model: its file"""
+    """Compile a Graph like `compile_parts`. name: for messages"""
 
     def compiled(compose: bool) -> Compiled:
         known = failure if compose else None
-        return _Compiling(graph, name, model, config, objective, search_iterations, on_stage, known, compose).compiled()
+        return _Compiling(graph, name, config, objective, search_iterations, on_stage, known, compose).compiled()
 
     ways = (True, False) if composes(graph) else (True,)
     return best([partial(compiled, compose) for compose in ways], _judged)
@@ -155,7 +124,6 @@ class _Compiling:
         self,
         graph: Graph,
         name: str | Path,
-        model: bytes | None,
         config: AcceleratorConfig,
         objective: str,
         search_iterations: int,
@@ -164,7 +132,7 @@ class _Compiling:
         compose: bool = True,
     ) -> None:
         self.graph, self.failure, self.compose = simplified(graph, compose), failure, compose
-        self.name, self.model = name, model
+        self.name = name
         self.options = config, objective, search_iterations, on_stage
         self.parts: list[CompiledPart] = []
         self.too_large: list[tuple[Part, DoesNotFit]] = []
@@ -175,7 +143,7 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        return Compiled(self.graph, self.model, tuple(self.parts), self.compose)
+        return Compiled(self.graph, self.options[0], tuple(self.parts))
 
     def _compiled(self, part: Part) -> Stages | CompileError:
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):

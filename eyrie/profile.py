@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cycles of a network by layer."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eyrie.runtime.metrics import metrics
-from eyrie.runtime.session import AcceleratorRun, Session
+from eyrie.compiler.artefact.network import CompiledNetwork
+from eyrie.model.errors import InputError
+from eyrie.runtime.back_end import AcceleratorRun
 
 
 @dataclass(frozen=True)
@@ -59,17 +59,26 @@ class Profile:
         return "\n".join(lines)
 
 
-def profile_of(parts: Session, measured: Sequence[AcceleratorRun]) -> Profile:
-    """Return the profile; `measured` has the run of each subgraph of the accelerator, or is empty."""
-    layers, folders = [], [folder for folder in parts.folders if folder]
-    for number, folder in enumerate(folders):
-        predicted = json.loads((folder / "summary.json").read_text())["layers"]
-        found = [None] * len(predicted)
-        if measured:
-            run = measured[number].runs[0]
-            found = [row["cycles"] for row in metrics(measured[number].image, run["counters"], run["passes"])["layers"]]
+def profile_of(network: CompiledNetwork, measured: Sequence[AcceleratorRun]) -> Profile:
+    """Return the profile; `measured` has the run of each program of the accelerator, or is empty.
+
+    Raise InputError, with one line, if a program has no prediction.
+    """
+    layers = list[LayerProfile]()
+    for number, program in enumerate(network.programs):
+        if program.performance is None:
+            raise InputError("a program that was written by hand has no prediction by layer: run it on the RTL")
+        predicted = program.performance.layers
+        found = _measured(measured[number]) if measured else [None] * len(predicted)
         layers += [
-            LayerProfile(number, row["name"], row["macs"], row["mac_cycles"], row["predicted_cycles"], cycles)
+            LayerProfile(number, row.name, row.macs, row.mac_cycles, row.predicted_cycles, cycles)
             for row, cycles in zip(predicted, found, strict=True)
         ]
-    return Profile(tuple(layers), parts.host)
+    return Profile(tuple(layers), network.host)
+
+
+def _measured(run: AcceleratorRun) -> list[int | None]:
+    from eyrie.runtime.metrics import metrics
+
+    counted = run.runs[0]
+    return [row["cycles"] for row in metrics(run.image, counted["counters"], counted["passes"])["layers"]]

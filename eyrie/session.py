@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that is ready to run, on one of three back ends."""
+"""A network that is ready to run on a back end."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -11,22 +11,23 @@ from pathlib import Path
 import numpy as np
 from PIL.Image import Image as Picture
 
-from eyrie.compiler.frontend.file import load as load_model
-from eyrie.compiler.frontend.file import read_model
+from eyrie.compiler.artefact import files
+from eyrie.compiler.artefact.network import CompiledNetwork
+from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.model.messages import about, unknown
+from eyrie.model.messages import about
+from eyrie.model.reading import read_file
 from eyrie.profile import Profile, profile_of
+from eyrie.runtime.back_end import AcceleratorRun
+from eyrie.runtime.back_ends import BACK_ENDS, back_end_class
+from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.configurations import Configuration, config_of
-from eyrie.runtime.portable_c.networks import built
-from eyrie.runtime.programs import compiled_parts
-from eyrie.runtime.session import AcceleratorRun, file_type, on_functional_simulator
-from eyrie.runtime.session import Session as PartsSession
-from eyrie.runtime.soc.runs import RtlBackEnd
+from eyrie.runtime.inputs import file_type
 from eyrie.values import joined, stacked
 
-BACK_ENDS = ("rtl", "functional", "c")
+__all__ = ["BACK_ENDS", "Port", "Session", "load"]
 
 Value = np.ndarray | list | Picture | str | PathLike
 
@@ -45,46 +46,68 @@ class Port:
 def load(model: str | PathLike, config: Configuration = None, back_end: str = "rtl", seed: int = 1) -> "Session":
     """Return a session that runs a model.
 
-    model     path of an int8 .tflite or .onnx file
+    model     path of an int8 .tflite or .onnx file, or of a folder that `eyrie compile` wrote
     config    accelerator configuration: None for the default one, an AcceleratorConfig, names and numbers, or a JSON
-              file of these
-    back_end  rtl: the driver on the simulated SoC; functional: the functional simulator; c: portable C, with no
-              accelerator
+              file of these; a folder has its own
+    back_end  rtl: the driver on the simulated SoC; functional: the functional simulator; cosim: both, compared; golden:
+              the golden model; c: portable C, with no accelerator
     seed      seed of the start values of the accelerator's registers and memories
 
     Compiled programs are cached (docs/developer/runs.md). Raise InputError, with one line, for an invalid argument or
     a model that cannot be read or run; BuildError if the simulated SoC or the C cannot be built.
     """
-    if back_end not in BACK_ENDS:
-        raise InputError(unknown("back end", str(back_end), BACK_ENDS))
+    back_end_class(back_end)
     if not isinstance(model, str | PathLike):
         raise InputError(f"a model is a file's path, not {type(model).__name__}: write it to a file and give its path")
     if type(seed) is not int:
         raise InputError(f"seed = {seed}: must be an integer")
-    return Session(Path(model), config_of(config), back_end, seed)
+    path = Path(model).absolute()
+    if not path.is_dir():
+        return _of_model(path, config_of(config), back_end, seed)
+    if config is not None:
+        raise InputError(f"{path}: a compiled network has its configuration: leave out config")
+    return _of_folder(path, back_end, seed)
 
 
 class Session:
     """A network on a back end.
 
-    Any number of threads may call it at the same time; on the RTL each has its own SoC. A pickled session is created
-    again from the model's file when it is unpickled.
+    Any number of threads may call it at the same time; on the RTL each has its own SoC. A pickled session of a file or
+    a folder is opened again when it is unpickled.
     """
 
-    def __init__(self, model: Path, config: AcceleratorConfig, back_end: str, seed: int) -> None:
-        self.model, self.config, self.back_end, self.seed = model.absolute(), config, back_end, seed
-        self._digest = hashlib.sha256(read_model(model)).hexdigest()
-        self._graph = load_model(model)
+    def __init__(
+        self,
+        name: str,
+        graph: Graph,
+        config: AcceleratorConfig,
+        compiled: Callable[[], CompiledNetwork],
+        back_end: str,
+        seed: int = 1,
+        again: tuple | None = None,
+    ) -> None:
+        """Open a session of a Graph. compiled: returns the compiled network, which not every back end needs; again: a
+        function and its arguments that open the session in another process
+        """
+        self.name, self.graph, self.config, self.back_end, self.seed = name, graph, config, back_end, seed
+        self._compiled, self._again = compiled, again
         self._measured: tuple[AcceleratorRun, ...] = ()
-        self._run = self._runs_c() if back_end == "c" else self._runs_parts()
+        self._back_end = back_end_class(back_end)(seed)
+        self._network = self.network if self._back_end.compiles else CompiledNetwork.of(graph, config)
+        self._back_end.prepare(self._network)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
-        return tuple(map(_port, self._graph.inputs))
+        return tuple(map(_port, self.graph.inputs))
 
     @property
     def outputs(self) -> tuple[Port, ...]:
-        return tuple(map(_port, self._graph.outputs))
+        return tuple(map(_port, self.graph.outputs))
+
+    @cached_property
+    def network(self) -> CompiledNetwork:
+        """The compiled network."""
+        return self._compiled()
 
     def __call__(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
         """Run the network; return the outputs by name, in the model's types.
@@ -97,53 +120,80 @@ class Session:
 
         Raise InputError, with one line, if a value does not match.
         """
-        given, several = stacked(self._graph, value, values)
-        return joined(self._graph, self._run(given), several)
+        given, several = stacked(self.graph, value, values)
+        return joined(self.graph, self.run(given), several)
+
+    def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Run arrays in the order of `inputs`, [N, ...] each, of the model's types; return the outputs in this form."""
+        done = self._back_end.run(self._network, inputs)
+        if done.accelerator and done.accelerator[0].runs:
+            self._measured = done.accelerator
+        return done.outputs
 
     def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
         """Return the outputs of the golden model; arguments and result are as in a call."""
-        given, several = stacked(self._graph, value, values)
-        return joined(self._graph, self._parts.golden(given), several)
+        given, several = stacked(self.graph, value, values)
+        return joined(self.graph, golden_outputs(self.network.whole_graph(), given), several)
 
     def profile(self) -> Profile:
         """Return cycles by layer: predicted, and measured if this session has run on the RTL (first image of its last
         run).
         """
-        return profile_of(self._parts, self._measured)
-
-    @cached_property
-    def _parts(self) -> PartsSession:
-        return PartsSession.load(compiled_parts(self.model, self.config))
-
-    def _runs_parts(self) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
-        back_end = RtlBackEnd(self.seed) if self.back_end == "rtl" else on_functional_simulator
-        parts = self._parts
-
-        def run(given: list[np.ndarray]) -> list[np.ndarray]:
-            done = parts.run(given, back_end)
-            if self.back_end == "rtl":
-                self._measured = tuple(done.accelerator)
-            return done.outputs
-
-        return run
-
-    def _runs_c(self) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
-        with about(self.model):
-            return built(self.model.stem, read_model(self.model), self._graph).run
+        return profile_of(self.network, self._measured)
 
     def __reduce__(self) -> tuple:
-        return _again, (self.model, self.config.as_dict(), self.back_end, self.seed, self._digest)
+        if self._again is None:
+            raise InputError(f"{self.name}: a session of a Graph is of this process: open it in the other one")
+        return self._again
 
     def __repr__(self) -> str:
-        return f"<eyrie session of {self.model.name} on {self.back_end}>"
+        return f"<eyrie session of {self.name} on {self.back_end}>"
 
 
-def _again(model: Path, config: dict, back_end: str, seed: int, digest: str) -> Session:
-    """Create a session again. Raise InputError if the model has changed."""
-    session = Session(model, AcceleratorConfig.of(config), back_end, seed)
-    if session._digest != digest:
-        raise InputError(f"{model}: has changed since the session was opened: open it again")
-    return session
+def session_of(graph: Graph, name: str, config: AcceleratorConfig, back_end: str) -> Session:
+    """Return the session of a Graph, compiled first if it is not in the cache. `name` is for the user.
+
+    Raise CompileError if the Graph does not compile.
+    """
+
+    def compiled() -> CompiledNetwork:
+        from eyrie.runtime.programs import compiled_graph_parts
+
+        return files.load(compiled_graph_parts(graph, name, config))
+
+    return Session(name, graph, config, compiled, back_end)
+
+
+def _of_model(model: Path, config: AcceleratorConfig, back_end: str, seed: int, digest: str | None = None) -> Session:
+    """Open a model's file. Raise InputError if it has another digest."""
+    from eyrie.compiler.frontend.file import load as load_model
+    from eyrie.compiler.frontend.file import read_model
+
+    found = hashlib.sha256(read_model(model)).hexdigest()
+    _check_digest(model, found, digest)
+
+    def compiled() -> CompiledNetwork:
+        from eyrie.runtime.programs import compiled_parts
+
+        return files.load(compiled_parts(model, config))
+
+    again = _of_model, (model, config, back_end, seed, found)
+    with about(model):
+        return Session(model.name, load_model(model), config, compiled, back_end, seed, again)
+
+
+def _of_folder(folder: Path, back_end: str, seed: int, digest: str | None = None) -> Session:
+    """Open a compiled network. Raise InputError if it has another digest."""
+    network = files.load(folder)
+    found = hashlib.sha256(read_file(folder / files.DESCRIPTION, files.REMEDY)).hexdigest()
+    _check_digest(folder, found, digest)
+    again = _of_folder, (folder, back_end, seed, found)
+    return Session(folder.name, network.signature, network.config, lambda: network, back_end, seed, again)
+
+
+def _check_digest(path: Path, found: str, digest: str | None) -> None:
+    if digest not in (None, found):
+        raise InputError(f"{path}: has changed since the session was opened: open it again")
 
 
 def _port(tensor: Tensor) -> Port:

@@ -14,8 +14,8 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import about, array, unknown
 from eyrie.model.operators.host import quantize
 from eyrie.model.operators.quantization import to_uint8
+from eyrie.runtime.inputs import file_type
 from eyrie.runtime.preprocessing import photo_input
-from eyrie.runtime.session import file_type
 
 _STEPS = np.array([-512.0, 512.0])  # more of a scale than any value of int8 is away from its zero point
 

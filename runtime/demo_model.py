@@ -14,15 +14,15 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 from eyrie.runtime import progress
+from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.diagrams.networks import graph_svg
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.metrics import layer_table
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.report.about import About
-from eyrie.runtime.results import report_line
-from eyrie.runtime.session import Session
+from eyrie.runtime.results import report_line, reported
 from eyrie.runtime.soc.library import soc_library
-from eyrie.runtime.soc.runs import parts_reported
 
 SEED = 1
 BEST = 5
@@ -43,9 +43,7 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
         print(f"{options.image.name}: {note}")
     print(f"\n{compiled.partition}\n")
     with replacing(BUILD / "demo") as folder:
-        compiled.save(folder / "network")
-        session = Session.load(folder / "network")
-        golden = session.golden([values])
+        golden = golden_outputs(compiled.graph, [values])
         about = About(
             f"{options.model.stem} on {options.image.name}",
             options.model.name,
@@ -54,12 +52,12 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
         with progress.step(2, 3):
             soc_library(config)
         with progress.step(3, 3):
-            done, summary, pages = parts_reported(folder, "demo", about, session, [values], SEED, golden)
-    for tensor, output in zip(session.graph.outputs, done.outputs):
+            done, summary, pages = reported(folder, "demo", about, compiled.network, [values], Rtl(SEED), golden)
+    for tensor, output in zip(compiled.graph.outputs, done.outputs):
         print(answer(tensor, output[0], labels))
-    for part in summary["parts"]:
+    for part in summary.get("parts", [summary]):
         print(f"\n{layer_table(part)}")
-    print(f"\ncycles {summary['cycles']:,}, {100 * done.host_share:.3f} % of all operations on the host")
+    print(f"\ncycles {summary['cycles']:,}, {100 * done.network.host_share:.3f} % of all operations on the host")
     for page in pages:
         print(report_line(BUILD / "demo" / page))
     print("match" if summary["match"] else "MISMATCH between chip and golden model")

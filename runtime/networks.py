@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled networks on the functional simulator, and the files of inputs and outputs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,6 @@ from eyrie.compiler.files import whole_file
 from eyrie.compiler.ir.image import Image
 from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import FunctionalSimulator
-from eyrie.model.messages import array, times
 from eyrie.runtime import progress
 
 
@@ -29,25 +28,6 @@ def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> 
     if found.keys() != set(keys):
         raise InputError(f"{path}: has {', '.join(found) or 'no arrays'}, must have {', '.join(keys)}: {remedy}")
     return [found[key] for key in keys]
-
-
-def read_inputs(path: str | Path, shapes: Mapping[str, Sequence[int]]) -> list[np.ndarray]:
-    """Read int8 [N, H, W, C] for each input by name. The file has one image of its shape, or the same number for each.
-
-    Raise InputError, with one line, if the file does not match.
-    """
-    stacks = list[np.ndarray]()
-    for (name, shape), values in zip(shapes.items(), read_arrays(path, list(shapes), "int8 array")):
-        about = path if len(shapes) == 1 else f"{path}: input {name}"
-        stack = values[None] if values.ndim == 3 else values
-        if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
-            raise InputError(f"{about}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
-        if stacks and len(stack) != len(stacks[0]):
-            raise InputError(
-                f"{about}: {len(stack)} images, the first input has {len(stacks[0])}: give the same number"
-            )
-        stacks.append(stack)
-    return stacks
 
 
 def write_arrays(path: str | Path, arrays: list[np.ndarray]) -> None:

@@ -10,8 +10,8 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
+from eyrie.runtime.inputs import file_type
 from eyrie.runtime.pictures import read_photo
-from eyrie.runtime.session import file_type
 
 CHANNELS = (1, 3)  # of a picture
 GREY = np.array((0.299, 0.587, 0.114))  # ITU-R BT.601

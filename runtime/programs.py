@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.compiler.folder import save
+from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_network, compile_part
 from eyrie.compiler.options import SEARCH_ITERATIONS
-from eyrie.compiler.parts import compile_parts
-from eyrie.compiler.performance import performance
+from eyrie.compiler.parts import compile_graph, compile_parts
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 from eyrie.runtime.cached_folders import cached
@@ -40,7 +39,7 @@ def compiled(
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         with about(model):
             stages = compile_network(model, config, objective, search_iterations, images, on_stage=say)
-        save(stages, performance(stages), folder)
+        save(network_of(stages), folder)
 
     options = json.dumps([config.as_dict(), images, objective, search_iterations])
     return cached_program(model.stem, read_model(model), options, COMPILER, fill)
@@ -52,7 +51,7 @@ def compiled_parts(model: Path, config: AcceleratorConfig = DEFAULT) -> Path:
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        compile_parts(model, config, on_stage=say).save(folder)
+        save(compile_parts(model, config, on_stage=say).network, folder)
 
     options = json.dumps([config.as_dict(), "parts"])
     return cached_program(model.stem, read_model(model), options, COMPILER, fill)
@@ -65,10 +64,22 @@ def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT)
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        stages = compile_part(graph, name, config, on_stage=say)
-        save(stages, performance(stages), folder)
+        save(network_of(compile_part(graph, name, config, on_stage=say)), folder)
 
     return cached_program(name, contents_of(graph), json.dumps([config.as_dict(), "graph"]), COMPILER, fill)
+
+
+def compiled_graph_parts(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
+    """Do the same as `compiled_parts` for a Graph; `name` is for the user.
+
+    Raise CompileError, with one line, if the Graph does not compile.
+    """
+
+    def fill(folder: Path, say: Callable[[str], None]) -> None:
+        save(compile_graph(graph, name, config, on_stage=say).network, folder)
+
+    options = json.dumps([config.as_dict(), "graph in parts"])
+    return cached_program(name, contents_of(graph), options, COMPILER, fill)
 
 
 def contents_of(graph: Graph) -> bytes:

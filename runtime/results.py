@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime import progress, report
+from eyrie.runtime.back_end import AcceleratorBackEnd, NetworkRun
 from eyrie.runtime.metrics import metrics
 from eyrie.runtime.report.about import About
-from eyrie.runtime.session import Done
+from eyrie.runtime.simulator.summary import write_summary
 
 REPORT = "report.html"
 
@@ -56,12 +58,12 @@ def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tu
     answers: dict[str, object] = {"class": int(outputs[0][0].argmax())}
     if golden is None:
         return {"comparisons": 0, "mismatches": 0}, answers
-    wrong = sum(int((made != wanted).sum()) for made, wanted in zip(outputs, golden, strict=True))
+    wrong = sum(int((made != wanted.reshape(made.shape)).sum()) for made, wanted in zip(outputs, golden, strict=True))
     answers |= {"golden_class": int(golden[0][0].argmax()), "match": not wrong}
     return {"comparisons": sum(wanted.size for wanted in golden), "mismatches": wrong}, answers
 
 
-def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | None = None) -> dict:
+def _parts_summary(name: str, done: NetworkRun, seed: int, golden: list[np.ndarray] | None) -> dict:
     """Do the same as `network_summary` for a network with CPU fallback that ran on the RTL."""
     compared, answers = comparison(done.outputs, golden)
     parts = [
@@ -77,16 +79,44 @@ def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | N
         "cycles": sum(part["cycles"] for part in parts),
         **compared,
         **answers,
-        **_of_host(done),
+        **_of_host(done.network),
         "parts": parts,
     }
 
 
-def _of_host(done: Done) -> dict[str, object]:
-    return {"host_share": done.host_share, "host_operators": list(done.host)}
+def _of_host(network: CompiledNetwork) -> dict[str, object]:
+    return {"host_share": network.host_share, "host_operators": list(network.host)}
 
 
-def write_part_pages(folder: Path, name: str, about: About, done: Done, seed: int) -> list[str]:
+def reported(
+    folder: Path,
+    name: str,
+    about: About,
+    network: CompiledNetwork,
+    inputs: list[np.ndarray],
+    back_end: AcceleratorBackEnd,
+    golden: list[np.ndarray] | None = None,
+) -> tuple[NetworkRun, dict, list[str]]:
+    """Run a network on the RTL, write summary.json and the reports.
+
+    name: of the test; about: the head of the report; inputs: as in `BackEnd.run`; golden: outputs of the golden model,
+    None for no comparison. Return the run, the summary, and the folders of the reports in `folder`: itself, or of a
+    split network one for each program.
+    """
+    done = back_end.run(network, inputs)
+    about = about.answered(done.outputs[0][0])
+    if not network.whole:
+        summary = _parts_summary(name, done, back_end.seed, golden)
+        write_summary(folder / "summary.json", summary)
+        return done, summary, _write_part_pages(folder, name, about, done, back_end.seed)
+    [run] = done.accelerator
+    summary = network_summary(name, run.image, run.runs, back_end.seed, done.outputs, golden, run.prediction)
+    write_summary(folder / "summary.json", summary)
+    write_page(folder, about, run.image, summary, run.runs[0]["passes"], run.prediction)
+    return done, summary, ["."]
+
+
+def _write_part_pages(folder: Path, name: str, about: About, done: NetworkRun, seed: int) -> list[str]:
     """Write the page of each subgraph of the accelerator; return the names of their folders."""
     names = []
     for number, part in enumerate(done.accelerator):
@@ -98,7 +128,7 @@ def write_part_pages(folder: Path, name: str, about: About, done: Done, seed: in
             own,
             replace(about, title=f"{about.title}, accelerator part {number + 1} of {len(done.accelerator)}"),
             part.image,
-            found | _of_host(done),
+            found | _of_host(done.network),
             part.runs[0]["passes"],
             part.prediction,
         )

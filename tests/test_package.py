@@ -106,7 +106,9 @@ def test_a_model_is_compiled_and_run(installed: Installed) -> None:
     np.save(installed.work / "x.npy", rng.integers(-128, 128, (8, 8, 3)).astype(np.int8))
     installed.succeed("eyrie", "compile", "net.tflite", "-o", "net", "--quiet")
     installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "rtl.npy", "--quiet")
-    installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "model.npy", "--functional", "--quiet")
+    installed.succeed(
+        "eyrie", "run", "net", "--input", "x.npy", "--output", "model.npy", "--back-end", "functional", "--quiet"
+    )
     found = np.load(installed.work / "rtl.npy")
     assert np.array_equal(found, np.load(installed.work / "model.npy"))
     lines = "import eyrie, numpy as n; s = eyrie.load('net.tflite', back_end='c'); [y] = s(n.load('x.npy')).values()"

@@ -28,7 +28,16 @@ def test_a_small_network_on_the_functional_simulator(seed: int, tmp_path: Path) 
     (tmp_path / "net.tflite").write_bytes(separable(rng))
     np.save(tmp_path / "x.npy", values := rng.integers(-128, 128, (2, 8, 8, 3)).astype(np.int8))
     assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    run = eyrie(
+        "run",
+        tmp_path / "net",
+        "--input",
+        tmp_path / "x.npy",
+        "--output",
+        tmp_path / "y.npy",
+        "--back-end",
+        "functional",
+    )
     assert run.returncode == 0, run.stderr
     graph = tflite.load(tmp_path / "net.tflite")
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), graph.run_images(values))

@@ -3,7 +3,7 @@
 
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -11,19 +11,12 @@ from importlib import import_module
 
 import numpy as np
 
-MODULES = (
-    "eyrie.model.config",
-    "eyrie.model.encoding",
-    "eyrie.model.operators.quantization",
-    "eyrie.compiler.ir.buffer_tree",
-    "eyrie.compiler.ir.elementwise",
+from eyrie.compiler.ir.operators.operator import Operator
+
+MODULES = (  # those of a Graph come first, so that reading one imports no others
     "eyrie.compiler.ir.graph",
-    "eyrie.compiler.ir.layer",
-    "eyrie.compiler.ir.nest",
-    "eyrie.compiler.ir.patches",
-    "eyrie.compiler.ir.plan",
     "eyrie.compiler.ir.tensor",
-    "eyrie.compiler.ir.word_operation",
+    "eyrie.model.operators.quantization",
     "eyrie.compiler.ir.operators.convolution",
     "eyrie.compiler.ir.operators.custom",
     "eyrie.compiler.ir.operators.elementwise",
@@ -31,20 +24,51 @@ MODULES = (
     "eyrie.compiler.ir.operators.movement",
     "eyrie.compiler.ir.operators.pooling",
     "eyrie.compiler.ir.operators.tables",
+    "eyrie.model.config",
+    "eyrie.model.encoding",
+    "eyrie.compiler.ir.buffer_tree",
+    "eyrie.compiler.ir.elementwise",
+    "eyrie.compiler.ir.layer",
+    "eyrie.compiler.ir.nest",
+    "eyrie.compiler.ir.patches",
+    "eyrie.compiler.ir.plan",
+    "eyrie.compiler.ir.word_operation",
 )
+
+
+@cache
+def _classes_of(name: str) -> dict[str, type]:
+    """Return the dataclasses and enumerations of a module, by name."""
+    return {
+        made.__name__: made
+        for made in vars(import_module(name)).values()
+        if isinstance(made, type) and made.__module__ == name and (is_dataclass(made) or issubclass(made, Enum))
+    }
 
 
 @cache
 def classes() -> dict[str, type]:
     """Return the dataclasses and enumerations, by name."""
     found: dict[str, type] = {}
-    for name in MODULES:
-        module = import_module(name)
-        for made in vars(module).values():
-            if isinstance(made, type) and made.__module__ == name and (is_dataclass(made) or issubclass(made, Enum)):
-                if found.setdefault(made.__name__, made) is not made:
-                    raise TypeError(f"{name}: has two classes {made.__name__}")
+    for module in MODULES:
+        for name, made in _classes_of(module).items():
+            if found.setdefault(name, made) is not made:
+                raise TypeError(f"{module}: has two classes {name}")
     return found
+
+
+def class_named(name: str) -> type | None:
+    """Return a class that the text may name. The user's own operators are among them."""
+    known = (_classes_of(module) for module in MODULES)
+    own = {made.__name__: made for made in _subclasses(Operator)}
+    return next((found[name] for found in known if name in found), own.get(name))
+
+
+def _subclasses(base: type) -> Iterator[type]:
+    found: list[type] = type.__subclasses__(base)
+    for each in found:
+        yield each
+        yield from _subclasses(each)
 
 
 @cache

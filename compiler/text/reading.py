@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from eyrie.compiler.text.classes import classes, hints, said, takes
+from eyrie.compiler.text.classes import class_named, hints, said, takes
 from eyrie.model.errors import InputError
 
 CONSTANTS = {"inf": inf, "nan": nan}
@@ -26,8 +26,11 @@ class Misread(InputError):
     """An error in a text. The message begins with the path, the line and the column."""
 
 
-def values_of(path: str | Path, text: str) -> dict[str, object]:
-    """Return the values of a text, by name. Raise Misread."""
+def values_of(path: str | Path, text: str, data: bytes = b"") -> dict[str, object]:
+    """Return the values of a text, by name. data: contents of arrays that the text has by their offset
+
+    Raise Misread.
+    """
     try:
         with warnings.catch_warnings():  # what Python takes with a warning, like 1or 2, is no value either
             warnings.simplefilter("error")
@@ -37,14 +40,14 @@ def values_of(path: str | Path, text: str) -> dict[str, object]:
         raise Misread(
             f"{path}:{line}:{column}: {getattr(error, 'msg', error)}: write a value as docs/reference/ir.md says"
         ) from error
-    return _Reader(path, parsed.body).all_values()
+    return _Reader(path, parsed.body, data).all_values()
 
 
 class _Reader:
     """The reader of values. A value is made when its name is first read, in any order."""
 
-    def __init__(self, path: str | Path, statements: list[ast.stmt]) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, statements: list[ast.stmt], data: bytes) -> None:
+        self.path, self._data = path, data
         self._given: dict[str, ast.expr] = {}
         self._known: dict[str, object] = {}
         self._open: list[str] = []  # names whose values are being made
@@ -79,7 +82,7 @@ class _Reader:
 
     def _value(self, node: ast.expr) -> object:
         match node:
-            case ast.Constant(value=None | bool() | int() | float() | str()):
+            case ast.Constant(value=None | bool() | int() | float() | str() | bytes()):
                 return node.value
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value = self._value(operand)
@@ -106,7 +109,7 @@ class _Reader:
         return key
 
     def _member(self, node: ast.expr, name: str, member: str) -> Enum:
-        made = classes().get(name)
+        made = class_named(name)
         if made is None or not issubclass(made, Enum) or member not in made.__members__:
             raise self._misread(
                 node,
@@ -125,7 +128,7 @@ class _Reader:
             return self._array(node)
         if name == "frozenset" and len(node.args) == 1 and isinstance(node.args[0], ast.List):
             return frozenset(map(self._key, node.args[0].elts))
-        made = classes().get(name)
+        made = class_named(name)
         if made is None or not is_dataclass(made):
             raise self._misread(node, f"no class {name}: docs/reference/ir.md lists the classes")
         if node.args:
@@ -162,7 +165,9 @@ class _Reader:
     def _array(self, node: ast.Call) -> np.ndarray:
         given: list[Any] = [self._value(argument) for argument in node.args]  # TypeError says which ones do not go
         if node.keywords or len(given) not in (2, 3) or given[0] not in TYPES:
-            raise self._misread(node, "array takes a type, and numbers or shape and base64: one of " + ", ".join(TYPES))
+            raise self._misread(
+                node, "array takes a type, and numbers or shape and contents: one of " + ", ".join(TYPES)
+            )
         dtype = np.dtype(given[0])
         try:
             if len(given) == 2:
@@ -172,6 +177,8 @@ class _Reader:
                     raise InputError(f"numbers are not a row of {dtype}")
                 return found
             shape, size = given[1], prod(given[1]) * dtype.itemsize
+            if isinstance(given[2], int) and min(shape, default=1) > 0:
+                return np.frombuffer(self._data, dtype, prod(shape), given[2]).reshape(shape)
             unpacker = zlib.decompressobj()
             data = unpacker.decompress(base64.b64decode(given[2], validate=True), size + 1)
             if not 0 <= size < MOST_BYTES or min(shape, default=1) < 0 or len(data) != size or unpacker.unconsumed_tail:

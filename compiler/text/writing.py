@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyrie.compiler.text.classes import classes
+from eyrie.compiler.text.classes import class_named
 from eyrie.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,19 +19,24 @@ if TYPE_CHECKING:
 
 WIDTH = 100  # characters from which on a value has a line of its own
 FEW = 16  # elements of an array that are written out
+ALIGNMENT = 64  # bytes, of arrays in a file beside the text
 
 
 class NoText(InputError):
     """A value that cannot be written as text."""
 
 
-def written(values: Mapping[str, object]) -> str:
-    """Return an assignment for each value, after the values that it names; long arrays come last. Raise NoText."""
-    return "\n".join(_Writer(values.values()).lines_of(values)) + "\n"
+def written(values: Mapping[str, object], data: bytearray | None = None) -> str:
+    """Return an assignment for each value, after the values that it names; long arrays come last.
+
+    data: gets the contents of long arrays, which the text then has by their offset. Raise NoText.
+    """
+    return "\n".join(_Writer(values.values(), data).lines_of(values)) + "\n"
 
 
 class _Writer:
-    def __init__(self, values: Iterable[object]) -> None:
+    def __init__(self, values: Iterable[object], data: bytearray | None) -> None:
+        self._contents = data
         self._seen: Counter = Counter()
         self._names: dict[int, str] = {}
         self._count: Counter = Counter()
@@ -77,10 +82,10 @@ class _Writer:
         if isinstance(value, Enum):
             return f"{type(value).__name__}.{value.name}"
         if isinstance(value, np.ndarray):
-            return _array(value)
+            return self._array(value)
         if isinstance(value, np.generic):
             return repr(value.item())
-        if value is None or isinstance(value, (bool, int, float, str)):
+        if value is None or isinstance(value, (bool, int, float, str, bytes)):
             return repr(value)
         if is_dataclass(value) and not isinstance(value, type):
             return self._dataclass(value)
@@ -96,7 +101,7 @@ class _Writer:
 
     def _dataclass(self, value: "DataclassInstance") -> str:
         name = type(value).__name__
-        if classes().get(name) is not type(value):
+        if class_named(name) is not type(value):
             raise NoText(f"a {name} has no text")
         given = ", ".join(
             f"{field.name}={self._text(getattr(value, field.name))}"
@@ -104,6 +109,17 @@ class _Writer:
             if field.init and not _is_default(field, getattr(value, field.name))
         )
         return f"{name}({given})"
+
+    def _array(self, value: np.ndarray) -> str:
+        if value.ndim == 1 and value.size <= FEW:
+            return f"array({str(value.dtype)!r}, {value.tolist()})"
+        contents, shape = np.ascontiguousarray(value).tobytes(), tuple(map(int, value.shape))
+        if self._contents is None:
+            return f"array({str(value.dtype)!r}, {shape}, {base64.b64encode(zlib.compress(contents)).decode()!r})"
+        self._contents += bytes(-len(self._contents) % ALIGNMENT)
+        place = len(self._contents)
+        self._contents += contents
+        return f"array({str(value.dtype)!r}, {shape}, {place})"
 
 
 def _may_be_named(value: object) -> bool:
@@ -122,10 +138,3 @@ def _inside(value: object) -> Iterator[object]:
 def _is_default(field: Field, value: object) -> bool:
     default = field.default if field.default_factory is MISSING else field.default_factory()
     return type(default) is type(value) and not isinstance(value, np.ndarray) and default == value
-
-
-def _array(value: np.ndarray) -> str:
-    if value.ndim == 1 and value.size <= FEW:
-        return f"array({str(value.dtype)!r}, {value.tolist()})"
-    packed = base64.b64encode(zlib.compress(np.ascontiguousarray(value).tobytes())).decode()
-    return f"array({str(value.dtype)!r}, {tuple(map(int, value.shape))}, {packed!r})"

@@ -128,10 +128,11 @@ def _compare(
 
 def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
     """int8 [N, 10] of int8 images [N, 32, 32, 3], run from Python."""
+    from eyrie.compiler.ir.image import Image
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.soc.runs import on_rtl
 
-    return on_rtl(compiled(model), inputs).outputs.reshape(len(inputs), -1)
+    return on_rtl(Image.load(compiled(model)), inputs).output.reshape(len(inputs), -1)
 
 
 def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":

@@ -18,24 +18,26 @@ from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.artefact import files
 from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
-from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import thresholds
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
+from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.metrics import layer_table, ratios, unit_table
 from eyrie.runtime.programs import compiled
 from eyrie.runtime.report.about import About
-from eyrie.runtime.results import report_line
+from eyrie.runtime.results import report_line, reported
 from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from eyrie.runtime.simulator.summary import write_summary
-from eyrie.runtime.soc.runs import RunFailed, on_rtl, reported
+from eyrie.runtime.soc.runs import RunFailed, on_rtl
 from eyrie.testing import samples
 from eyrie.testing.catalogue import find
 from eyrie.testing.demo_net import demo_input
@@ -53,14 +55,12 @@ class Run:
     """A network's run on the RTL.
 
     out      the folder of all parts
-    program  the folder of the compiled network
     outputs  int8 [N, H, W, C]
     summary  the entries of summary.json: runtime.metrics, and the comparison with the golden model
     seeds    seeds of the cost model; after `end` (time.monotonic) only the first begins
     """
 
     out: Path
-    program: Path
     image: Image
     values: np.ndarray
     outputs: np.ndarray
@@ -80,13 +80,15 @@ def run_network(
     out/name gets log, summary and page. latency: of the DRAM, in cycles."""
     print(f"{name}:", flush=True)
     values = demo_input()[None] if photos is None else photos
-    program, graph = compiled(MODEL, config, len(values)), tflite.load(MODEL)
-    golden = graph.run_images(values)
+    network = files.load(compiled(MODEL, config, len(values)))
+    inputs = [values[:, None]]
+    golden = golden_outputs(network.signature, inputs)
     folder = out / name
     folder.mkdir()
     about = About(f"MobileNetV1, {name}", MODEL.name)
-    done, summary = reported(folder, name, about, program, [values], SEED, [golden], latency)
-    return Run(out, program, done.image, values, done.outputs, summary)
+    done, summary, _ = reported(folder, name, about, network, inputs, Rtl(SEED, latency), golden)
+    [run] = done.accelerator
+    return Run(out, run.image, values, run.output, summary)
 
 
 def print_run(title: str, run: Run) -> None:
@@ -193,8 +195,8 @@ def speed(base: Run) -> dict:
         simulated: dict = simulate_in(folder, bench, SEED)
         match &= simulated["status"] == "pass" and simulated["simulated_cycles"] == cycles
         seconds["cocotb"].append(simulated["simulated_seconds"])
-        done = on_rtl(base.program, base.values, SEED)
-        match &= done.runs[0]["counters"]["CYCLES"] == cycles and bool((done.outputs == base.outputs).all())
+        done = on_rtl(base.image, base.values, SEED)
+        match &= done.runs[0]["counters"]["CYCLES"] == cycles and bool((done.output == base.outputs).all())
         seconds["soc"].append(done.runs[0]["seconds"])
     metrics: dict = {"cycles": cycles, "match": match}
     for way, times in seconds.items():

@@ -78,7 +78,7 @@ def _run(found: Compiled, graph: Graph) -> int:
     import numpy as np
 
     from eyrie.model.operators.quantization import from_uint8
-    from eyrie.runtime.session import random_inputs
+    from eyrie.runtime.inputs import random_inputs
 
     inputs = [from_uint8(value[0]) if value.dtype == np.uint8 else value[0] for value in random_inputs(graph, 1, SEED)]
     with progress.task("running"):

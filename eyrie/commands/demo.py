@@ -46,32 +46,33 @@ def run(options: argparse.Namespace) -> int:
 
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
+    from eyrie.compiler.artefact import files
     from eyrie.compiler.command import why_in_parts
-    from eyrie.compiler.frontend import tflite
     from eyrie.compiler.ir.operators.operator import quantized
     from eyrie.runtime import demo_model, progress
+    from eyrie.runtime.back_ends.golden import golden_outputs
+    from eyrie.runtime.back_ends.rtl import Rtl
     from eyrie.runtime.diagrams.networks import graph_svg
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.metrics import layer_table
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.report.about import About, png_of, ranked, softmax
-    from eyrie.runtime.results import report_line
+    from eyrie.runtime.results import report_line, reported
     from eyrie.runtime.soc.library import soc_library
-    from eyrie.runtime.soc.runs import reported
     from eyrie.training.cifar10 import CLASSES, preprocess
     from eyrie.training.float_inference import float_logits, read_weights
 
     try:
         with progress.step(1, 3):
-            program = compiled(MODEL, config)
+            network = files.load(compiled(MODEL, config))
     except InputError as error:
         failure, options.model = why_in_parts(error, MODEL, 1), MODEL
         return demo_model.run(options, CLASSES, failure)
     for note in photo.notes:
         print(f"{options.image.name}: {note}")
     values = preprocess(photo.pixels[None])
-    graph = tflite.load(MODEL)
-    golden = graph.run_images(values)
+    graph, inputs = network.signature, [values[None]]
+    golden = golden_outputs(graph, inputs)
 
     def real(logits: "np.ndarray") -> "np.ndarray":
         quantization = quantized(graph.output).quantization
@@ -88,11 +89,11 @@ def run(options: argparse.Namespace) -> int:
         with progress.step(2, 3):
             soc_library(config)
         with progress.step(3, 3):
-            done, summary = reported(folder, "demo", about, program, [values], SEED, [golden])
+            done, summary, _ = reported(folder, "demo", about, network, inputs, Rtl(SEED), golden)
 
     answers = {
-        "chip": real(done.outputs[0]),
-        "golden model": real(golden[0]),
+        "chip": real(done.outputs[0][0]),
+        "golden model": real(golden[0][0]),
         "float model": float_logits(read_weights(FLOAT_WEIGHTS), photo.pixels),
     }
     print(f"\n{options.image.name} is a {CLASSES[summary['class']]}\n")

@@ -54,7 +54,7 @@ class Trial:
     name      in tables
     config    JSON file with accelerator parameters; None: the default configuration
     rtl_macs  MACs up to which it runs on the RTL too
-    inputs    number of random inputs by the seed; or the file `input` has them (runtime.session.read_session_inputs)
+    inputs    number of random inputs by the seed; or the file `input` has them (runtime.inputs.read_inputs)
     minutes   after which the process is ended
     as_c      whether it runs as portable C too
     """

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.artefact import files
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.command_line import whole_number
+from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import format_of, load
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Malformed
@@ -30,10 +32,12 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import array, one_line
 from eyrie.model.operators.reference import Reference
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
+from eyrie.runtime.inputs import random_inputs, read_inputs
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
-from eyrie.runtime.session import Session, on_functional_simulator, random_inputs, read_session_inputs
 from eyrie.runtime.signals import clean_up_first
-from eyrie.runtime.soc.runs import RtlBackEnd
 from eyrie.testing.references import Rejected, run_apart
 
 GOLDEN, TFLITE = "the golden model", "eyrie.compiler.frontend.tflite"
@@ -77,19 +81,20 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     entry.compile_cpu_s = round(time.process_time() - cpu_began, 3)
     entry.compile_peak_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(compiled)
-    compiled.save(options.folder / "program")
-    session = Session.load(options.folder / "program")
+    save(compiled.network, options.folder / "program")
+    network = files.load(options.folder / "program")
+    graph = network.whole_graph()
     inputs = (
-        read_session_inputs(options.input, session.graph)
+        read_inputs(options.input, network.inputs)
         if options.input
-        else random_inputs(session.graph, options.inputs, options.seed)
+        else random_inputs(graph, options.inputs, options.seed)
     )
     found = {
-        GOLDEN: session.golden(inputs),
-        "the functional simulator": session.run(inputs, on_functional_simulator).outputs,
+        GOLDEN: golden_outputs(graph, inputs),
+        "the functional simulator": Functional().run(network, inputs).outputs,
     }
     if entry.macs <= options.rtl_macs:
-        done = session.run(inputs, RtlBackEnd())
+        done = Rtl().run(network, inputs)
         found["the RTL"], entry.on_rtl = done.outputs, bool(done.accelerator)
         counters = [part.runs[0]["counters"] for part in done.accelerator]
         entry.cycles = sum(of["CYCLES"] for of in counters)
@@ -103,7 +108,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         found["the portable C"] = build_program([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
         entry.c_arena_bytes = sources.arena_bytes
     if format_of(options.model, options.model.read_bytes()).module == TFLITE:
-        _compare(entry, options.model.read_bytes(), session.graph, inputs, found)
+        _compare(entry, options.model.read_bytes(), graph, inputs, found)
     else:
         _compare_with_golden(entry, found)
 

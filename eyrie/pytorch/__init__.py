@@ -11,6 +11,6 @@ print(eyrie.pytorch.report(compiled))
 from eyrie.pytorch.backend import eyrie
 from eyrie.pytorch.convert import quantized, to_tflite
 from eyrie.pytorch.report import InPyTorch, OnAccelerator, Report, report, reports
-from eyrie.runtime.regions import BACK_ENDS
+from eyrie.runtime.back_ends import BACK_ENDS
 
 __all__ = ["BACK_ENDS", "InPyTorch", "OnAccelerator", "Report", "eyrie", "quantized", "report", "reports", "to_tflite"]

@@ -13,23 +13,24 @@ from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, 
 
 from eyrie.compiler.frontend.pytorch.regions import Region, regions_of
 from eyrie.compiler.ir.failure import CompileError
+from eyrie.compiler.passes.obstacle import obstacle
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.pytorch.region import OnAccelerator
 from eyrie.pytorch.report import keep, report_of
 from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.runtime.back_ends import back_end_class
 from eyrie.runtime.configurations import Configuration, config_of
-from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
-from eyrie.runtime.session import Session
+from eyrie.session import Session, session_of
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of torch.compile(..., options={...}).
 
-    back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model of the compiled
-              Graphs; c: the compiled Graphs as portable C
+    back_end  functional: the functional simulator; rtl: the simulated RTL; cosim: both, compared; golden: the
+              golden model of the Graphs; c: the Graphs as portable C
     config    the default one if None, an AcceleratorConfig, names and numbers, or a JSON file of these
     """
 
@@ -43,11 +44,10 @@ class Options:
             if name not in cls.__dataclass_fields__:
                 raise InputError(unknown("option", str(name), list(cls.__dataclass_fields__)))
         back_end, config = given.get("back_end", cls.back_end), given.get("config")
-        if not isinstance(back_end, str) or back_end not in BACK_ENDS:
-            raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
+        back_end_class(back_end)
         if config is not None and not isinstance(config, AcceleratorConfig | Mapping | str | PathLike):
             raise InputError(f"config {config}: give an AcceleratorConfig, names and numbers, or a JSON file of these")
-        return cls(back_end, config)
+        return cls(str(back_end), config)
 
     @property
     def accelerator(self) -> AcceleratorConfig:
@@ -68,20 +68,20 @@ def eyrie(
     if mode not in (None, "default"):
         raise InputError(f"mode {mode} is not one of this back end's: give options")
     chosen = Options.of(options or {})
-    config, run = chosen.accelerator, BACK_ENDS[chosen.back_end]
+    config = chosen.accelerator
     known = fixed_tensors(module, example_inputs)
     found = regions_of(module, {node: array_of(tensor) for node, tensor in known.items()}, obstacle)
     reasons, placed = dict(found.reasons), list[tuple[str, Region, Session]]()
     for region in found.regions:
         name = f"region{len(placed)}"
         try:
-            session = session_of(region.graph, f"torch-{name}", config)
+            session = session_of(region.graph, f"torch-{name}", config, chosen.back_end)
         except CompileError as failure:
             reasons |= dict.fromkeys(region.nodes, failure.what)
             continue
         placed.append((name, region, session))
     report = report_of(module, placed, reasons)
-    modules = [OnAccelerator(session, run, _taken(region, known), region.maps) for _, region, session in placed]
+    modules = [OnAccelerator(session, _taken(region, known), region.maps) for _, region, session in placed]
     for (name, region, _), on_accelerator in zip(placed, modules):
         _place(module, f"eyrie_{name}", list(region.nodes), on_accelerator)
     stable_topological_sort(module)

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from eyrie.compiler.frontend.pytorch.read import FROM_CHANNELS_LAST, TO_CHANNELS_LAST
 from eyrie.model.errors import InputError
-from eyrie.runtime.regions import Run
-from eyrie.runtime.session import Session
+from eyrie.session import Session
 
 
 class OnAccelerator(nn.Module):
@@ -20,9 +19,9 @@ class OnAccelerator(nn.Module):
     must not change; maps: numbers of axes of values that are feature maps.
     """
 
-    def __init__(self, session: Session, run: Run, taken: Sequence[int | Tensor], maps: Collection[int]) -> None:
+    def __init__(self, session: Session, taken: Sequence[int | Tensor], maps: Collection[int]) -> None:
         super().__init__()
-        self.session, self.run, self._maps = session, run, maps
+        self.session, self._maps = session, maps
         self._taken = tuple(each if isinstance(each, int) else each.detach().clone() for each in taken)
 
     def forward(self, *arguments: Tensor) -> Tensor | tuple[Tensor, ...]:
@@ -35,7 +34,7 @@ class OnAccelerator(nn.Module):
                 raise InputError(
                     "the model's weights have been changed since it was compiled: call torch.compiler.reset()"
                 )
-        outputs = self.run(self.session, [inputs[number] for number in range(len(inputs))])
+        outputs = self.session.run([inputs[number] for number in range(len(inputs))])
         device = arguments[0].device
         tensors = tuple(from_accelerator(output, self._maps).to(device) for output in outputs)
         return tensors if len(tensors) > 1 else tensors[0]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of a compiled model: the operators on the accelerator, on the host, and in PyTorch."""
 
-import json
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,7 @@ from torch.fx import GraphModule, Node
 from eyrie.compiler.frontend.pytorch.call import short
 from eyrie.compiler.frontend.pytorch.regions import Region
 from eyrie.model.errors import InputError
-from eyrie.runtime.session import Session
+from eyrie.session import Session
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,14 @@ def report_of(
 
 def _on_accelerator(name: str, region: Region, session: Session) -> OnAccelerator:
     nodes = [node for node in region.nodes if _computes(node)]
-    summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
-    macs = sum(node.macs for node in session.graph.nodes)
+    macs = sum(node.macs for node in session.network.whole_graph().nodes)
     return OnAccelerator(
         name,
         tuple(node.name for node in nodes),
         dict(Counter(short(node) for node in nodes)),
         macs,
-        sum(summary["cycles"] for summary in summaries),
-        session.host,
+        session.network.predicted_cycles,
+        session.network.host,
     )
 
 

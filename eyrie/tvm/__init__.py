@@ -10,7 +10,7 @@ ready = relax.transform.RunCodegen()(split)
 from eyrie.compiler.frontend.extra import require
 
 require("tvm")
-from eyrie.runtime.regions import BACK_ENDS  # noqa: E402
+from eyrie.runtime.back_ends import BACK_ENDS  # noqa: E402
 from eyrie.tvm.codegen import generate  # noqa: E402
 from eyrie.tvm.diagrams import picture  # noqa: E402
 from eyrie.tvm.partition import partitioned  # noqa: E402

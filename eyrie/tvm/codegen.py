@@ -14,7 +14,7 @@ from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, steps_of
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.runtime.regions import BACK_ENDS, session_of
+from eyrie.session import session_of
 from eyrie.tvm.partition import BACK_END, CONFIG
 
 tvm_ffi.register_error("InputError", InputError)
@@ -36,14 +36,13 @@ def _call_of(function: relax.Function) -> Callable[..., None]:
     """Return a function that takes the tensors of `function`, followed by the tensors for its outputs."""
     if BACK_END not in function.attrs:
         raise InputError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
-    run = BACK_ENDS[str(function.attrs[BACK_END])]
     config = AcceleratorConfig.of(json.loads(str(function.attrs[CONFIG])))
     name, count = str(function.attrs["global_symbol"]), len(function.params)
-    session = session_of(graph_of_steps(steps_of(function)), name, config)
+    session = session_of(graph_of_steps(steps_of(function)), name, config, str(function.attrs[BACK_END]))
 
     def call(*tensors: tvm.runtime.Tensor) -> None:
         with _through_tvm():
-            made = run(session, [_to_accelerator(tensor.numpy()) for tensor in tensors[:count]])
+            made = session.run([_to_accelerator(tensor.numpy()) for tensor in tensors[:count]])
         for tensor, values in zip(tensors[count:], made, strict=True):
             tensor.copyfrom(_from_accelerator(values))
 

@@ -10,12 +10,12 @@ from tvm.relax import transform
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, DEQUANTIZE, steps_of, steps_of_match
 from eyrie.compiler.frontend.tvm.units import patterns_of, reason_of
+from eyrie.compiler.passes.obstacle import obstacle
 from eyrie.model.config import AcceleratorConfig
-from eyrie.model.errors import InputError
-from eyrie.model.messages import unknown
+from eyrie.runtime.back_ends import back_end_class
 from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.runtime.programs import contents_of
-from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
+from eyrie.session import session_of
 
 # Attributes of functions.
 BACK_END, CONFIG, SYMBOL = "eyrie.back_end", "eyrie.config", "global_symbol"
@@ -27,15 +27,15 @@ def partitioned(module: ir.IRModule, back_end: str = "functional", config: Confi
     The code generator of these functions is "eyrie".
 
       module    quantised: float operators between relax.quantize and relax.dequantize, parameters bound
-      back_end  functional: the functional simulator; rtl: the simulated RTL; golden: the golden model; c: portable C
+      back_end  functional: the functional simulator; rtl: the simulated RTL; cosim: both, compared; golden: the golden
+                model; c: portable C
       config    accelerator configuration: None for the default one, an AcceleratorConfig, names and numbers, or a JSON
                 file of these
 
     Raise InputError, with one line, if an argument is invalid, or a part does not compile because its weights do not
     fit.
     """
-    if back_end not in BACK_ENDS:
-        raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
+    back_end_class(back_end)
     config = config_of(config)
     module = transform.ConvertToDataflow()(module.clone())
     for variable, function in relax_functions(module):
@@ -74,7 +74,7 @@ def _compiled(number: int, function: relax.Function, back_end: str, config: Acce
     graph, sizes = graph_of_steps(steps_of(function)), json.dumps(config.as_dict())
     digest = hashlib.sha256(contents_of(graph) + f"\0{back_end}\0{sizes}".encode()).hexdigest()[:16]
     name = f"{CODE_GENERATOR}_{number}_{digest}"
-    session_of(graph, f"tvm-part{number}", config)
+    session_of(graph, f"tvm-part{number}", config, back_end)
     return {BACK_END: back_end, CONFIG: sizes, SYMBOL: name}
 
 

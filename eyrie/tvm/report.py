@@ -11,9 +11,10 @@ from tvm import ir, relax
 from eyrie.compiler.frontend.tvm.read import graph_of_steps, settled
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, steps_of
 from eyrie.compiler.frontend.tvm.units import reason_of, units_of
+from eyrie.compiler.passes.obstacle import obstacle
 from eyrie.model.config import AcceleratorConfig
-from eyrie.runtime.regions import obstacle, session_of
-from eyrie.tvm.partition import CONFIG, SYMBOL, functions_of, relax_functions
+from eyrie.session import session_of
+from eyrie.tvm.partition import BACK_END, CONFIG, SYMBOL, functions_of, relax_functions
 
 NOT_QUANTISED = "it is not between int8 values"
 
@@ -80,14 +81,18 @@ def report(module: ir.IRModule) -> Report:
 
 def _on_accelerator(function: relax.Function) -> OnAccelerator:
     steps, name = steps_of(function), str(function.attrs[SYMBOL])
-    session = session_of(graph_of_steps(steps), name, AcceleratorConfig.of(json.loads(str(function.attrs[CONFIG]))))
-    summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
+    session = session_of(
+        graph_of_steps(steps),
+        name,
+        AcceleratorConfig.of(json.loads(str(function.attrs[CONFIG]))),
+        str(function.attrs[BACK_END]),
+    )
     return OnAccelerator(
         name,
         dict(Counter(step.operator for step in computing(steps))),
-        sum(node.macs for node in session.graph.nodes),
-        sum(each["cycles"] for each in summaries),
-        session.host,
+        sum(node.macs for node in session.network.whole_graph().nodes),
+        session.network.predicted_cycles,
+        session.network.host,
     )
 
 

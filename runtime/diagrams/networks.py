@@ -23,7 +23,7 @@ from eyrie.model.messages import about, times
 from eyrie.model.operators.quantization import UINT8_OFFSET
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from eyrie.runtime.diagrams.svg import drawn
-from eyrie.runtime.session import file_type
+from eyrie.runtime.inputs import file_type
 
 HOST = "orange"
 ACCELERATOR = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn

@@ -13,15 +13,14 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as Picture
 
-from eyrie.compiler.folder import save
-from eyrie.compiler.ir.image import sealed
+from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.performance import performance
 from eyrie.runtime.bundled import MODEL, PHOTO
 from eyrie.testing.tflite_builder import STEPS, Builder
 from eyrie.training import cifar10
 from tests.commands import case_files
 from tests.commands.small_nets import deep, separable
+from tests.runtime.damages import reseal
 
 SAME = 0
 
@@ -133,7 +132,7 @@ def entry(contents: dict, ends: str) -> dict:
 
 def _networks(folder: Path) -> None:
     stages = compile_network(folder / "net.tflite")
-    save(stages, performance(stages), folder / "net")
+    save(network_of(stages), folder / "net")
     good = json.loads((folder / "net" / "layout.json").read_text())
     for name, change in {
         "no_program": lambda m: m.pop("program"),
@@ -160,7 +159,7 @@ def _networks(folder: Path) -> None:
     dram[good["program"]["address"]] = 15
     _copied(folder, "net_other_memory", "image.bin", bytes(dram))
     _copied(folder, "net_command", "image.bin", bytes(dram))
-    (folder / "net_command" / "layout.json").write_text(json.dumps(sealed(good, dram)))
+    reseal(folder / "net_command")
     (folder / "net_command" / "program.txt").unlink()
 
 

@@ -110,5 +110,14 @@ def test_a_golden_run_says_what_it_wrote(tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(separable(np.random.default_rng(1)))
     np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3), np.int8))
     assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    run = eyrie(
+        "run",
+        tmp_path / "net",
+        "--input",
+        tmp_path / "x.npy",
+        "--output",
+        tmp_path / "y.npy",
+        "--back-end",
+        "functional",
+    )
     assert run.stdout.startswith(f"{tmp_path / 'y.npy'}: int8 2 x ")

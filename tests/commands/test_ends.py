@@ -44,11 +44,20 @@ def run(net: Path, *more: object) -> Ended:
     return eyrie("run", net, "--input", net.parent / "x.npz", "--output", net.parent / "y.npz", *more)
 
 
-@pytest.mark.parametrize("how", [(), ("--functional",)])
+@pytest.mark.parametrize(
+    "how",
+    [
+        (),
+        (
+            "--back-end",
+            "functional",
+        ),
+    ],
+)
 def test_several_inputs_and_outputs(how: tuple[str, ...], two: Path, build: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    left, right = (rng.integers(-128, 128, (3, 2, 3, 8)).astype(np.int8) for _ in range(2))
-    np.savez(two.parent / "x.npz", left, right)
+    left, unread, right = (rng.integers(-128, 128, (3, 2, 3, 8)).astype(np.int8) for _ in range(3))
+    np.savez(two.parent / "x.npz", left, unread, right)
     ended = run(two, *how)
     assert ended.returncode == 0, ended.stderr
     graph = tflite.load(two.with_suffix(".tflite"))
@@ -65,13 +74,19 @@ def test_several_inputs_and_outputs(how: tuple[str, ...], two: Path, build: Path
 
 ZEROS = np.zeros((2, 3, 8), np.int8)
 BAD = {
-    "one array": (lambda path: np.save(path.open("wb"), ZEROS), "an .npy file, a single array: save 2 int8 arrays"),
-    "too few": (lambda path: np.savez(path, ZEROS), "has arr_0, must have arr_0, arr_1: save 2 int8 arrays with "),
-    "other names": (lambda path: np.savez(path, left=ZEROS, right=ZEROS), "has left, right, must have arr_0, arr_1: "),
-    "another shape": (lambda path: np.savez(path, ZEROS, ZEROS[1:]), "input right: int8 1 x 3 x 8: the network takes "),
+    "one array": (lambda path: np.save(path.open("wb"), ZEROS), "an .npy file, a single array: save 3 arrays"),
+    "too few": (lambda path: np.savez(path, ZEROS), "has arr_0, must have arr_0, arr_1, arr_2: save 3 arrays with "),
+    "other names": (
+        lambda path: np.savez(path, left=ZEROS, right=ZEROS),
+        "has left, right, must have arr_0, arr_1, arr_2: ",
+    ),
+    "another shape": (
+        lambda path: np.savez(path, ZEROS, ZEROS, ZEROS[1:]),
+        "input right is int8 1 x 3 x 8, the network takes ",
+    ),
     "another count": (
-        lambda path: np.savez(path, ZEROS[None], np.stack([ZEROS] * 2)),
-        "input right: 2 images, the first input has 1: give the same number",
+        lambda path: np.savez(path, ZEROS[None], ZEROS[None], np.stack([ZEROS] * 2)),
+        "input right is int8 2 x 2 x 3 x 8, the network takes N of int8 1 x 2 x 3 x 8",
     ),
 }
 
@@ -80,7 +95,7 @@ BAD = {
 def test_inputs_that_do_not_fit(what: str, two: Path) -> None:
     write, message = BAD[what]
     write(two.parent / "x.npz")
-    assert_rejected(run(two, "--functional"), f"eyrie run: {two.parent / 'x.npz'}: {message}")
+    assert_rejected(run(two, "--back-end", "functional"), f"eyrie run: {two.parent / 'x.npz'}: {message}")
 
 
 def test_a_profile_of_several_inputs(two: Path, build: Path) -> None:

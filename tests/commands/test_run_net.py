@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.ir.image import sealed
+from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
 from eyrie.runtime import progress
 from eyrie.runtime.soc.runs import on_rtl
 from tests.commands.commands import assert_rejected, eyrie, files, python
 from tests.commands.small_nets import separable
+from tests.runtime.damages import reseal
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def compiled(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compiled")
     (folder / "net.tflite").write_bytes(separable(np.random.default_rng(seed)))
     stages = compile_network(folder / "net.tflite")
-    stages.image.save(folder / "net", stages.text)
+    save(network_of(stages), folder / "net")
     return folder
 
 
@@ -38,7 +40,9 @@ def net(compiled: Path, tmp_path: Path) -> Path:
 
 def run(net: Path, *more: object):
     folder = net.parent
-    return eyrie("run", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--functional", *more)
+    return eyrie(
+        "run", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--back-end", "functional", *more
+    )
 
 
 @pytest.mark.parametrize("batch", [1, 2])
@@ -51,7 +55,16 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
         net = tmp_path / "net"
         assert eyrie("compile", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
     ended = python(
-        "-m", "eyrie", "run", net, "--functional", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"
+        "-m",
+        "eyrie",
+        "run",
+        net,
+        "--back-end",
+        "functional",
+        "--input",
+        tmp_path / "x.npy",
+        "--output",
+        tmp_path / "y.npy",
     )
     assert ended.returncode == 0, ended.stderr
     graph = tflite.load(compiled / "net.tflite")
@@ -81,7 +94,7 @@ def truncate(path: Path, count: int) -> None:
 
 OUTSIDE = "layout.json: buffer "
 NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no folder": (shutil.rmtree, "layout.json: cannot be read (No such file or directory)"),
+    "no folder": (shutil.rmtree, "network.json: cannot be read (No such file or directory)"),
     "no image": (lambda net: (net / "image.bin").unlink(), "image.bin: cannot be read (No such file"),
     "map truncated": (lambda net: truncate(net / "layout.json", 50), "layout.json: not JSON ("),
     "map of something else": (
@@ -188,8 +201,8 @@ def test_no_compiled_network(what: str, net: Path) -> None:
 
 
 def seal(net: Path) -> None:
-    """Lets the map go with the memory as it is."""
-    change_map(lambda m: m.update(sealed(m, (net / "image.bin").read_bytes())))(net)
+    """Let the digests go with the files as they are."""
+    reseal(net)
 
 
 def test_a_map_that_was_changed(net: Path) -> None:
@@ -222,18 +235,18 @@ def test_networks_that_the_bench_cannot_run(net: Path, tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match="^the network takes 90[0-9]+ passes, the simulated SoC keeps account of 8192$"
     ):
-        on_rtl(net, values)
+        on_rtl(Image.load(net), values)
 
 
 def test_networks_larger_than_the_usual_memory(net: Path, tmp_path: Path) -> None:
     """The simulated memory grows to what the image needs."""
     values = np.zeros((1, 8, 8, 3), np.int8)
-    small = on_rtl(net, values).outputs
+    small = on_rtl(Image.load(net), values).output
     change_map(lambda m: m.update(bytes=5 << 20))(net)
     with (net / "image.bin").open("ab") as file:
         file.truncate(5 << 20)
     seal(net)
-    assert np.array_equal(on_rtl(net, values).outputs, small)
+    assert np.array_equal(on_rtl(Image.load(net), values).output, small)
 
 
 def test_the_rtl_says_how_far_it_is(net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +254,7 @@ def test_the_rtl_says_how_far_it_is(net: Path, tmp_path: Path, monkeypatch: pyte
     seen = []
     monkeypatch.setattr(progress.Task, "at", lambda self, *how_far: seen.append(how_far))
     values = np.zeros((2, 8, 8, 3), np.int8)
-    on_rtl(net, values)
+    on_rtl(Image.load(net), values)
     steps = json.loads((net / "layout.json").read_text())["steps"]
     names = [step["name"] for step in steps for _ in step["passes"]]
     told = [place for place in seen if len(place) == 3]  # a build of the model says less

@@ -20,11 +20,11 @@ import os, signal, sys, time
 from pathlib import Path
 from eyrie.measure import zoo_model
 
-from eyrie.runtime import session
+from eyrie.runtime.back_ends import functional
 
-name, on_model = Path(sys.argv[-2]).stem, session.named_on_model
+name, on_model = Path(sys.argv[-2]).stem, functional.named_on_model
 if name == "wrong":
-    session.named_on_model = lambda *given: {end: made ^ 1 for end, made in on_model(*given).items()}
+    functional.named_on_model = lambda *given: {end: made ^ 1 for end, made in on_model(*given).items()}
 if name == "faulty":
     zoo_model.compile_parts = lambda *given: {}["nothing"]
 if name == "unchecked":

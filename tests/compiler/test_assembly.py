@@ -14,7 +14,7 @@ from eyrie.compiler.assembly.commands import from_text, to_text
 from eyrie.compiler.assembly.macros import MACROS
 from eyrie.compiler.assembly.words import slots
 from eyrie.compiler.cost.counters import commands_of
-from eyrie.compiler.folder import save
+from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.program import Config, assemble, disassemble
 from eyrie.compiler.network import compile_network
@@ -86,7 +86,7 @@ def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
         tmp_path / "net.tflite", AcceleratorConfig(glb_bank_words=256), search_iterations=SEARCH_ITERATIONS
     )
     assert any(name.startswith("spill.first:0/conv") for name in stages.image.areas)
-    save(stages, performance(stages), tmp_path / "net")
+    save(network_of(stages), tmp_path / "net")
     (tmp_path / "net.s").write_text(disassembled(tmp_path / "net"))
     assert np.array_equal(assemble_file(tmp_path / "net.s").image.dram, stages.image.dram)
 
@@ -185,7 +185,7 @@ def test_the_bundled_network_disassembles(tmp_path: Path) -> None:
     source.write_text(source.read_text().replace("\nend\n", "\nload dram=0x0 glb=0 words=8 wait_passes=1\nend\n"))
     longer = assemble_file(source).image
     assert len(commands_of(longer)) == len(stages.schedule.commands) + 1
-    assert longer.program >= stages.image.dram.size
+    assert longer.program.address >= stages.image.dram.size
     source.write_text(re.sub(r"wait_transfers=\d+", "wait_transfers=0", source.read_text(), count=1))
     with pytest.raises(ValueError, match=rf"^{source}:\d+:1: .*which has no value.*|in no order"):
         assemble_file(source)

@@ -134,7 +134,8 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 PYTHON = re.compile(r"\w+Error\b|<class|object at|\(\d+, |\[\d+, |numpy|NoneType")  # what people do not write
-FILES = {"image.bin", "layout.json", "program.txt", "network.h", "layers.csv", "summary.json"}
+PROGRAM = {"image.bin", "layout.json", "program.txt", "network.h", "layers.csv", "summary.json"}
+FILES = PROGRAM | {"network.json", "graph.txt", "constants.bin"}
 BROKEN = "damaged TensorFlow Lite file: something in it lies beyond its end"
 
 

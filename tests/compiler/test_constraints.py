@@ -17,7 +17,7 @@ from eyrie.compiler.passes.fold_pads import fold_pads
 from eyrie.compiler.passes.partition import Side
 from eyrie.compiler.passes.remove_idle import remove_idle
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.session import Session
+from eyrie.runtime.back_ends.functional import Functional
 from eyrie.testing.references import RUN
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import draw_graph
@@ -171,10 +171,9 @@ def sides_of(model: bytes, seed: int, folder: Path) -> list[Side]:
     path = folder / "net.tflite"
     path.write_bytes(model)
     compiled = compile_parts(path, search_iterations=8)
-    compiled.save(folder / "net")
-    session = Session.load(folder / "net")
-    values = np.random.default_rng(seed).integers(-128, 128, (2, *session.graph.inputs[0].shape), np.int8)
-    [output] = session.run([values]).outputs
+    network = compiled.network
+    values = np.random.default_rng(seed).integers(-128, 128, (2, *network.inputs[0].shape), np.int8)
+    [output] = Functional().run(network, [values]).outputs
     for number, image in enumerate(values):
         [expected] = RUN[Reference.MICRO](model, image)
         np.testing.assert_array_equal(output[number], expected, strict=True)

@@ -10,6 +10,8 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler import dumps
+from eyrie.compiler.artefact import files
+from eyrie.compiler.folder import save
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.graph import Graph
@@ -23,7 +25,8 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Operation
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.session import Session, on_functional_simulator, random_inputs
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
@@ -273,11 +276,11 @@ def test_what_becomes_of_moves(what: str, seed: int, tmp_path: Path) -> None:
 
 def runs(compiled, path: Path, folder: Path, seed: int) -> None:
     """The functional simulator gives what the golden model of the imported network gives."""
-    compiled.save(folder / "program")
-    session, graph = Session.load(folder / "program"), tflite.load(path)
+    save(compiled.network, folder / "program")
+    network, graph = files.load(folder / "program"), tflite.load(path)
     inputs = random_inputs(graph, 1, seed)
     golden = graph.run(*(value[0] for value in inputs))
-    for tensor, made in zip(graph.outputs, session.run(inputs, on_functional_simulator).outputs, strict=True):
+    for tensor, made in zip(graph.outputs, Functional().run(network, inputs).outputs, strict=True):
         np.testing.assert_array_equal(made[0], golden[tensor.name])
 
 
@@ -292,7 +295,7 @@ def test_moves_stay_where_the_layer_would_not_fit(seed: int, tmp_path: Path) -> 
         compile_parts(path, AcceleratorConfig(glb_bank_words=words), search_iterations=SEARCH_ITERATIONS)
         for words in (256, 1024)
     )
-    assert (small.composed, large.composed) == (False, True)
+    assert [len(compiled.graph.nodes) for compiled in (small, large)] == [5, 1]
     runs(small, path, tmp_path, seed)
 
 
@@ -352,6 +355,6 @@ def test_random_graphs_on_the_accelerator(seed: int, tmp_path: Path) -> None:
             continue
         path.write_bytes(model)
         compiled = compile_parts(path, search_iterations=SEARCH_ITERATIONS)
-        if compiled.composed and any(node.operator.name == "MOVE" for node in compiled.graph.nodes):
+        if any(node.operator.name == "MOVE" for node in compiled.graph.nodes):
             runs(compiled, path, tmp_path, seed)
             done += 1

@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 from eyrie.compiler import command
+from eyrie.compiler.artefact import files
+from eyrie.compiler.artefact.network import HostSubgraph
+from eyrie.compiler.folder import save
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.partition import Side
 from eyrie.model.config import DEFAULT
-from eyrie.runtime.session import Session
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.compiler.rejections import with_room
 
@@ -89,15 +93,12 @@ def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None
         f"{SMALL.glb_bytes}"
     )
     assert int(re.fullmatch(said, reason)[1]) > 2 * 32 * 32 * 8  # two slices of 8 channels in turn
-    compiled.save(tmp_path / "net")
-    assert [entry.get("reasons") for entry in json.loads((tmp_path / "net" / "network.json").read_text())["parts"]] == [
-        None,
-        [reason],
-        None,
-    ]
-    session = Session.load(tmp_path / "net")
+    save(compiled.network, tmp_path / "net")
+    network = files.load(tmp_path / "net")
+    assert [each.reasons for each in network.subgraphs if isinstance(each, HostSubgraph)] == [(reason,)]
     values = [rng.integers(-128, 128, (2, 1, 32, 32, 32), np.int8)]
-    np.testing.assert_array_equal(session.run(values).outputs[0], session.golden(values)[0])
+    golden = golden_outputs(compiled.graph, values)
+    np.testing.assert_array_equal(Functional().run(network, values).outputs, golden)
     assert not compile_parts(path, search_iterations=8).partition.host_nodes
 
 
@@ -114,7 +115,8 @@ def test_the_command_takes_the_same_road(seed: int, tmp_path: Path, capsys: pyte
 
     compile_(path)
     assert "average" in capsys.readouterr().out.lower()
-    compile_parts(path, SMALL, search_iterations=8, on_stage=stages[1].append).save(tmp_path / "parts")
+    parts = compile_parts(path, SMALL, search_iterations=8, on_stage=stages[1].append)
+    save(parts.network, tmp_path / "parts")
     made = [
         sorted((each.relative_to(folder), each.read_bytes()) for each in folder.rglob("*") if each.is_file())
         for folder in (tmp_path / "command", tmp_path / "parts")

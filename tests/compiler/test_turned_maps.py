@@ -16,7 +16,7 @@ from eyrie.compiler.pipeline import STAGES, Stages, run_stages
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.session import random_inputs
+from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from tb.common.random_graphs import elementwise, movement, weighted

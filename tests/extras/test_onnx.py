@@ -14,15 +14,19 @@ pytest.importorskip("onnx", reason="make extra-onnx")
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from eyrie.compiler.artefact import files
+from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.c.sources import sources_of
+from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import ModelImportError, load
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.parts import compile_parts
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
-from eyrie.runtime.session import Session, on_functional_simulator
-from eyrie.runtime.soc.runs import RtlBackEnd
 from tests.extras.onnx_comparison import compare, weighted
 from tests.extras.onnx_networks import FORMATS, NETWORKS, images, write
 
@@ -51,16 +55,15 @@ def test_networks(name: str, seed: int, tmp_path: Path) -> None:
         assert sum(row.node.macs > 0 for row in found.rows) == weighted(graph), str(found)
         assert found.same.mean() >= 0.97 and found.same[found.margin > CLEAR].all(), str(found)
         assert (found.margin > CLEAR).mean() > 0.5
-        session = compiled(path, tmp_path / path.stem)
+        network = compiled(path, tmp_path / path.stem)
         inputs = [pictures[:2, None]]
-        done, golden = session.run(inputs, on_functional_simulator), session.golden(inputs)
-        assert done.config and (done.outputs[0] == golden[0]).all()
+        done, golden = Functional().run(network, inputs), golden_outputs(network.whole_graph(), inputs)
+        assert done.outputs and (done.outputs[0] == golden[0]).all()
 
 
-def compiled(path: Path, folder: Path) -> Session:
-    compile_parts(path).save(folder / "program")
-    assert (folder / "program" / "model.onnx").read_bytes() == path.read_bytes()
-    return Session.load(folder / "program")
+def compiled(path: Path, folder: Path) -> CompiledNetwork:
+    save(compile_parts(path).network, folder / "program")
+    return files.load(folder / "program")
 
 
 @pytest.mark.parametrize("name", ["lug_ic_quantized_int8.onnx", "lug_ks_quantized_int8.onnx"])
@@ -73,9 +76,10 @@ def test_models_of_others(name: str, tmp_path: Path) -> None:
     found = compare(PUBLIC / name, pictures)
     assert all(row.within_one >= WITHIN_ONE for row in found.rows) and not found.unseen, str(found)
     assert found.same.all()
-    session = compiled(PUBLIC / name, tmp_path)
+    network = compiled(PUBLIC / name, tmp_path)
     inputs = [pictures[:1, None]]
-    assert (session.run(inputs, on_functional_simulator).outputs[0] == session.golden(inputs)[0]).all()
+    golden = golden_outputs(network.whole_graph(), inputs)
+    assert (Functional().run(network, inputs).outputs[0] == golden[0]).all()
 
 
 # ---- Single operators ----
@@ -363,10 +367,10 @@ def small(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_on_the_rtl(small: Path, tmp_path: Path, seed: int) -> None:
-    session = compiled(small, tmp_path)
+    network = compiled(small, tmp_path)
     inputs = [np.random.default_rng([seed, 4]).normal(0, 1, (1, 1, 3, 8, 8)).astype(np.float32)]
-    done = session.run(inputs, RtlBackEnd())
-    assert done.config and (done.outputs[0] == session.golden(inputs)[0]).all()
+    done = Rtl().run(network, inputs)
+    assert done.outputs and (done.outputs[0] == golden_outputs(network.whole_graph(), inputs)[0]).all()
 
 
 def test_as_c(small: Path, tmp_path: Path, seed: int) -> None:
@@ -391,6 +395,15 @@ def test_commands(small: Path, tmp_path: Path) -> None:
 
     eyrie("compile", small, "-o", tmp_path / "out")
     np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
-    eyrie("run", tmp_path / "out", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    eyrie(
+        "run",
+        tmp_path / "out",
+        "--input",
+        tmp_path / "x.npy",
+        "--output",
+        tmp_path / "y.npy",
+        "--back-end",
+        "functional",
+    )
     assert np.load(tmp_path / "y.npy").size == 10
     assert "1 ok" in eyrie("zoo", small.parent, "--rtl-macs", 0)

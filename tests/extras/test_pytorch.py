@@ -20,12 +20,12 @@ from eyrie.compiler.frontend.tflite.writer import written
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.network import compile_network
+from eyrie.compiler.passes.obstacle import obstacle
 from eyrie.model.errors import InputError
 from eyrie.pytorch import quantized, report, to_tflite
 from eyrie.pytorch.convert import graph_of_model
 from eyrie.pytorch.tensors import array_of, fixed_tensors
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.regions import obstacle
 from tests.extras.pytorch_networks import MobileNetV2, ResNet8, TwoWays, WithTransform, stripes, trained
 
 pytest.importorskip("torchao", reason="make extra-pytorch")
@@ -251,7 +251,7 @@ def test_weights_that_have_changed_are_rejected(seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"back_end": "chip"}, "unknown back end 'chip': choose from functional, rtl, golden, c"),
+        ({"back_end": "chip"}, "unknown back end 'chip': choose from c, cosim, functional, golden, rtl"),
         ({"confg": None}, "unknown option 'confg'; did you mean 'config'?"),
     ],
 )

@@ -28,7 +28,7 @@ from eyrie.runtime.diagrams.networks import ACCELERATOR, HOST
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.report.palette import LIGHT
-from eyrie.runtime.session import Session
+from eyrie.session import Session
 from eyrie.tvm import codegen
 from eyrie.tvm.partition import functions_of
 from tests.extras.tvm_networks import Module, constant, module_of, op, run
@@ -268,7 +268,7 @@ def test_a_part_that_does_not_compile(seed: int, monkeypatch: pytest.MonkeyPatch
 
 def test_what_means_nothing(seed: int) -> None:
     module = small(seed)
-    with pytest.raises(ValueError, match="unknown back end 'chip': choose from functional, rtl, golden, c"):
+    with pytest.raises(ValueError, match="unknown back end 'chip': choose from c, cosim, functional, golden, rtl"):
         eyrie.tvm.partitioned(module, "chip")
     with pytest.raises(ValueError, match="ROWS"):
         eyrie.tvm.partitioned(module, config={"ROWS": 7})

@@ -3,6 +3,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -10,15 +11,14 @@ from pathlib import Path
 import numpy as np
 
 import eyrie
+from eyrie.compiler.artefact.files import digest
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import sealed
-from eyrie.compiler.parts import digest
 from eyrie.runtime import cached_folders, programs
 from eyrie.runtime.portable_c.executable import LIBRARY
 from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import eyrie as command
-from tests.runtime.test_session import places
 
 FEW = 4  # arrangements that are tried: what they cost does not matter here
 SMALL = {"rows": 3, "cols": 4}  # an accelerator
@@ -192,6 +192,14 @@ def swap(folder: Path, other: Path, rng: np.random.Generator) -> tuple[str, bool
     return f"{folder}: all of {other}", True
 
 
+def places(value: object) -> Iterator[tuple]:
+    """Every entry of what a JSON file holds: what it is in, and its key or number."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
 def edit_json(path: Path, rng: np.random.Generator) -> str:
     """Change an entry, or leave it out, but no size of an accelerator."""
     contents = json.loads(path.read_text())
@@ -236,7 +244,7 @@ def edit_cached(folder: Path, rng: np.random.Generator) -> str:
 
 def other_weights(folder: Path, twin: Path) -> str:
     """Make a compiled folder that of the same network with other weights, and seal it anew."""
-    for path in [*folder.rglob("image.bin"), *folder.glob("model.tflite")]:
+    for path in [*folder.rglob("image.bin"), *folder.glob("constants.bin")]:
         path.write_bytes((twin / path.relative_to(folder)).read_bytes())
     reseal(folder)
     return f"{folder}: weights of {twin}"
@@ -249,10 +257,8 @@ def reseal(folder: Path) -> None:
         path.write_text(json.dumps(sealed(contents, path.with_name("image.bin").read_bytes())))
     for path in folder.glob("network.json"):
         contents = json.loads(path.read_text())
-        if "sha256" in contents:
-            contents["sha256"] = digest((folder / "model.tflite").read_bytes())
-        entries = contents.get("parts")
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and (folder / str(entry.get("folder")) / "layout.json").exists():
-                entry["sha256"] = digest((folder / str(entry["folder"]) / "layout.json").read_bytes())
-        path.write_text(json.dumps(contents))
+        digests = contents.get("digests") if isinstance(contents, dict) else None
+        for name in digests if isinstance(digests, dict) else ():
+            if (folder / name).is_file():
+                digests[name] = digest((folder / name).read_bytes())
+        path.write_text(json.dumps(sealed(contents, b"") if isinstance(contents, dict) else contents))

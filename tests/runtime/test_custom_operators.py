@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.compiler.artefact import files
 from eyrie.compiler.c.sources import sources_of
+from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.tflite import load
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.tables import Function, Real
@@ -17,8 +19,9 @@ from eyrie.compiler.passes.partition import Side
 from eyrie.model.operators import tables
 from eyrie.model.operators.elementwise import add, add_parameters
 from eyrie.model.operators.quantization import Quantization
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
-from eyrie.runtime.session import Session
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import eyrie
 
@@ -58,10 +61,10 @@ def test_a_function_between_accelerator_parts(kind: str, seed: int, tmp_path: Pa
     monkeypatch.setenv("EYRIE_CUSTOM", str(tmp_path / "functions.py"))
     compiled = compile_parts(write(tmp_path, kind=kind))
     assert [part.part.side for part in compiled.parts] == [Side.ACCELERATOR, Side.HOST, Side.ACCELERATOR]
-    compiled.save(tmp_path / "net")
+    save(compiled.network, tmp_path / "net")
     values = np.random.default_rng(seed).integers(0, 256, (2, 1, 1, 3, 4, 5)).astype(np.uint8)
     stored = [value if kind == "uint8" else value.view(np.int8) for value in values]
-    (made,) = Session.load(tmp_path / "net").run(stored).outputs
+    (made,) = Functional().run(files.load(tmp_path / "net"), stored).outputs
     parameters = add_parameters(SCALE, SCALE, SCALE)
     inside = [(value ^ 0x80).view(np.int8) if kind == "uint8" else value for value in stored]
     a, b = (add(value, value, parameters) for value in inside)
@@ -84,10 +87,10 @@ def test_without_a_function(tmp_path: Path) -> None:
 )
 def test_a_function_that_fails(name: str, said: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("EYRIE_CUSTOM", str(tmp_path / "functions.py"))
-    compile_parts(write(tmp_path, name)).save(tmp_path / "net")
+    save(compile_parts(write(tmp_path, name)).network, tmp_path / "net")
     inputs = [np.zeros((1, 1, 3, 4, 5), np.int8)] * 2
     with pytest.raises(ValueError) as caught:
-        Session.load(tmp_path / "net").run(inputs)
+        Functional().run(files.load(tmp_path / "net"), inputs)
     assert str(caught.value) == said
 
 
@@ -117,10 +120,10 @@ def test_a_new_function_of_one_value(operator: Function, tmp_path: Path, monkeyp
     )
     graph = Graph((x,), (Node(operator, "#0", (x,), (y,)),), (y,)).verified()
     values = [tables.VALUES.astype(np.int8).reshape(1, 1, 16, 16, 1)]
-    compile_graph(graph, "net").save(tmp_path / "net")
-    session = Session.of_graph(graph, tmp_path / "net")
-    [golden] = session.golden(values)
-    assert not session.host and len(set(golden.ravel().tolist())) > 1
-    assert np.array_equal(session.run(values).outputs[0], golden)
+    save(compile_graph(graph, "net").network, tmp_path / "net")
+    network = files.load(tmp_path / "net")
+    [golden] = golden_outputs(network.whole_graph(), values)
+    assert not network.host and len(set(golden.ravel().tolist())) > 1
+    assert np.array_equal(Functional().run(network, values).outputs[0], golden)
     [made] = build_program([sources_of(graph, "net")], tmp_path / "c", CHECKED).run(values)
     assert np.array_equal(made, golden)

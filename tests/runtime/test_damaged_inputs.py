@@ -169,7 +169,7 @@ def of_folders(case: Case, folder: Path, root: Path) -> Verdict:
         what = damages.edit(own, rng)
     np.save(folder / "x.npy", base.values)
     before = files(folder)
-    ended = command("run", own, "--functional", "--input", folder / "x.npy", "--output", folder / "y.npy")
+    ended = command("run", own, "--back-end", "functional", "--input", folder / "x.npy", "--output", folder / "y.npy")
     if ended.returncode:
         assert_rejected(ended, "eyrie run: ")
         assert not PYTHON.search(ended.stderr), ended.stderr

@@ -16,9 +16,9 @@ from eyrie.compiler.network import compile_greedily, compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
+from eyrie.runtime.inputs import random_inputs
 from eyrie.runtime.networks import named_on_model
 from eyrie.runtime.portable_c.executable import build_library
-from eyrie.runtime.session import random_inputs
 from tests.compiler.test_text import drawn
 
 SEARCH_ITERATIONS = 8

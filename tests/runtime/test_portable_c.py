@@ -15,13 +15,13 @@ from eyrie.compiler.c import kernels
 from eyrie.compiler.c.sources import Sources, sources_of
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import load
-from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import to_uint8
 from eyrie.model.operators.reference import Reference
+from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.folders import ROOT
+from eyrie.runtime.inputs import random_inputs
 from eyrie.runtime.portable_c.executable import FAST, Library, RunError, build_library, build_program
-from eyrie.runtime.session import Session, random_inputs
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tb.common.random_graphs import draw_graph
@@ -75,10 +75,6 @@ def of_rescaling() -> Iterator[Case]:
         graph = tflite.from_bytes(net.pack((x,), (y,)))
         inputs = [np.rint(rng.uniform(-140, 140, (RUNS, *shape)) / factor).astype(np.int32)]
         yield Case(f"by {factor}", sources_of(graph, f"rescaling{number}"), inputs, golden_outputs(graph, inputs))
-
-
-def golden_outputs(graph: Graph, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    return Session(graph, (), ()).golden(inputs)
 
 
 def compare(cases: list[Case], folder: Path) -> int:

@@ -11,12 +11,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from hypothesis import strategies as st
 
+from eyrie.compiler.artefact import files
+from eyrie.compiler.artefact.network import CompiledNetwork
+from eyrie.compiler.folder import save
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.config import DEFAULT, AcceleratorConfig
-from eyrie.runtime.session import BackEnd, Session, on_functional_simulator
-from eyrie.runtime.soc.runs import RtlBackEnd
+from eyrie.runtime.back_end import BackEnd
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.testing.configurations import model_rejection, random_configs
 from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
@@ -51,24 +56,25 @@ def random_networks(draw, configs: tuple[AcceleratorConfig, ...]) -> Drawn:
     return Drawn(draw_graph(Choices(draw)), draw(st.sampled_from(configs)))
 
 
-def compiled(drawn: Drawn, folder: Path) -> Session | None:
+def compiled(drawn: Drawn, folder: Path) -> CompiledNetwork | None:
     """None for a network that does not fit."""
     path = folder / "net.tflite"
     path.write_bytes(drawn.graph.model)
     try:
-        compile_parts(path, drawn.config, search_iterations=SEARCH_ITERATIONS).save(folder / "net")
+        found = compile_parts(path, drawn.config, search_iterations=SEARCH_ITERATIONS)
+        save(found.network, folder / "net")
     except ValueError as rejection:
         if not isinstance(rejection.__cause__, DoesNotFit):
             raise
         assert str(rejection).startswith(f"{path}: ") and "\n" not in str(rejection)
         return None
-    return Session.load(folder / "net")
+    return files.load(folder / "net")
 
 
-def compare(session: Session, graph: RandomGraph, back_end: BackEnd) -> None:
+def compare(network: CompiledNetwork, graph: RandomGraph, back_end: BackEnd) -> None:
     inputs = [value[None] for value in graph.inputs]
-    outputs = session.run(inputs, back_end).outputs
-    for number, (output, golden) in enumerate(zip(outputs, session.golden(inputs), strict=True)):
+    outputs = back_end.run(network, inputs).outputs
+    for number, (output, golden) in enumerate(zip(outputs, golden_outputs(network.whole_graph(), inputs), strict=True)):
         np.testing.assert_array_equal(output, golden, f"output {number}, the golden model's", strict=True)
     for reference in graph.references:
         expected = RUN[reference](graph.model, *graph.inputs)
@@ -76,19 +82,15 @@ def compare(session: Session, graph: RandomGraph, back_end: BackEnd) -> None:
             np.testing.assert_array_equal(output[0], values, f"output {number}, {reference}'s", strict=True)
 
 
-def on_the_accelerator(session: Session) -> bool:
-    return any(session.folders)
-
-
 def test_command_level_model(tmp_path: Path) -> None:
     seen: Counter = Counter()
 
     def check(drawn: Drawn) -> None:
         with TemporaryDirectory(dir=tmp_path) as folder:
-            session = compiled(drawn, Path(folder))
-            if session:
-                compare(session, drawn.graph, on_functional_simulator)
-            seen["rejected" if session is None else "machine" if on_the_accelerator(session) else "host"] += 1
+            network = compiled(drawn, Path(folder))
+            if network:
+                compare(network, drawn.graph, Functional())
+            seen["rejected" if network is None else "machine" if network.programs else "host"] += 1
 
     for number in range(GRAPHS):
         shrinking(number, random_networks(CONFIGS), check)
@@ -102,9 +104,9 @@ def test_rtl(tmp_path: Path) -> None:
     def check(drawn: Drawn) -> None:
         nonlocal ran
         with TemporaryDirectory(dir=tmp_path) as folder:
-            session = compiled(drawn, Path(folder))
-            if session and on_the_accelerator(session):
-                compare(session, drawn.graph, RtlBackEnd())
+            network = compiled(drawn, Path(folder))
+            if network and network.programs:
+                compare(network, drawn.graph, Rtl())
                 ran += 1
 
     number = 0

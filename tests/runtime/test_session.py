@@ -4,24 +4,27 @@ is not what was compiled is rejected. test_random_graphs.py has random ones."""
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from eyrie.compiler.artefact import files
+from eyrie.compiler.folder import save
 from eyrie.compiler.ir.failure import CompileError
-from eyrie.compiler.ir.image import sealed
-from eyrie.compiler.parts import compile_parts, digest
+from eyrie.compiler.parts import compile_parts
 from eyrie.model.errors import InputError
-from eyrie.runtime.session import Session, on_functional_simulator
-from eyrie.runtime.soc.runs import RtlBackEnd
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import Builder
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_partition import image_classifier
+from tests.runtime.damages import places, reseal
 
 EDITS = 15  # of each file
 
@@ -37,19 +40,19 @@ def net(tmp_path: Path) -> Path:
 def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
     values = np.random.default_rng(seed).normal(0, 5, (3, 4, 4, 1)).astype(np.float32)
     expected = np.concatenate([run_micro(image_classifier(), value[None])[0] for value in values])
-    session = Session.load(net)
-    for back_end in (on_functional_simulator, RtlBackEnd(seed)):
-        done = session.run([values[:, None]], back_end)
+    network = files.load(net)
+    for back_end in (Functional(), Rtl(seed)):
+        done = back_end.run(network, [values[:, None]])
         assert np.array_equal(done.outputs[0][:, 0], expected) and len(done.accelerator) == 2
-        assert done.host_share == pytest.approx(30 / 68)
-        assert done.host == ("#0 QUANTIZE", "#2 RESIZE_BILINEAR", "#5 SOFTMAX", "#6 DEQUANTIZE")
+        assert network.host_share == pytest.approx(30 / 68)
+        assert network.host == ("#0 QUANTIZE", "#2 RESIZE_BILINEAR", "#5 SOFTMAX", "#6 DEQUANTIZE")
     assert all(part.runs[0]["counters"]["CYCLES"] > 0 for part in done.accelerator)
     np.save(tmp_path / "x.npy", values)
-    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--back-end", "functional")
     assert ended.returncode == 0 and np.array_equal(np.load(tmp_path / "y.npy"), expected), ended.stderr
     np.save(tmp_path / "x.npy", values.astype(np.int8))
-    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
-    assert_rejected(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 1 x 4 x 4 x 1, the network takes N ")
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--back-end", "functional")
+    assert_rejected(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 4 x 4 x 1, the network takes N ")
 
 
 def test_branches_in_one_accelerator_part(seed: int, tmp_path: Path) -> None:
@@ -61,13 +64,13 @@ def test_branches_in_one_accelerator_part(seed: int, tmp_path: Path) -> None:
             compiled = compile_parts(path)
             if len(compiled.graph.inputs) > 1 < len(compiled.graph.outputs) and compiled.partition.host_share == 0:
                 break
-    compiled.save(tmp_path / "net")
-    session = Session.load(tmp_path / "net")
-    inputs = [rng.integers(-128, 128, (2, *tensor.shape)).astype(np.int8) for tensor in session.graph.inputs]
-    for back_end in (on_functional_simulator, RtlBackEnd(seed)):
-        done = session.run(inputs, back_end)
+    save(compiled.network, tmp_path / "net")
+    network = files.load(tmp_path / "net")
+    inputs = [rng.integers(-128, 128, (2, *tensor.shape)).astype(np.int8) for tensor in network.inputs]
+    for back_end in (Functional(), Rtl(seed)):
+        done = back_end.run(network, inputs)
         assert len(done.accelerator) == 1
-        for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
+        for output, expected in zip(done.outputs, golden_outputs(network.whole_graph(), inputs), strict=True):
             np.testing.assert_array_equal(output, expected)
 
 
@@ -82,7 +85,14 @@ def test_several_outputs(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", values)
     assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
     ended = eyrie(
-        "run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npz", "--functional"
+        "run",
+        tmp_path / "net",
+        "--input",
+        tmp_path / "x.npy",
+        "--output",
+        tmp_path / "y.npz",
+        "--back-end",
+        "functional",
     )
     assert ended.returncode == 0, ended.stderr
     with np.load(tmp_path / "y.npz") as found:
@@ -91,17 +101,8 @@ def test_several_outputs(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found[f"arr_{number}"], expected)
 
 
-def change(key: str, value: object):
-    def damage(net: Path) -> None:
-        contents = json.loads((net / "network.json").read_text())
-        contents["parts"][1][key] = value
-        (net / "network.json").write_text(json.dumps(contents))
-
-    return damage
-
-
 def edit(change: Callable[[dict, dict[int, dict]], object]) -> Callable[[Path], None]:
-    """Changes the description, or the maps of parts by number, and seals both again."""
+    """Changes the description, or the maps of parts by number, and seals all of it again."""
 
     def damage(net: Path) -> None:
         contents = json.loads((net / "network.json").read_text())
@@ -109,12 +110,21 @@ def edit(change: Callable[[dict, dict[int, dict]], object]) -> Callable[[Path], 
         maps = {number: json.loads(path.read_text()) for number, path in files.items()}
         change(contents, maps)
         for number, path in files.items():
-            path.write_text(json.dumps(sealed(maps[number], path.with_name("image.bin").read_bytes())))
-        entries = contents.get("parts")
-        for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and (net / str(entry.get("folder")) / "layout.json").exists():
-                entry["sha256"] = digest((net / str(entry["folder"]) / "layout.json").read_bytes())
+            path.write_text(json.dumps(maps[number]))
         (net / "network.json").write_text(json.dumps(contents))
+        reseal(net)
+
+    return damage
+
+
+def text(old: str, new: str) -> Callable[[Path], None]:
+    """Changes graph.txt, and seals all of it again."""
+
+    def damage(net: Path) -> None:
+        before = (net / "graph.txt").read_text()
+        assert old in before
+        (net / "graph.txt").write_text(before.replace(old, new, 1))
+        reseal(net)
 
     return damage
 
@@ -126,45 +136,74 @@ def rename(contents: dict, end: str) -> None:
 
 @edit
 def swap_folders(contents: dict, _: dict[int, dict]) -> None:
-    one, other = (entry for entry in contents["parts"] if "folder" in entry)
+    one, other = (entry for entry in contents["subgraphs"] if entry["folder"])
     one["folder"], other["folder"] = other["folder"], one["folder"]
 
 
+def unsealed(net: Path) -> None:
+    contents = json.loads((net / "network.json").read_text())
+    contents["subgraphs"][0]["reasons"] = []
+    (net / "network.json").write_text(json.dumps(contents))
+
+
+NOT_THE_ONE = "network.json: {} is not the one that was compiled with it"
 DAMAGES = {
-    "another model": (
-        lambda net: (net / "model.tflite").write_bytes(b"0000TFL3"),
-        "network.json: model.tflite is not the one that was compiled",
+    "another graph": (
+        lambda net: (net / "graph.txt").write_text("graph = None"),
+        NOT_THE_ONE.format("graph.txt"),
     ),
-    "another part": (
-        lambda net: (net / "part1" / "layout.json").write_text("{}"),
-        "network.json: part1 is not the one that was compiled with it",
+    "other constants": (lambda net: (net / "constants.bin").write_bytes(b""), NOT_THE_ONE.format("constants.bin")),
+    "another prediction": (
+        lambda net: (net / "part1" / "summary.json").write_text("{}"),
+        NOT_THE_ONE.format("part1/summary.json"),
     ),
-    "no nodes": (change("nodes", []), "network.json: operators are missing"),
-    "unknown nodes": (change("nodes", ["#1"]), "network.json: an entry is unknown, missing or of the wrong kind"),
-    "unknown side": (change("side", "moon"), "network.json: "),
+    "another part": (lambda net: (net / "part1" / "layout.json").write_text("{}"), "part1/layout.json: has version"),
+    "a resealed part": (
+        lambda net: shutil.copytree(net / "part3", net / "part1", dirs_exist_ok=True),
+        NOT_THE_ONE.format("part1/layout.json"),
+    ),
+    "no description": (lambda net: (net / "network.json").unlink(), "network.json: cannot be read (No such file"),
+    "no graph": (lambda net: (net / "graph.txt").unlink(), "graph.txt: cannot be read (No such file"),
+    "another version": (
+        edit(lambda contents, _: contents.update(version=1)),
+        "network.json: has version 1 of the format, this is version 2",
+    ),
+    "not sealed": (unsealed, "network.json: an entry is not as it was written"),
     "no text": (lambda net: (net / "network.json").write_bytes(b"\xff"), "network.json: not JSON (no text in UTF-8)"),
     "another order": (
-        edit(lambda contents, _: contents["parts"].reverse()),
-        "network.json: subgraph 0 reads t6, which no earlier operator computes",
+        edit(lambda contents, _: contents["subgraphs"].reverse()),
+        "network.json: subgraph 1 reads t4, which no earlier subgraph computes",
     ),
-    "another order of nodes": (
-        edit(lambda contents, _: contents["parts"][4]["nodes"].reverse()),
-        "network.json: subgraph 4 reads t7, which no earlier operator computes",
+    "a subgraph less": (
+        edit(lambda contents, _: contents["subgraphs"].pop()),
+        "network.json: graph.txt has another number of subgraphs",
     ),
     "an input renamed": (
         edit(lambda _, maps: rename(maps[1], "inputs")),
-        "part1/layout.json: its inputs are other 4 x 4 x 1, the network has ",
+        "network.json: subgraph 1 reads other, which no earlier subgraph computes",
     ),
     "an output renamed": (
         edit(lambda _, maps: rename(maps[1], "outputs")),
-        "part1/layout.json: its outputs are other 4 x 4 x 2, the network has ",
+        "network.json: subgraph 2 reads t3, which no earlier subgraph computes",
     ),
-    "folders swapped": (swap_folders, "part3/layout.json: its inputs are "),
-    "a number for a word": (
-        edit(lambda contents, _: contents.update(composed=3)),
-        "network.json: composed is neither true nor",
+    "folders swapped": (swap_folders, "network.json: subgraph 1 reads t4, which no earlier subgraph computes"),
+    "another configuration": (
+        edit(lambda contents, _: contents["config"].update(cols=16)),
+        "network.json: subgraph 1 is compiled for another configuration",
     ),
+    "a word for a number": (
+        edit(lambda contents, _: contents["config"].update(cols="16")),
+        'network.json: cols must be an integer, is "16"',
+    ),
+    "a text for a list": (
+        edit(lambda contents, _: contents.update(subgraphs="word")),
+        "network.json: subgraphs: an entry is unknown, missing or",
+    ),
+    "an unknown entry": (edit(lambda contents, _: contents.update(moon=3)), "network.json: moon: an entry is unknown"),
+    "no digests": (edit(lambda contents, _: contents.pop("digests")), "network.json: digests is missing"),
     "a list": (lambda net: (net / "network.json").write_text("[]"), "network.json: an entry is unknown, missing or of"),
+    "a graph of half the text": (text("inputs = (", "inputs = (("), "network.json: graph.txt is not as it was written"),
+    "another shape": (text("shape=(1, 4, 4, 2)", "shape=(1, 4, 2, 2)"), "network.json: "),
 }
 
 
@@ -173,24 +212,16 @@ def test_damaged_folders(what: str, net: Path, tmp_path: Path) -> None:
     damage, message = DAMAGES[what]
     damage(net)
     np.save(tmp_path / "x.npy", np.zeros((4, 4, 1), np.float32))
-    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--functional")
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--back-end", "functional")
     assert_rejected(ended, f"eyrie run: {net}/{message}")
     assert ended.stderr.endswith(": give a folder that eyrie compile wrote\n")
-
-
-def places(value: object) -> Iterator[tuple]:
-    """Every entry of what a JSON file holds: what it is in, and its key or number."""
-    if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from places(value[key])
 
 
 def test_edited_and_sealed_again(net: Path, seed: int) -> None:
     """An entry missing, swapped with another, or of another kind: rejected in one line, or of no consequence."""
     rng = np.random.default_rng(seed)
     inputs = [rng.normal(0, 5, (1, 1, 4, 4, 1)).astype(np.float32)]
-    expected = Session.load(net).run(inputs).outputs[0]
+    expected = Functional().run(files.load(net), inputs).outputs[0]
     maps = [json.loads((net / f"part{number}" / "layout.json").read_text()) for number in (1, 3)]
     counts = [len(list(places(each))) for each in (json.loads((net / "network.json").read_text()), *maps)]
     rejected = 0
@@ -209,7 +240,7 @@ def test_edited_and_sealed_again(net: Path, seed: int) -> None:
                 shutil.copytree(net, copy)
                 edit(change)(copy)
                 try:
-                    assert Session.load(copy).run(inputs).outputs[0].shape == expected.shape
+                    assert Functional().run(files.load(copy), inputs).outputs[0].shape == expected.shape
                 except InputError as error:
                     assert str(error).startswith(str(copy)) and "\n" not in str(error), error
                     rejected += 1

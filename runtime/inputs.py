@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inputs of a network: types, checks, files and random values."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.model.errors import InputError
+from eyrie.model.messages import array
+from eyrie.runtime.networks import read_arrays
+
+
+def file_type(tensor: Tensor) -> str:
+    """Return the type of the values in the model's file."""
+    return "uint8" if isinstance(tensor, Quantized) and tensor.unsigned else tensor.dtype
+
+
+def fitted(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return an array [N, ...] for each input, N of the model's shape each. A batch axis of 1 may be missing.
+
+    Raise InputError, with one line, if an array does not match.
+    """
+    if len(inputs) != len(tensors):
+        raise InputError(f"{len(inputs)} inputs are given, the network takes {len(tensors)}")
+    found = [_with_batch(tensor, value) for tensor, value in zip(tensors, inputs)]
+    for tensor, value, given in zip(tensors, found, inputs):
+        if (
+            str(value.dtype) != file_type(tensor)
+            or value.shape[1:] != tensor.shape
+            or (len(value) != len(found[0]) or not len(value))
+        ):
+            raise InputError(
+                f"input {tensor.name} is {array(given)}, the network takes N of {Form(file_type(tensor), tensor.shape)}"
+            )
+    return found
+
+
+def _with_batch(tensor: Tensor, values: np.ndarray) -> np.ndarray:
+    shape = tensor.shape
+    if values.shape[1:] != shape and shape[:1] == (1,) and values.ndim and values.shape[1 - len(shape) :] == shape[1:]:
+        return values.reshape(-1, *shape)
+    return values
+
+
+def read_inputs(path: str | Path, tensors: Sequence[Tensor]) -> list[np.ndarray]:
+    """Read the inputs of a network from a file (see `read_arrays`). Raise InputError, with one line, if the file does
+    not match the network.
+    """
+    values = read_arrays(path, [tensor.name for tensor in tensors])
+    try:
+        return fitted(tensors, values)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def random_inputs(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
+    """Return random values [N, ...] for each input of a network.
+
+    Integers are uniform over their type. Real numbers cover the range of the quantised tensor that they become.
+    """
+    rng = np.random.default_rng(seed)
+    return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
+
+
+def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -> np.ndarray:
+    shape, kind = (count, *tensor.shape), file_type(tensor)
+    if kind == "float32":
+        made = (node.outputs[0] for node in graph.readers.get(tensor.name, []))
+        ranges = [of.quantization for of in made if isinstance(of, Quantized)]
+        low, high = (
+            ((-128 - ranges[0].zero_point) * ranges[0].scale, (127 - ranges[0].zero_point) * ranges[0].scale)
+            if ranges
+            else (-1, 1)
+        )
+        return rng.uniform(low, high, shape).astype(np.float32)
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
