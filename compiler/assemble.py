@@ -28,7 +28,7 @@ from eyrie.compiler.network import compile_graph
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacles
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, Built, Grouped, Imported, reached, run_stages
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import ProgramError
@@ -43,7 +43,7 @@ class Assembled:
 
     image: Image
     text: str
-    stages: Stages | None = None
+    stages: Built | None = None
 
     def save(self, folder: str | Path) -> None:
         """Write the folder completely, or leave it as it was. Raise InputError, with one line, if it cannot be
@@ -97,10 +97,10 @@ def _linked(
             linker.take_commands(block)
             continue
         stages = _compiled(source, number, block, objective, search_iterations, on_stage)
-        ends = made(stages.ends)
+        ends = stages.ends
         if len(source.blocks) == 1 and set(ends) == set(source.outputs):
-            return Assembled(made(stages.image), made(stages.text), stages)
-        linker.take_layers(made(stages.schedule), ends, next(iter(block.places.values())))
+            return Assembled(stages.image, stages.text, stages)
+        linker.take_layers(stages.schedule, ends, next(iter(block.places.values())))
     image = linker.image()
     if linker.places:
         commands = [*linker.commands, End()]
@@ -123,16 +123,22 @@ def _compiled(
     objective: str,
     search_iterations: int,
     on_stage: Callable[[str], None] | None,
-) -> Stages:
+) -> Built:
     """Compile a block of layers. Raise AssemblyError, with a place in the source."""
     graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
     if not graph.outputs:
         raise AssemblyError(first, "no line reads the results of these lines: add a line, output NAME")
-    work = Stages(
-        source.path, source.config, objective, search_iterations, 1, graph=graph, unpacked=source.shared(number)
+    work = Imported(
+        model=source.path,
+        config=source.config,
+        objective=objective,
+        search_iterations=search_iterations,
+        images=1,
+        graph=graph,
+        unpacked=source.shared(number),
     )
     try:
-        return compile_graph(work, on_stage=on_stage)
+        return reached(compile_graph(work, on_stage=on_stage), Built)
     except Obstacles as error:
         found = error.obstacles[0]
         raise AssemblyError(
@@ -140,19 +146,19 @@ def _compiled(
             f"{found.operator} {found.where}: {found.reason}: the accelerator does not run it",
         ) from error
     except CompileError as error:
-        place = block.places.get(_maker(replace(work), error.layer), first)
+        place = block.places.get(_maker(work, error.layer), first)
         raise AssemblyError(place, str(error)) from error
     except InputError as error:
         raise AssemblyError(first, str(error).removeprefix(f"{source.path}: ")) from error
 
 
-def _maker(work: Stages, layer: str | None) -> str:
+def _maker(work: Imported, layer: str | None) -> str:
     """Return the name of the tensor that a fused operator makes, "" if it is unknown."""
     try:
-        run_stages(work, STAGES[1 : NAMES.index("groups") + 1])
+        found = reached(run_stages(work, STAGES[1 : NAMES.index("groups") + 1]), Grouped)
     except InputError:
         return ""
-    return next((group.output.name for group in made(work.groups) if group.name == layer), "")
+    return next((group.output.name for group in found.groups if group.name == layer), "")
 
 
 # ---- Programs for the DRAM of a folder ----

@@ -19,7 +19,7 @@ from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages
+from eyrie.compiler.pipeline import NAMES, STAGES, Built, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
@@ -174,11 +174,11 @@ def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileEr
     return failure
 
 
-def _saved(stages: Stages, options: argparse.Namespace) -> str:
+def _saved(stages: Request, options: argparse.Namespace) -> str:
     """Write the folder; return the table."""
     from eyrie.compiler.folder import network_of, save
 
-    network = network_of(stages)
+    network = network_of(reached(stages, Built))
     save(network, options.output)
     return str(network.programs[0].performance)
 

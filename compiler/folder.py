@@ -11,15 +11,15 @@ from eyrie.compiler.assembly.commands import to_text
 from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.files import unlink, write_all
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import Stages, made
+from eyrie.compiler.pipeline import Built
 
 LAYERS = "layers.csv"
 
 
-def network_of(stages: Stages) -> CompiledNetwork:
+def network_of(stages: Built) -> CompiledNetwork:
     """Return the network of a model that went through all stages."""
-    image, metrics = made(stages.image), performance(stages)
-    if stages.graph is None:  # compiled from the text of a later stage
+    image, metrics = stages.image, performance(stages)
+    if stages.origin is None:  # compiled from the text of a later stage
         return CompiledNetwork.of_program(image, metrics)
     return CompiledNetwork.of(stages.graph, image.config, (AcceleratorSubgraph(image, metrics),))
 

@@ -4,15 +4,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.heading import IMPORT, heading, stage_of
 from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, Built, Grouped, Planned, Request, Simplified, reached, run_stages
 from eyrie.compiler.text.classes import said, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written
@@ -31,14 +32,14 @@ ASKED = {"config": AcceleratorConfig, "objective": str, "search_iterations": int
 class Checkpoint:
     """A stage from which compilation can continue.
 
-    after: the stage that makes it; holds: the types of its values, by name; values: returns them from a network after
-    that stage; taken: puts them into a network, which continues after that stage
+    after: the stage that makes it; holds: the types of its values, by name; values: returns them from the result of
+    that stage; taken: returns the result of that stage with them
     """
 
     after: str
     holds: dict[str, object]
-    values: Callable[[Stages], dict[str, object]]
-    taken: Callable[[Stages, Values], None]
+    values: Callable[[Any], dict[str, object]]
+    taken: Callable[[Request, Values], Request]
 
 
 def _value(values: Values, name: str, kind: type[T]) -> T:
@@ -54,35 +55,40 @@ def _list(values: Values, name: str, kind: type[T]) -> list[T]:
     return found
 
 
-def _groups_taken(work: Stages, values: Values) -> None:
-    work.inputs, work.ends = _list(values, "inputs", Map), _value(values, "ends", dict)
-    work.groups = _list(values, "groups", Group)
+def _groups_taken(work: Request, values: Values) -> Grouped:
+    return Grouped(
+        **vars(work),
+        groups=_list(values, "groups", Group),
+        inputs=_list(values, "inputs", Map),
+        ends=_value(values, "ends", dict),
+    )
 
 
-def _segments_taken(work: Stages, values: Values) -> None:
+def _segments_taken(work: Request, values: Values) -> Planned:
     from eyrie.compiler.plan.given import check_segments
     from eyrie.compiler.plan.tensors import plan_maps
 
     _check_images("segments", work)
-    _groups_taken(work, values)
-    made(STAGES[NAMES.index("groups")].verify)(work)
-    groups, segments = made(work.groups), _list(values, "segments", Segment)
-    check_segments(groups, segments)
-    work.plan = plan_maps(groups, segments, work.config, _value(values, "stores_overlap", bool))
+    grouped, segments = _groups_taken(work, values), _list(values, "segments", Segment)
+    verify_groups(grouped.groups, grouped.inputs, grouped.ends.values())
+    check_segments(grouped.groups, segments)
+    plan = plan_maps(grouped.groups, segments, work.config, _value(values, "stores_overlap", bool))
+    return Planned(**vars(grouped), plan=plan)
 
 
-def _check_images(stage: str, work: Stages) -> None:
+def _check_images(stage: str, work: Request) -> None:
     if stage == "segments" and work.images > 1:
         raise NoText("segments of several images have no text: write stage groups, or leave out --batch")
 
 
-def _graph_taken(work: Stages, values: Values) -> None:
-    work.graph, work.folded = (_with_dimensions(_value(values, name, Graph)) for name in ("graph", "folded"))
+def _graph_taken(work: Request, values: Values) -> Simplified:
+    graph, folded = (_with_dimensions(_value(values, name, Graph)) for name in ("graph", "folded"))
+    return Simplified(**vars(work), graph=graph, folded=folded)
 
 
 _ENDS = {"inputs": list[Map], "ends": dict[str, str]}
 CHECKPOINTS = {
-    IMPORT: Checkpoint("import", {"graph": Graph}, lambda work: {"graph": work.graph}, lambda work, values: None),
+    IMPORT: Checkpoint("import", {"graph": Graph}, lambda work: {"graph": work.graph}, lambda work, _: work),
     "passes": Checkpoint(
         "passes",
         {"graph": Graph, "folded": Graph},
@@ -99,18 +105,18 @@ CHECKPOINTS = {
         "segments",
         {"groups": list[Group], "segments": list[Segment], "stores_overlap": bool, **_ENDS},
         lambda work: {
-            "groups": made(work.plan).groups,
+            "groups": work.plan.groups,
             "inputs": work.inputs,
             "ends": work.ends,
-            "segments": made(work.plan).segments,
-            "stores_overlap": made(work.plan).stores_overlap,
+            "segments": work.plan.segments,
+            "stores_overlap": work.plan.stores_overlap,
         },
         _segments_taken,
     ),
 }
 
 
-def text_of(work: Stages, stage: str) -> str:
+def text_of(work: Request, stage: str) -> str:
     """Return a network after a stage, as text. Raise NoText."""
     _check_images(stage, work)
     asked = {} if stage == IMPORT else {name: getattr(work, name) for name in ASKED}
@@ -131,25 +137,25 @@ def _with_dimensions(graph: Graph) -> Graph:
     return graph
 
 
-def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) -> Stages:
+def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) -> Built:
     """Compile a network from a stage after `import`, for the configuration and the objective in its text.
 
     Raise InputError, which begins with the path.
     """
     stage, values = _read(path)
-    work = Stages(
-        path,
-        _value(values, "config", AcceleratorConfig),
-        _value(values, "objective", str),
-        _value(values, "search_iterations", int),
-        _value(values, "images", int),
+    request = Request(
+        model=path,
+        config=_value(values, "config", AcceleratorConfig),
+        objective=_value(values, "objective", str),
+        search_iterations=_value(values, "search_iterations", int),
+        images=_value(values, "images", int),
     )
     behind = STAGES[NAMES.index(CHECKPOINTS[stage].after) + 1 :]
     try:
-        _checked(path, lambda: CHECKPOINTS[stage].taken(work, values))
+        work = _checked(path, lambda: CHECKPOINTS[stage].taken(request, values))
         if verify := STAGES[NAMES.index(CHECKPOINTS[stage].after)].verify:
             _checked(path, lambda: verify(work))
-        return _checked(path, lambda: run_stages(work, behind, on_stage))
+        return reached(_checked(path, lambda: run_stages(work, behind, on_stage)), Built)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise InputError(f"{path}: the values do not go together ({what}): {REMEDY}") from error

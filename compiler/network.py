@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages, made, run_stages, stage_named
+from eyrie.compiler.pipeline import NAMES, STAGES, Built, Imported, Request, reached, run_stages, stage_named
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 
@@ -25,6 +25,32 @@ if TYPE_CHECKING:  # which takes a while to import
     from eyrie.compiler.ir.nest_text import ScheduleText
 
 T = TypeVar("T")
+
+
+@overload
+def compile_network(
+    model: str | Path,
+    config: AcceleratorConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    search_iterations: int = SEARCH_ITERATIONS,
+    images: int = 1,
+    until: None = None,
+    on_stage: Callable[[str], None] | None = None,
+    schedule: ScheduleText | None = None,
+) -> Built: ...
+
+
+@overload
+def compile_network(
+    model: str | Path,
+    config: AcceleratorConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    search_iterations: int = SEARCH_ITERATIONS,
+    images: int = 1,
+    until: str | None = None,
+    on_stage: Callable[[str], None] | None = None,
+    schedule: ScheduleText | None = None,
+) -> Request: ...
 
 
 def compile_network(
@@ -36,62 +62,48 @@ def compile_network(
     until: str | None = None,
     on_stage: Callable[[str], None] | None = None,
     schedule: ScheduleText | None = None,
-) -> Stages:
-    """Run all stages, or only as many as needed so that the result of stage `until` is final.
+) -> Request:
+    """Run all stages, or only as many as needed so that the result of stage `until` is final. Return the last result.
 
     objective: cycles, bytes or energy; search_iterations: of the search for addresses; images: of a run; on_stage:
     called with the name of each stage when it begins; schedule: in place of the planner's. Raise InputError, with one
     line, if the accelerator does not support the model, or the model or the schedule does not fit.
     """
     until = stage_named(until or NAMES[-1]).name
+    request = _request(model, config, objective, search_iterations, images)
     if schedule:
-        work = Stages(
-            model,
-            config,
-            objective,
-            search_iterations,
-            images,
-            compose=schedule.compose,
-            turn=schedule.turn,
-            given=schedule,
-        )
         stages, model_stages = STAGES[: NAMES.index(until) + 1], NAMES.index("segments")
+        request = replace(request, compose=schedule.compose, turn=schedule.turn, given=schedule)
         with about(model):
-            run_stages(work, stages[:model_stages], on_stage)
+            grouped = run_stages(request, stages[:model_stages], on_stage)
         with about(schedule.path):
-            return run_stages(work, stages[model_stages:], on_stage)
-    return compile_graph(
-        run_stages(Stages(model, config, objective, search_iterations, images), STAGES[:1], on_stage), until, on_stage
-    )
+            return run_stages(grouped, stages[model_stages:], on_stage)
+    return compile_graph(reached(run_stages(request, STAGES[:1], on_stage), Imported), until, on_stage)
 
 
-def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Stages:
-    """Compile the graph that `work` has, like `compile_network`."""
+def _request(
+    model: str | Path, config: AcceleratorConfig, objective: str, search_iterations: int, images: int = 1
+) -> Request:
+    return Request(model=model, config=config, objective=objective, search_iterations=search_iterations, images=images)
+
+
+def compile_graph(work: Imported, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Request:
+    """Compile an imported graph like `compile_network`."""
     from eyrie.compiler.passes.simplify import composes, turns
 
     last = stage_named(until)
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
     first = run_stages(work, stages[1:2], on_stage)
-    simplifies = first.folded is not None
-    composed = (True, False) if simplifies and composes(made(first.graph)) else (True,)
-    turned = (False, True) if simplifies and turns(made(first.graph)) else (False,)
+    simplifies = len(stages) > 1
+    composed = (True, False) if simplifies and composes(work.graph) else (True,)
+    turned = (False, True) if simplifies and turns(work.graph) else (False,)
     config, ways = work.config, [*product(planned_for(work.config), composed, turned)]
     if len(ways) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
-    def compiled(config: AcceleratorConfig, compose: bool, turn: bool) -> Stages:
-        way = Stages(
-            work.model,
-            config,
-            work.objective,
-            work.search_iterations,
-            work.images,
-            graph=first.graph,
-            compose=compose,
-            turn=turn,
-            unpacked=work.unpacked,
-        )
-        return run_stages(way, STAGES[1:], on_stage)
+    def compiled(config: AcceleratorConfig, compose: bool, turn: bool) -> Built:
+        way = replace(work, config=config, compose=compose, turn=turn)
+        return reached(run_stages(way, STAGES[1:], on_stage), Built)
 
     return labelled(best([partial(compiled, *way) for way in ways], _judged), config)
 
@@ -103,9 +115,10 @@ def compile_greedily(
     search_iterations: int = SEARCH_ITERATIONS,
     until: str = NAMES[-1],
     on_stage: Callable[[str], None] | None = None,
-) -> Stages:
+) -> Request:
     """Compile like `compile_network`, with the greedy choice of segments."""
-    work, last = Stages(model, config, objective, search_iterations, 1, greedy=True), stage_named(until)
+    work = replace(_request(model, config, objective, search_iterations), greedy=True)
+    last = stage_named(until)
     return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
 
 
@@ -118,22 +131,19 @@ def compile_part(
     on_stage: Callable[[str], None] | None = None,
     until: str = NAMES[-1],
     compose: bool = True,
-) -> Stages:
+) -> Request:
     """Compile a subgraph of a model. until: the last stage that runs, final or not; compose: compose data-movement
     operators"""
     from eyrie.compiler.passes.simplify import turns
 
-    stages = STAGES[1 : NAMES.index(until) + 1]
-
-    def compiled(config: AcceleratorConfig, turn: bool) -> Stages:
-        return run_stages(
-            Stages(model, config, objective, search_iterations, 1, graph=graph, compose=compose, turn=turn),
-            stages,
-            on_stage,
-        )
-
+    request = _request(model, config, objective, search_iterations)
+    work = Imported(**vars(replace(request, compose=compose)), graph=graph)
     if until != NAMES[-1]:
-        return compiled(config, False)
+        return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
+
+    def compiled(config: AcceleratorConfig, turn: bool) -> Built:
+        return reached(run_stages(replace(work, config=config, turn=turn), STAGES[1:], on_stage), Built)
+
     ways = product(planned_for(config), (False, True) if turns(graph) else (False,))
     return labelled(best([partial(compiled, *way) for way in ways], _judged), config)
 
@@ -146,12 +156,9 @@ def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
     return [*planned_for(replace(config, glb_bank_words=config.glb_bank_words // 2)), config]
 
 
-def labelled(work: Stages, config: AcceleratorConfig) -> Stages:
+def labelled(work: Built, config: AcceleratorConfig) -> Built:
     """Return the result with the configuration of the image replaced by `config`, if it was planned for another."""
-    image = made(work.image)
-    if image.config != config:
-        work.image = replace(image, config=config)
-    return work
+    return replace(work, image=replace(work.image, config=config))
 
 
 def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
@@ -169,7 +176,7 @@ def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tupl
     return found[0] if len(found) == 1 else min(found, key=judged)
 
 
-def _judged(work: Stages) -> float:
+def _judged(work: Built) -> float:
     """Return the value of the objective: cycles, bytes or energy of a compiled network."""
     from eyrie.compiler.performance import performance
 

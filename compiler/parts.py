@@ -19,7 +19,7 @@ from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, Stages, made
+from eyrie.compiler.pipeline import NAMES, Built, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 
@@ -29,12 +29,13 @@ class CompiledPart:
     """A subgraph with its result. stages: None for the host"""
 
     part: Part
-    stages: Stages | None
+    stages: Built | None
 
     @cached_property
     def performance(self) -> Performance:
         """Return the performance of a subgraph that the accelerator runs."""
-        return performance(made(self.stages))
+        assert self.stages
+        return performance(self.stages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class Compiled:
             self.graph,
             self.config,
             tuple(
-                AcceleratorSubgraph(made(each.stages.image), each.performance)
+                AcceleratorSubgraph(each.stages.image, each.performance)
                 if each.stages
                 else HostSubgraph(each.part.graph, tuple(said(each.part.obstacles)))
                 for each in self.parts
@@ -145,7 +146,7 @@ class _Compiling:
             raise _largest(self.too_large)
         return Compiled(self.graph, self.options[0], tuple(self.parts))
 
-    def _compiled(self, part: Part) -> Stages | CompileError:
+    def _compiled(self, part: Part) -> Request | CompileError:
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
             return self.failure
         try:
@@ -163,7 +164,7 @@ class _Compiling:
         """Add a subgraph, split into several if it cannot be compiled as one."""
         found = None if part.side == Side.HOST else self._compiled(part)
         if not isinstance(found, CompileError):
-            self.parts.append(CompiledPart(part, found))
+            self.parts.append(CompiledPart(part, found if isinstance(found, Built) else None))
             return
         pieces = list(_pieces(part, self.graph))
         if len(pieces) == 1 and isinstance(found, DoesNotFit):

@@ -14,7 +14,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.layer import Filtered
 from eyrie.compiler.ir.plan import Plan
-from eyrie.compiler.pipeline import Stages, made
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
@@ -45,9 +45,9 @@ def estimates(image: Image, layers: list[LayerCost]) -> list[LayerEstimate]:
     ]
 
 
-def performance(stages: Stages) -> Performance:
+def performance(stages: Built) -> Performance:
     """Return the predicted performance of a network that went through all stages."""
-    image, config, plan, steps = made(stages.image), stages.config, made(stages.plan), made(stages.steps)
+    image, config, plan, steps = stages.image, stages.config, stages.plan, stages.steps
     window = max(DRAM_BYTES, image.dram.nbytes)
     prediction = predict(image, window)
     cycles, total = prediction.cycles, prediction.counters

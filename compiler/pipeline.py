@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of the compiler, in order."""
+"""The stages of the compiler, in order. Each is a function from a frozen result to the next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -23,21 +23,18 @@ if TYPE_CHECKING:  # each stage imports its modules when it runs
     from eyrie.compiler.plan.search import Placed
     from eyrie.compiler.plan.settle import Planning
 
-Made = TypeVar("Made")
+Result = TypeVar("Result", bound="Request")
 
 
-@dataclass
-class Stages:
-    """The state of a model in the compiler; the result of a stage is None until the stage has run.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """A compilation: what the stages begin with, and what each result keeps.
 
-    inputs: the inputs that the network reads
-    ends: the output feature maps by the names of the model's outputs, in the model's order
-    compose, turn: whether data-movement operators are composed, and feature maps of one column become rows
-    (passes/simplify.py)
-    unpacked: names of inputs that another program lays out, pixel by pixel
-    greedy: whether segments are chosen greedily (plan/greedy.py)
-    given: a schedule to use in place of the planner's
-    planning: cached facts about segments, for repeated choices; None if the segments are given
+    compose, turn  whether data-movement operators are composed, and feature maps of one column become rows
+                   (passes/simplify.py)
+    unpacked       names of inputs that another program lays out, pixel by pixel
+    greedy         whether segments are chosen greedily (plan/greedy.py)
+    given          a schedule to use in place of the planner's
     """
 
     model: str | Path
@@ -45,27 +42,105 @@ class Stages:
     objective: str
     search_iterations: int
     images: int
-    graph: Graph | None = None
     compose: bool = True
     turn: bool = False
     unpacked: frozenset[str] = frozenset()
     greedy: bool = False
     given: ScheduleText | None = None
-    folded: Graph | None = None
-    groups: list[Group] | None = None
-    inputs: list[Map] | None = None
-    ends: dict[str, str] | None = None
-    planning: Planning | None = None
-    plan: Plan | None = None
-    placed: Placed | None = None
-    steps: list[Step] | None = None
-    schedule: Schedule | None = None
-    image: Image | None = None
-    text: str | None = None
 
     def dump(self, stage: str) -> str:
         """Return the result of a stage that has run, as text."""
         return stage_named(stage).dump(self)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Imported(Request):
+    """The graph of the model."""
+
+    graph: Graph
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Simplified(Imported):
+    """The graph that the accelerator runs."""
+
+    folded: Graph
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Grouped(Request):
+    """Fused operators.
+
+    origin  the graphs; None if compilation begins at the text of this stage or of a later one
+    inputs  the inputs that the network reads
+    ends    the output feature maps by the names of the model's outputs, in the model's order
+    """
+
+    origin: Simplified | None = None
+    groups: list[Group]
+    inputs: list[Map]
+    ends: dict[str, str]
+
+    @property
+    def graph(self) -> Graph:
+        """Return the graph of the model, if it is known."""
+        assert self.origin
+        return self.origin.graph
+
+    @property
+    def folded(self) -> Graph:
+        """Return the graph that the accelerator runs, if it is known."""
+        assert self.origin
+        return self.origin.folded
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Planned(Grouped):
+    """Segments. planning: cached facts about them, for repeated choices; None if the segments are given"""
+
+    plan: Plan
+    planning: Planning | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Allocated(Planned):
+    """Addresses in the GLB, and the network layer by layer."""
+
+    placed: Placed
+    steps: list[Step]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scheduled(Allocated):
+    """Commands."""
+
+    schedule: Schedule
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Listed(Scheduled):
+    """Commands as text."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Built(Listed):
+    """The DRAM image: the last result."""
+
+    image: Image
+
+
+def reached(work: Request, kind: type[Result]) -> Result:
+    """Return the result of a stage, which must have run."""
+    assert isinstance(work, kind)
+    return work
+
+
+def _next(kind: type[Result], work: Request, **new: Any) -> Result:
+    """Return the next result, which keeps the fields of the one before it."""
+    kept = {field.name: getattr(work, field.name) for field in fields(kind) if field.name in vars(work)}
+    return kind(**kept | new)
 
 
 @dataclass(frozen=True)
@@ -73,150 +148,145 @@ class Stage:
     """One stage.
 
     about    its work, in one sentence
-    run      None for a stage that only prints the results of other stages
+    run      returns the next result; None for a stage that only prints other results
     verify   raises Malformed or InternalError if the stage's result is inconsistent, which is a fault of the compiler
     settled  the later stage after which the result is final: that stage may choose again
     """
 
     name: str
     about: str
-    run: Callable[[Stages], None] | None
-    dump: Callable[[Stages], str]
+    run: Callable[[Any], Request] | None
+    dump: Callable[[Any], str]
     settled: str | None = None
-    verify: Callable[[Stages], None] | None = None
+    verify: Callable[[Any], object] | None = None
 
 
-def made(value: Made | None) -> Made:
-    """Return the result of a stage, which must have run."""
-    assert value is not None
-    return value
-
-
-def _import(work: Stages) -> None:
+def _import(work: Request) -> Imported:
     from eyrie.compiler.frontend.file import load
 
-    work.graph = load(work.model)
+    return _next(Imported, work, graph=load(work.model))
 
 
-def _passes(work: Stages) -> None:
+def _passes(work: Imported) -> Simplified:
     from eyrie.compiler.passes.constraints import check
     from eyrie.compiler.passes.order_nodes import order_nodes
     from eyrie.compiler.passes.simplify import simplified
 
-    work.folded = check(order_nodes(simplified(work.graph, work.compose, work.turn)))
+    return _next(Simplified, work, folded=check(order_nodes(simplified(work.graph, work.compose, work.turn))))
 
 
-def _groups(work: Stages) -> None:
+def _groups(work: Simplified) -> Grouped:
     from eyrie.compiler.passes.form_groups import form_groups, maps_of
     from eyrie.compiler.plan.packed_maps import with_packed_inputs
     from eyrie.compiler.plan.patched_maps import with_patched_inputs
     from eyrie.compiler.target.suit import suited
 
     maps = maps_of(work.folded)
-    work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
-    work.groups = with_packed_inputs(suited(form_groups(work.folded), work.config), work.config, work.unpacked)
-    work.groups = with_patched_inputs(work.groups, work.config, work.unpacked, work.objective == "cycles")
-    work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
+    groups = with_packed_inputs(suited(form_groups(work.folded), work.config), work.config, work.unpacked)
+    groups = with_patched_inputs(groups, work.config, work.unpacked, work.objective == "cycles")
+    inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
+    ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
+    return _next(Grouped, work, origin=work, groups=groups, inputs=inputs, ends=ends)
 
 
-def _verify_groups(work: Stages) -> None:
+def _verify_groups(work: Grouped) -> None:
     from eyrie.compiler.ir.verify import verify_groups
 
     verify_groups(work.groups, work.inputs, work.ends.values())
 
 
-def _dump_fusion(work: Stages) -> str:
+def _dump_fusion(work: Grouped) -> str:
     from eyrie.compiler import dumps
 
     return dumps.fusion(work.groups, work.config)
 
 
-def _dump_moves(work: Stages) -> str:
+def _dump_moves(work: Simplified) -> str:
     from eyrie.compiler import dumps
 
     return dumps.moves(work.graph, work.folded)
 
 
-def _dump_banks(work: Stages) -> str:
+def _dump_banks(work: Simplified) -> str:
     from eyrie.compiler import dumps
 
     return dumps.banks(work.folded)
 
 
-def _segments(work: Stages) -> None:
+def _segments(work: Grouped) -> Planned:
     from eyrie.compiler.plan.settle import Planning
 
     if work.given:
         from eyrie.compiler.plan.given import scheduled
         from eyrie.compiler.plan.tensors import plan_maps
 
-        work.plan = plan_maps(*scheduled(work.groups, work.given), work.config, work.given.stores_overlap)
-        return
-    work.planning = Planning(work.groups, work.config, work.objective, work.images, work.greedy)
-    work.plan = work.planning.plan()
+        plan = plan_maps(*scheduled(work.groups, work.given), work.config, work.given.stores_overlap)
+        return _next(Planned, work, plan=plan)
+    planning = Planning(work.groups, work.config, work.objective, work.images, work.greedy)
+    return _next(Planned, work, planning=planning, plan=planning.plan())
 
 
-def _dump_segments(work: Stages) -> str:
+def _dump_segments(work: Planned) -> str:
     from eyrie.compiler import dumps
 
     return dumps.segments(work.plan, work.config, work.turn, work.compose)
 
 
-def _dump_map(work: Stages) -> str:
+def _dump_map(work: Allocated) -> str:
     from eyrie.compiler import dumps
 
     return dumps.mappings(work.steps, work.plan, work.config)
 
 
-def _places(work: Stages) -> None:
+def _places(work: Planned) -> Allocated:
     from eyrie.compiler.emit.steps import steps_of
     from eyrie.compiler.plan.settle import as_planned
 
     if work.planning:
-        work.plan, work.placed = work.planning.places(work.plan, work.search_iterations)
+        plan, placed = work.planning.places(work.plan, work.search_iterations)
     else:
-        work.placed = as_planned(work.plan, work.config, work.search_iterations)
-    work.steps = steps_of(work.plan, work.placed, work.images)
+        plan, placed = work.plan, as_planned(work.plan, work.config, work.search_iterations)
+    return _next(Allocated, work, plan=plan, placed=placed, steps=steps_of(plan, placed, work.images))
 
 
-def _verify_places(work: Stages) -> None:
+def _verify_places(work: Allocated) -> None:
     from eyrie.compiler.plan.verify import verify_places, verify_plan
 
     verify_plan(work.plan)
     verify_places(work.plan, work.placed, work.config)
 
 
-def _dump_places(work: Stages) -> str:
+def _dump_places(work: Allocated) -> str:
     from eyrie.compiler import dumps
 
     return dumps.places(work.placed.buffers)
 
 
-def _schedule(work: Stages) -> None:
+def _schedule(work: Allocated) -> Scheduled:
     from eyrie.compiler.emit.schedule import emit
 
-    work.schedule = emit(work.plan, work.placed, work.steps, work.config)
+    return _next(Scheduled, work, schedule=emit(work.plan, work.placed, work.steps, work.config))
 
 
-def _verify_schedule(work: Stages) -> None:
+def _verify_schedule(work: Scheduled) -> None:
     from eyrie.compiler.emit import races
 
     races.verify(work.schedule.commands, work.config)
 
 
-def _assemble(work: Stages) -> None:
+def _assemble(work: Scheduled) -> Listed:
     from eyrie.compiler.assembly.commands import to_text
 
-    work.text = to_text(work.schedule.commands)
+    return _next(Listed, work, text=to_text(work.schedule.commands))
 
 
-def _image(work: Stages) -> None:
+def _image(work: Listed) -> Built:
     from eyrie.compiler.emit.image import build
 
-    work.image = build(work.schedule, work.config, work.ends)
+    return _next(Built, work, image=build(work.schedule, work.config, work.ends))
 
 
-def _dump_image(work: Stages) -> str:
+def _dump_image(work: Built) -> str:
     areas = work.schedule.dram.areas.items()
     return "\n".join(f"0x{address:08x} {size:8d} {name}" for name, (address, size) in areas)
 
@@ -282,14 +352,17 @@ def stage_named(name: str) -> Stage:
     return STAGES[NAMES.index(name)]
 
 
-def run_stages(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Stages:
-    """Run stages. Raise InputError, with one line, if the accelerator does not support the model or it does not fit."""
+def run_stages(work: Request, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Request:
+    """Run stages; return the last result.
+
+    Raise InputError, with one line, if the accelerator does not support the model or it does not fit.
+    """
     try:
         for stage in stages:
             if stage.run:
                 if on_stage:
                     on_stage(stage.name)
-                stage.run(work)
+                work = stage.run(work)
                 if stage.verify:
                     stage.verify(work)
     except OverflowError as error:

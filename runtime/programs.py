@@ -14,6 +14,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_network, compile_part
 from eyrie.compiler.options import SEARCH_ITERATIONS
 from eyrie.compiler.parts import compile_graph, compile_parts
+from eyrie.compiler.pipeline import Built, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 from eyrie.runtime.cached_folders import cached
@@ -64,7 +65,7 @@ def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT)
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        save(network_of(compile_part(graph, name, config, on_stage=say)), folder)
+        save(network_of(reached(compile_part(graph, name, config, on_stage=say), Built)), folder)
 
     return cached_program(name, contents_of(graph), json.dumps([config.as_dict(), "graph"]), COMPILER, fill)
 

@@ -9,7 +9,6 @@ from PIL import Image as Picture
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import made
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime.bundled import MODEL, PHOTO
 
@@ -17,7 +16,7 @@ from eyrie.runtime.bundled import MODEL, PHOTO
 @cache
 def demo_network(config: AcceleratorConfig = DEFAULT) -> tuple[Graph, Image]:
     stages = compile_network(MODEL, config)
-    return made(stages.graph), made(stages.image)
+    return stages.graph, stages.image
 
 
 def demo_input() -> np.ndarray:

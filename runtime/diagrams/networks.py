@@ -16,7 +16,7 @@ from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.constraints import is_view
 from eyrie.compiler.passes.form_groups import maps_of
 from eyrie.compiler.passes.partition import Part, Partition, Side
-from eyrie.compiler.pipeline import Stages, made
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about, times
@@ -35,12 +35,12 @@ class Placed:
     """A subgraph of a compiled network. `stages` is None if the host runs it."""
 
     part: Part
-    stages: Stages | None
+    stages: Built | None
 
     @property
     def graph(self) -> Graph:
         """Return the graph that runs."""
-        return made(self.stages.folded) if self.stages else self.part.graph
+        return self.stages.folded if self.stages else self.part.graph
 
 
 def picture(model: Path, config: AcceleratorConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
@@ -65,7 +65,7 @@ def placed(model: Path, config: AcceleratorConfig, on_stage: Callable[[str], Non
     except InputError as error:
         compiled = compile_parts(model, config, on_stage=on_stage, failure=why_in_parts(error, model, 1))
         return [Placed(each.part, each.stages) for each in compiled.parts]
-    return [Placed(Part(Side.ACCELERATOR, made(stages.folded)), stages)]
+    return [Placed(Part(Side.ACCELERATOR, stages.folded), stages)]
 
 
 def legend(parts: Sequence[Placed]) -> list[Meaning]:
@@ -108,7 +108,7 @@ def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
         for nodes, names in _together(each.stages) if each.stages else (([node], ()) for node in each.graph.nodes):
             drawing.add(nodes, role, ", ".join(names))
         if each.stages:  # its output may have another name inside
-            outputs = made(each.stages.graph).outputs, made(each.stages.folded).outputs
+            outputs = each.stages.graph.outputs, each.stages.folded.outputs
             drawing.same |= {outer.name: inner.name for outer, inner in zip(*outputs)}
     return drawing.made(title, graph.inputs, ends)
 
@@ -171,15 +171,15 @@ def _scale(tensor: Tensor) -> str:
     return f"{tensor.quantization.scale:.4g} / {zero_point}"
 
 
-def _together(stages: Stages) -> list[tuple[list[Node], tuple[str, ...]]]:
+def _together(stages: Built) -> list[tuple[list[Node], tuple[str, ...]]]:
     """Return lists of the accelerator's nodes that run together, in order, with the names of their fused operators.
 
     A node belongs to the fused operators that compute its maps. If its map stays in the array, it belongs to the node
     that reads the map. A fused operator whose map is the output of no node belongs to the one that reads the map. A
     view belongs to the node before it.
     """
-    graph = made(stages.folded)
-    maps, groups = maps_of(graph), made(stages.groups)
+    graph = stages.folded
+    maps, groups = maps_of(graph), stages.groups
     names = {maps[tensor.name].name for node in graph.nodes for tensor in node.outputs}
     homes = {group.layer: _home(group, groups, names) for group in groups}  # maps for which groups work
     takers: dict[str, Node] = {}

@@ -10,7 +10,7 @@ import numpy as np
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.compiler.passes.partition import Side
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.operators.quantization import UINT8_OFFSET
 from eyrie.model.operators.reference import Reference
@@ -34,7 +34,7 @@ class Case:
     expected: dict[str, np.ndarray]
 
     @property
-    def stages(self) -> Stages:
+    def stages(self) -> Built:
         return self.compiled.parts[0].stages
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from eyrie.compiler.ir.nest import Nest, Tiling
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.form_groups import form_groups
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.plan import batch
 from eyrie.compiler.plan.batch import BatchPlanner, Network, _repeated
 from eyrie.compiler.plan.bounds import Bounds
@@ -69,7 +69,7 @@ def model(seed: int, tmp_path: Path) -> Path:
     return path
 
 
-def run(stages: Stages, values: np.ndarray) -> tuple[np.ndarray, FunctionalSimulator]:
+def run(stages: Built, values: np.ndarray) -> tuple[np.ndarray, FunctionalSimulator]:
     """Outputs of one run of the functional simulator, and the accelerator behind it."""
     [filled] = stages.image.runs(stages.image.named(values))
     simulator = FunctionalSimulator(stages.image.with_inputs(filled), stages.config)

@@ -22,7 +22,7 @@ from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.order_nodes import most_waiting, order_nodes
 from eyrie.compiler.passes.remove_idle import remove_idle
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import DEFAULT
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.quantization import Quantization
@@ -35,7 +35,7 @@ COUNT = scaled(60)
 SEEN = ("held", "fetched", "rides", "by itself", "waits", "several inputs", "several outputs", "read on", "striped")
 
 
-def seen(stages: Stages) -> set[str]:
+def seen(stages: Built) -> set[str]:
     """What there is in a plan that a chain does not have, and stripes."""
     groups, segments = stages.groups, stages.plan.segments
     riding = [group for group in groups if group.others and not isinstance(group, Elementwise)]
@@ -71,7 +71,7 @@ def test_accelerator_computes_the_golden_outputs(seed: int, tmp_path: Path) -> N
         found.update(seen(stages))
 
 
-def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
+def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     image = stages.image
     inputs = draw_inputs(image, rng)
     simulator = FunctionalSimulator(image.with_inputs(inputs), stages.config)

@@ -8,16 +8,16 @@ import pytest
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageBuffer
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.runtime.bundled import MODEL
 
 
 @pytest.fixture(scope="module", params=[1, 4])
-def stages(request: pytest.FixtureRequest) -> Stages:
+def stages(request: pytest.FixtureRequest) -> Built:
     return compile_network(MODEL, search_iterations=1, images=request.param)
 
 
-def test_buffers_share_no_byte(stages: Stages) -> None:
+def test_buffers_share_no_byte(stages: Built) -> None:
     """Two that are there at a time lie apart, and all inside the GLB."""
     buffers = stages.image.buffers
     assert len(buffers) > 30 and max(b.address + b.bytes for b in buffers) <= 65_536
@@ -28,7 +28,7 @@ def test_buffers_share_no_byte(stages: Stages) -> None:
         assert apart, (a, b)
 
 
-def test_buffers_are_those_of_the_schedule(stages: Stages) -> None:
+def test_buffers_are_those_of_the_schedule(stages: Built) -> None:
     """As --dump places prints them: from 0 on, first and last pass, all parts of a name together."""
     lines = [line.split(maxsplit=7) for line in stages.dump("places").splitlines()]
     printed = {(name, int(start), int(end), int(first), int(last)) for start, _, end, _, first, _, last, name in lines}
@@ -50,6 +50,6 @@ def test_buffers_are_those_of_the_schedule(stages: Stages) -> None:
         ) in printed
 
 
-def test_map_is_loaded_as_saved(stages: Stages, tmp_path) -> None:
+def test_map_is_loaded_as_saved(stages: Built, tmp_path) -> None:
     stages.image.save(tmp_path, stages.text)
     assert Image.load(tmp_path).layout == stages.image.layout

@@ -14,7 +14,7 @@ import pytest
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Average, Map, Pointwise
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.target.mapping import holds_at_once, mappings
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
@@ -118,7 +118,7 @@ def draw_images(rng: np.random.Generator) -> int:
     return int(rng.choice([1, 1, 1, 2, 3, 4, 6]))
 
 
-def compiled(path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -> Stages | None:
+def compiled(path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -> Built | None:
     """None if the network does not fit, or is one that the accelerator does not run."""
     try:
         return compile_network(path, config, search_iterations=8, images=images)
@@ -129,7 +129,7 @@ def compiled(path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -
     return None
 
 
-def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
+def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     """A run on random images gives the golden output, and no pass reads what it has written over."""
     image = stages.image
     values = rng.integers(-128, 128, (image.images, *image.input_map.shape)).astype(np.int8)

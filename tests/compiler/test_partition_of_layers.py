@@ -14,7 +14,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Separable
 from eyrie.compiler.ir.nest import ONE
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import MAX_GLB_WORDS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -94,7 +94,7 @@ def _layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x: Tensor, k
     return net.conv(name, x, *constants, out, stride=stride, relu=relu)
 
 
-def seen(stages: Stages) -> set[str]:
+def seen(stages: Built) -> set[str]:
     """How a network is done."""
     segments, groups = stages.plan.segments, stages.plan.groups
     nests = [segment.nest for segment in segments]
@@ -119,7 +119,7 @@ def seen(stages: Stages) -> set[str]:
     return {name for name, there in what.items() if there}
 
 
-def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
+def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     """The outputs are the golden model's, the bytes of all layers the accelerator's."""
     image = stages.image
     inputs = draw_inputs(image, rng)
@@ -134,7 +134,7 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     check_bytes(stages, simulator, traces)
 
 
-def with_the_remedy(path: Path, config: AcceleratorConfig, failure: DoesNotFit) -> Stages | None:
+def with_the_remedy(path: Path, config: AcceleratorConfig, failure: DoesNotFit) -> Built | None:
     """Compiled with what a rejection asks for; None where no accelerator has it."""
     too_large = TOO_LARGE.fullmatch(str(failure))
     if too_large:

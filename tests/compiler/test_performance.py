@@ -15,7 +15,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import Layer, Performance, performance
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -30,7 +30,7 @@ from tests.compiler.test_networks import compiled, draw_images, late_network, ne
 NETWORKS = scaled(16)
 
 
-def drawn(seed: int, path: Path, config: AcceleratorConfig = DEFAULT) -> list[Stages]:
+def drawn(seed: int, path: Path, config: AcceleratorConfig = DEFAULT) -> list[Built]:
     """Random networks, for several images at once too."""
     found = []
     for number in range(NETWORKS):
@@ -72,7 +72,7 @@ def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
     return 8 * int(np.sum(taken))
 
 
-def check_bytes(stages: Stages, config: FunctionalSimulator, traces: list[PassTrace]) -> None:
+def check_bytes(stages: Built, config: FunctionalSimulator, traces: list[PassTrace]) -> None:
     """What is said of each layer is what a run has moved: streams pass by pass."""
     counters, lanes = by_layer(stages.image), stages.config.filter_lanes
     for of, step in zip(counters, stages.image.steps, strict=True):
@@ -95,11 +95,11 @@ def test_bytes_of_each_layer_are_the_configurations(seed: int, tmp_path: Path) -
 
 
 @pytest.fixture(scope="module")
-def bundled() -> dict[int, Stages]:
+def bundled() -> dict[int, Built]:
     return {images: compile_network(MODEL, search_iterations=60, images=images) for images in (1, 4)}
 
 
-def test_each_layer_fetches_its_constants_and_maps(bundled: dict[int, Stages]) -> None:
+def test_each_layer_fetches_its_constants_and_maps(bundled: dict[int, Built]) -> None:
     """Of the bundled network: constants as the planner counts them, and the input and the output."""
     stages = bundled[1]
     for step, counters in zip(stages.steps, by_layer(stages.image)):
@@ -128,7 +128,7 @@ def test_an_expansion_reads_its_ifmap_once(seed: int, tmp_path: Path) -> None:
     assert by_layer(stages.image)[0]["GLB_IFMAP_BYTES"] == side * side * 8
 
 
-def test_maps_that_go_through_dram(bundled: dict[int, Stages]) -> None:
+def test_maps_that_go_through_dram(bundled: dict[int, Built]) -> None:
     """Four images: what one layer stores is what the next one loads, and lies where the table says."""
     stages = bundled[4]
     rows, spilled = {row.name: row for row in performance(stages).layers}, 0
@@ -144,7 +144,7 @@ def test_maps_that_go_through_dram(bundled: dict[int, Stages]) -> None:
     assert rows["depthwise6"].kind == "depthwise" and rows["block8"].kind == "separable + average"
 
 
-def test_places_of_stripes(bundled: dict[int, Stages]) -> None:
+def test_places_of_stripes(bundled: dict[int, Built]) -> None:
     """Of the first layers each one's ofmap is the next one's ifmap; where two run stripe by stripe, a ring of rows."""
     first, second, third = performance(bundled[1]).layers[:3]
     assert (first.kind, second.kind) == ("conv", "separable")
@@ -152,7 +152,7 @@ def test_places_of_stripes(bundled: dict[int, Stages]) -> None:
     assert second.ofmap.startswith("GLB, ring of ") and third.ofmap == "GLB"
 
 
-def test_bounds(bundled: dict[int, Stages]) -> None:
+def test_bounds(bundled: dict[int, Built]) -> None:
     """Layers of many pixels are bound by multipliers, those of many weights by DRAM."""
     image = bundled[1].image
     metrics = performance(bundled[1])

@@ -14,7 +14,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Average, Map, Pointwise, Table
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.plan.batch import BatchPlanner
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import planners
@@ -204,7 +204,7 @@ def network(rng: np.random.Generator) -> tuple[bytes, AcceleratorConfig]:
     return net.build([x]), config
 
 
-def seen(stages: Stages) -> set[str]:
+def seen(stages: Built) -> set[str]:
     """What there is of maps that lie in planes."""
     found, plan = set(), stages.plan
     for step in stages.steps:
@@ -237,7 +237,7 @@ def test_accelerator_computes_the_golden_output(seed: int, tmp_path: Path) -> No
             check(stages, rng, f"network {number} of seed {seed}")
 
 
-def drawn(path: Path, rng: np.random.Generator) -> Stages | None:
+def drawn(path: Path, rng: np.random.Generator) -> Built | None:
     model, config = network(rng)
     path.write_bytes(model)
     try:
@@ -247,7 +247,7 @@ def drawn(path: Path, rng: np.random.Generator) -> Stages | None:
         return None
 
 
-def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
+def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     image = stages.image
     values = rng.integers(-128, 128, (image.images, *image.input_map.shape)).astype(np.int8)
     [run] = image.runs(image.named(values))

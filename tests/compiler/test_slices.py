@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import AcceleratorConfig
 from eyrie.training.tflite_writer import VALID, Tensor
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -63,7 +63,7 @@ def test_slices_of_constants_come_in_turn(draw, what: str, seed: int, tmp_path: 
     check(stages, rng, f"seed {seed}")
 
 
-def in_turn(stages: Stages) -> list[str]:
+def in_turn(stages: Built) -> list[str]:
     """Names of the constants of which slices come in turn."""
     return [each.name for constants in stages.placed.constants for each in constants.in_turn]
 

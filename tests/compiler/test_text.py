@@ -16,7 +16,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.ir_text import CHECKPOINTS, compiled, load, text_of
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.text.classes import classes, hints, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written
@@ -50,11 +50,11 @@ def model(tmp_path_factory: pytest.TempPathFactory, seed: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def work(model: Path) -> Stages:
+def work(model: Path) -> Built:
     return compile_network(model, search_iterations=FEW)
 
 
-def outputs(work: Stages, graph: Graph, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def outputs(work: Built, graph: Graph, seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """What the functional simulator makes of random inputs, and what the graph's golden model makes."""
     rng = np.random.default_rng([seed, 2])
     inputs = [rng.integers(-128, 128, tensor.shape).astype(np.int8) for tensor in graph.inputs]
@@ -72,7 +72,7 @@ def same(made: list[np.ndarray], golden: list[np.ndarray]) -> bool:
 
 
 @pytest.mark.parametrize("level", CHECKPOINTS)
-def test_compiling_goes_on_from_every_level(level: str, work: Stages, tmp_path: Path) -> None:
+def test_compiling_goes_on_from_every_level(level: str, work: Built, tmp_path: Path) -> None:
     path = tmp_path / "net.txt"
     path.write_text(text_of(work, level))
     assert stage_of(path.read_bytes()) == level
@@ -82,7 +82,7 @@ def test_compiling_goes_on_from_every_level(level: str, work: Stages, tmp_path: 
     assert text_of(found, level) == text_of(work, level)
 
 
-def test_commands(model: Path, work: Stages, tmp_path: Path) -> None:
+def test_commands(model: Path, work: Built, tmp_path: Path) -> None:
     """eyrie ir writes what eyrie compile goes on from; the text of the first level is a model."""
     assert tuple(CHECKPOINTS) == ir_command.STAGES
     for level in CHECKPOINTS:
@@ -99,7 +99,7 @@ def test_commands(model: Path, work: Stages, tmp_path: Path) -> None:
     assert str(load(tmp_path / "import.txt")) == str(work.graph)
 
 
-def test_other_stripes_change_no_output(work: Stages, tmp_path: Path, seed: int) -> None:
+def test_other_stripes_change_no_output(work: Built, tmp_path: Path, seed: int) -> None:
     """Segments with any height of stripes are compiled to the same outputs, or rejected."""
     text, rng, counts = text_of(work, "segments"), random.Random(seed), Counter()
     path = tmp_path / "net.txt"
@@ -148,7 +148,7 @@ def damaged(text: str, level: str, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("level", CHECKPOINTS)
-def test_damaged_texts(level: str, work: Stages, tmp_path: Path, seed: int) -> None:
+def test_damaged_texts(level: str, work: Built, tmp_path: Path, seed: int) -> None:
     """Rejected in one line that begins with the path, or compiled; what is compiled computes what the text's own graph
     says, and of segments what the network does."""
     rng, text, counts = random.Random(f"{seed} {level}"), text_of(work, level), Counter()

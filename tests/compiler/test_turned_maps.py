@@ -2,6 +2,7 @@
 """Maps of one column as rows: results are the reference's either way, and the way with fewer cycles is taken."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_graph
 from eyrie.compiler.passes.simplify import simplified, turns
-from eyrie.compiler.pipeline import STAGES, Stages, run_stages
+from eyrie.compiler.pipeline import STAGES, Built, Imported, run_stages
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.reference import Reference
@@ -61,8 +62,13 @@ def column_network(seed: int) -> bytes:
     )
 
 
-def compiled(graph: Graph, config: AcceleratorConfig, turn: bool) -> Stages:
-    return run_stages(Stages("drawn", config, "cycles", SEARCH_ITERATIONS, 1, graph=graph, turn=turn), STAGES[1:])
+def compiled(graph: Graph, config: AcceleratorConfig, turn: bool) -> Built:
+    return run_stages(replace(imported(graph, config), turn=turn), STAGES[1:])
+
+
+def imported(graph: Graph, config: AcceleratorConfig) -> Imported:
+    asked = {"objective": "cycles", "search_iterations": SEARCH_ITERATIONS, "images": 1}
+    return Imported(model="drawn", config=config, graph=graph, **asked)
 
 
 def test_random_networks(seed: int) -> None:
@@ -106,7 +112,7 @@ def test_what_costs_less_is_taken(config: AcceleratorConfig) -> None:
     graph = column_convolutions(97)
     upright, turned = (predict(compiled(graph, config, turn).image).cycles for turn in (False, True))
     assert turned < 0.85 * upright
-    model = Stages("drawn", config, "cycles", SEARCH_ITERATIONS, 1, graph=graph)
+    model = imported(graph, config)
     assert predict(compile_graph(model).image).cycles == turned
 
 

@@ -13,7 +13,7 @@ from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Grouped
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.compose_functions import compose_functions
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -76,7 +76,7 @@ class Net:
         self.net.operator("QUANTIZE", [product], pair[1:])
         self.net.operator("MAXIMUM", pair[::-1], [self.last])
 
-    def compiled(self, folder: Path) -> Stages:
+    def compiled(self, folder: Path) -> Built:
         """On the functional simulator it gives what the graph gives as the model has it."""
         path = folder / "net.tflite"
         path.write_bytes(self.net.pack([self.source], [self.last]))

@@ -20,7 +20,7 @@ from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.form_groups import _Forming
-from eyrie.compiler.pipeline import STAGES, Stages
+from eyrie.compiler.pipeline import STAGES, Built
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.plan.verify import verify_places, verify_plan
 from eyrie.compiler.target.descriptors import separable
@@ -59,14 +59,14 @@ def chain(rng: np.random.Generator) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def stages(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Stages:
+def stages(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Built:
     path = tmp_path_factory.mktemp("stages") / "net.tflite"
     path.write_bytes(network(np.random.default_rng(seed), side=4))
     return compile_network(path, search_iterations=8)
 
 
 @pytest.fixture(scope="module")
-def striped(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Stages:
+def striped(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Built:
     path = tmp_path_factory.mktemp("striped") / "net.tflite"
     path.write_bytes(chain(np.random.default_rng(seed)))
     found = compile_network(path, SMALL, search_iterations=8)
@@ -75,19 +75,19 @@ def striped(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Stages:
     return found
 
 
-def verified(work: Stages, stage: str) -> None:
+def verified(work: Built, stage: str) -> None:
     [found] = [each for each in STAGES if each.name == stage]
     found.verify(work)
 
 
 @pytest.mark.parametrize("stage", [stage.name for stage in STAGES if stage.verify])
-def test_what_a_compilation_makes_is_right(stage: str, stages: Stages, striped: Stages) -> None:
+def test_what_a_compilation_makes_is_right(stage: str, stages: Built, striped: Built) -> None:
     verified(stages, stage)
     verified(striped, stage)
 
 
 def test_stages_that_are_verified() -> None:
-    """Stages whose result others build on; segments and places are final together."""
+    """Built whose result others build on; segments and places are final together."""
     assert [stage.name for stage in STAGES if stage.verify] == ["passes", "groups", "places", "schedule"]
 
 
@@ -168,14 +168,14 @@ GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
 
 
 @pytest.mark.parametrize("what", GROUPS)
-def test_groups(what: str, stages: Stages) -> None:
+def test_groups(what: str, stages: Built) -> None:
     plant, message = GROUPS[what]
     work = replace(stages, groups=plant(list(stages.groups)))
     with pytest.raises(InternalError, match=f"^{message}$"):
         verified(work, "groups")
 
 
-def test_groups_are_not_verified_by_halves(stages: Stages) -> None:
+def test_groups_are_not_verified_by_halves(stages: Built) -> None:
     """A network without outputs, and one whose input is not there."""
     with pytest.raises(InternalError, match="reads image, which no group before it makes$"):
         verify_groups(stages.groups, [], stages.ends.values())
@@ -214,7 +214,7 @@ FORMED: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
 
 
 @pytest.mark.parametrize("what", FORMED)
-def test_groups_as_they_are_formed(what: str, stages: Stages) -> None:
+def test_groups_as_they_are_formed(what: str, stages: Built) -> None:
     plant, message = FORMED[what]
     forming = _Forming(stages.folded)
     forming.groups = plant(list(stages.groups))
@@ -301,13 +301,13 @@ PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
 
 
 @pytest.mark.parametrize("what", PLANS)
-def test_plans(what: str, striped: Stages) -> None:
+def test_plans(what: str, striped: Built) -> None:
     plant, message = PLANS[what]
     with pytest.raises(InternalError, match=f"^({message})$"):
         verify_plan(plant(striped.plan))
 
 
-def test_a_plan_that_reads_what_is_not_made(stages: Stages) -> None:
+def test_a_plan_that_reads_what_is_not_made(stages: Built) -> None:
     """The jobs of a group come before those of the one whose map it reads, beside its source or as its source."""
 
     def of(kind: Callable[[Group], bool]) -> int:
@@ -369,13 +369,13 @@ PLACES: dict[str, tuple[Callable[[Plan, Placed], tuple[Plan, Placed]], str]] = {
 
 
 @pytest.mark.parametrize("what", PLACES)
-def test_places(what: str, stages: Stages) -> None:
+def test_places(what: str, stages: Built) -> None:
     plant, message = PLACES[what]
     with pytest.raises(InternalError, match=f"^{message}$"):
         verify_places(*plant(stages.plan, stages.placed), stages.config)
 
 
-def test_any_two_buffers_that_meet_are_found(stages: Stages, seed: int) -> None:
+def test_any_two_buffers_that_meet_are_found(stages: Built, seed: int) -> None:
     """Each is moved to where another one is at the time."""
     rng, found = np.random.default_rng(seed), 0
     for _ in range(100):

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Map, Separable, Table, Window, output_size
 from eyrie.compiler.options import OBJECTIVES
-from eyrie.compiler.pipeline import NAMES, STAGES, Stages
+from eyrie.compiler.pipeline import NAMES, STAGES, Built, Grouped, run_stages
 from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.plan.patched_maps import with_patched_inputs
 from eyrie.compiler.target.suit import suited
@@ -159,16 +159,18 @@ def _table(
     return replace(made, bias=folded), made.bias, limits
 
 
-def compile_groups(groups: list[Group], config: AcceleratorConfig = DEFAULT) -> Stages:
+def compile_groups(groups: list[Group], config: AcceleratorConfig = DEFAULT) -> Built:
     """All stages behind the forming of groups."""
-    work = Stages("groups", config, OBJECTIVES[0], SEARCH_ITERATIONS, 1)
     *others, last = groups
     packed = with_packed_inputs(suited([*others, replace(last, stored=True)], config), config)
-    work.groups = with_patched_inputs(packed, config)
-    work.ends = {last.output.name: last.output.name}
-    for stage in STAGES[NAMES.index("groups") + 1 :]:
-        if stage.run:
-            stage.run(work)
-        if stage.verify:
-            stage.verify(work)
-    return work
+    work = Grouped(
+        model="groups",
+        config=config,
+        objective=OBJECTIVES[0],
+        search_iterations=SEARCH_ITERATIONS,
+        images=1,
+        groups=with_patched_inputs(packed, config),
+        inputs=[],
+        ends={last.output.name: last.output.name},
+    )
+    return run_stages(work, STAGES[NAMES.index("groups") + 1 :])

@@ -13,7 +13,7 @@ from eyrie.compiler.buffers.network import compiled
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_greedily, compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.inputs import random_inputs
@@ -25,7 +25,7 @@ SEARCH_ITERATIONS = 8
 NETWORKS = 3
 
 
-def on_array(work: Stages, image: np.ndarray) -> np.ndarray:
+def on_array(work: Built, image: np.ndarray) -> np.ndarray:
     ((name, place),) = work.image.inputs.items()
     (made,) = named_on_model(work.image, {name: image.reshape(1, *place.shape)}).values()
     return made.ravel()

@@ -7,7 +7,7 @@ from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import Layer, Performance, performance
-from eyrie.compiler.pipeline import Stages, made
+from eyrie.compiler.pipeline import Built
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.runtime.bundled import MODEL
@@ -53,9 +53,9 @@ def _note(row: dict[str, str], layer: Layer) -> str:
     )
 
 
-def _directions(stages: Stages, found: Performance) -> Table:
+def _directions(stages: Built, found: Performance) -> Table:
     rows = []
-    for row, layer, counts in zip(published_layers(), found.layers, by_layer(made(stages.image)), strict=True):
+    for row, layer, counts in zip(published_layers(), found.layers, by_layer(stages.image), strict=True):
         energy = energy_uj(counts["MACS"], layer.glb_bytes, layer.dram_bytes, layer.predicted_cycles, found.clock_hz)
         printed = [f"{int(row[f'{memory}_{way}_B']):,}" for memory in ("dram", "glb") for way in ("read", "write")]
         ours = [

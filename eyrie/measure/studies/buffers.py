@@ -11,6 +11,7 @@ from eyrie.compiler.frontend.file import load
 from eyrie.compiler.network import compile_greedily, compile_network
 from eyrie.compiler.options import SEARCH_ITERATIONS
 from eyrie.compiler.performance import performance
+from eyrie.compiler.pipeline import Built, reached
 from eyrie.measure.networks import mobilenets
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.config import DEFAULT
@@ -105,7 +106,8 @@ def _plans(folder: Path) -> Table:
             paths[path] = LITTLE
     for path, search_iterations in paths.items():
         greedy, exact = (
-            performance(each(path, search_iterations=search_iterations)) for each in (compile_greedily, compile_network)
+            performance(reached(each(path, search_iterations=search_iterations), Built))
+            for each in (compile_greedily, compile_network)
         )
         rows.append(
             Row(
