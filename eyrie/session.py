@@ -133,7 +133,7 @@ class Session:
     def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
         """Return the outputs of the golden model; arguments and result are as in a call."""
         given, several = stacked(self.graph, value, values)
-        return joined(self.graph, golden_outputs(self.network.whole_graph(), given), several)
+        return joined(self.graph, golden_outputs(self._network.whole_graph(), given), several)
 
     def profile(self) -> Profile:
         """Return cycles by layer: predicted, and measured if this session has run on the RTL (first image of its last
@@ -188,7 +188,8 @@ def _of_folder(folder: Path, back_end: str, seed: int, digest: str | None = None
     found = hashlib.sha256(read_file(folder / files.DESCRIPTION, files.REMEDY)).hexdigest()
     _check_digest(folder, found, digest)
     again = _of_folder, (folder, back_end, seed, found)
-    return Session(folder.name, network.signature, network.config, lambda: network, back_end, seed, again)
+    with about(folder):
+        return Session(folder.name, network.signature, network.config, lambda: network, back_end, seed, again)
 
 
 def _check_digest(path: Path, found: str, digest: str | None) -> None:

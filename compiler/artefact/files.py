@@ -104,6 +104,8 @@ def load(directory: str | Path) -> CompiledNetwork:
         if str(error).endswith(REMEDY):
             raise
         raise InputError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # of operators
+        raise InputError(f"{directory / GRAPH}: {WRONG_ENTRY}: {REMEDY}") from error
     return network
 
 

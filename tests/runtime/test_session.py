@@ -3,7 +3,9 @@
 is not what was compiled is rejected. test_random_graphs.py has random ones."""
 
 import json
+import random
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,10 +22,12 @@ from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.testing.references import run_micro
+from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_partition import image_classifier
+from tests.compiler.test_text import damaged
 from tests.runtime.damages import places, reseal
 
 EDITS = 15  # of each file
@@ -246,3 +250,24 @@ def test_edited_and_sealed_again(net: Path, seed: int) -> None:
                     rejected += 1
                 shutil.rmtree(copy)
     assert rejected
+
+
+def test_a_graph_that_was_edited_and_sealed_again(net: Path, seed: int) -> None:
+    """Another number, name or character in graph.txt: rejected in one line, or another network of the same shapes."""
+    rng, written = random.Random(seed), (net / "graph.txt").read_text()
+    inputs = [np.random.default_rng(seed).normal(0, 5, (1, 1, 4, 4, 1)).astype(np.float32)]
+    counts: Counter = Counter()
+    for _ in range(scaled(300)):
+        (net / "graph.txt").write_text(damaged(written, "import", rng))
+        reseal(net)
+        try:
+            network = files.load(net)
+        except InputError as error:
+            assert str(error).startswith(f"{net}/") and "\n" not in str(error), error
+            assert str(error).endswith(": give a folder that eyrie compile wrote")
+            counts["rejected"] += 1
+            continue
+        [output], [expected] = Functional().run(network, inputs).outputs, network.outputs
+        assert output.shape == (1, *expected.shape)
+        counts["accepted"] += 1
+    assert min(counts["rejected"], counts["accepted"]) > 0, counts
