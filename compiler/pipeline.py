@@ -132,9 +132,10 @@ class Built(Listed):
 
 
 def reached(work: Request, kind: type[Result]) -> Result:
-    """Return the result of a stage, which must have run."""
-    assert isinstance(work, kind)
-    return work
+    """Return the result of a stage, which must have run. The graphs of later results are their origin."""
+    found = work if isinstance(work, kind) else getattr(work, "origin", None)
+    assert isinstance(found, kind)
+    return found
 
 
 def _next(kind: type[Result], work: Request, **new: Any) -> Result:
