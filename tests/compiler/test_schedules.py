@@ -17,7 +17,7 @@ from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Stages
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.plan.given import check_segments
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -33,10 +33,10 @@ FEW = 4  # search iterations
 SMALL = AcceleratorConfig(glb_bank_words=256)
 
 
-def run(stages: Stages, seed: int) -> list[np.ndarray]:
+def run(stages: Built, seed: int) -> list[np.ndarray]:
     """Return the outputs of the functional simulator for random inputs."""
-    rng, places = np.random.default_rng([seed, 2]), stages.image.map["inputs"]
-    given = {name: rng.integers(-128, 128, (1, *place["shape"])).astype(np.int8) for name, place in places.items()}
+    rng, places = np.random.default_rng([seed, 2]), stages.image.inputs
+    given = {name: rng.integers(-128, 128, (1, *place.shape)).astype(np.int8) for name, place in places.items()}
     return [values.ravel() for values in named_on_model(stages.image, given).values()]
 
 
