@@ -13,7 +13,7 @@ from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.greedy import GreedyPlanner
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.plan.tensors import plan_maps
-from eyrie.model.config import AcceleratorConfig
+from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 MOST = 1.05  # times the array's cycles that were planned
 REPLANS = 3  # for segments whose mappings found no room
@@ -77,16 +77,22 @@ class Planning:
 
 
 def as_planned(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> Placed:
-    """Places for a plan that is given. Raises DoesNotFit."""
+    """Return the places for a plan that is given. Raise DoesNotFit, which names the segment that finds none."""
     try:
         return search.place(plan, config, search_iterations)
     except search.Rejected as rejection:
-        name = plan.groups[rejection.segment.first].name
+        segment = rejection.segment
+        name, words = plan.groups[segment.first].name, Bounds(segment, config).peak_words
+        demand = words * GLB_WORD_BYTES
+        reason = (
+            f"of {config.glb_bytes} bytes has no room for the {demand} bytes that it needs, and the buffers beside it"
+        )
         raise DoesNotFit(
-            f"group {name}: no places found in the GLB of {config.glb_bytes} bytes for its segment as it is given",
+            f"the segment of group {name}: the GLB {reason}",
             layer=name,
+            demand=demand,
             bound=config.glb_bytes,
-            remedy="choose another way",
+            remedy="use smaller tiles, or a larger GLB",
         ) from rejection
 
 
