@@ -11,9 +11,9 @@ from eyrie.compiler.artefact.performance import Performance
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.convolution import Weighted
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.network import best, compile_part
+from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition

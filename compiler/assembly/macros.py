@@ -8,11 +8,13 @@ from pathlib import Path
 from eyrie.compiler.assembly.lexer import Item, Statement
 from eyrie.compiler.assembly.tables import Filter, bias_of, quantization_of
 from eyrie.compiler.ir.graph import Malformed, Node
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from eyrie.compiler.ir.operators.elementwise import Add, Mul, Sub
-from eyrie.compiler.ir.operators.operator import Operator
-from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D
+from eyrie.compiler.operators.elementwise import Add, Mul, Sub
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.mean import Mean
+from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times, unknown
 from eyrie.model.operators.quantization import ACTIVATIONS

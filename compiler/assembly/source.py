@@ -20,7 +20,7 @@ from eyrie.compiler.assembly.tables import filter_of, quantization_of, shape_of,
 from eyrie.compiler.assembly.words import by_name, is_word
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.image import Image
-from eyrie.compiler.ir.operators.operator import quantized
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError

@@ -12,13 +12,15 @@ import numpy as np
 
 from eyrie.compiler.ir.buffer_tree import Role, Work
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import Window, window_of
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted, Windowed
-from eyrie.compiler.ir.operators.elementwise import Binary
-from eyrie.compiler.ir.operators.operator import quantized
-from eyrie.compiler.ir.operators.pooling import Pool
-from eyrie.compiler.ir.operators.tables import Function
+from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.operators.binary import Binary
+from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D, Windowed
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.lookup import Function
+from eyrie.compiler.operators.pooling import Pool
+from eyrie.compiler.operators.weights import Weighted
 from eyrie.model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fold_zero_point
 from eyrie.model.operators.quantization import Requantization, requantize
 
@@ -119,7 +121,7 @@ class _Weighted(Nest):
         source: tuple[int, ...],
         filters: np.ndarray,
     ) -> None:
-        window = window_of(operator) if isinstance(operator, Windowed) else Window()
+        window = operator.window if isinstance(operator, Windowed) else Window()
         super().__init__(node, work, sizes, window, sizes[FILTERS] // source[2] if work is Work.DEPTHWISE else 1)
         self._filters, self._zero_point = filters, quantized(node.inputs[0]).zero_point
         self._bias, self._parameters = operator.bias, parameters
@@ -178,7 +180,7 @@ class _Weighted(Nest):
 class _Pooled(Nest):
     def __init__(self, node: Node, operator: Pool) -> None:
         rows, columns, channels = node.outputs[0].shape[1:]
-        super().__init__(node, Work.POOL, (rows, columns, channels, 1), window_of(operator))
+        super().__init__(node, Work.POOL, (rows, columns, channels, 1), operator.window)
         self._operator = operator
         self.operands[Role.INPUT] = Operand(node.inputs[0].shape[1:], INT8, (ROWS, COLUMNS, FILTERS))
 

@@ -15,7 +15,7 @@ from eyrie.compiler.buffers.timing import Timing, timing_of
 from eyrie.compiler.ir.buffer_tree import BufferTree
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.operator import Arrays
+from eyrie.compiler.ir.operator import Arrays
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.passes.simplify import simplified
 from eyrie.model.messages import aligned, times

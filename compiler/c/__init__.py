@@ -2,16 +2,14 @@
 """Compilation of networks to C99: `write` turns a Graph from the front end into a header and sources for any C
 compiler.
 
-lowering  kernel calls of a graph's nodes
-weighted, pooling, elementwise, functions, movement, host: the lowering of operators, by family
-scales, tables: numbers for the kernels, computed from the scales of a graph
-axes      strides
+lowering  kernel calls of a graph's nodes, by the records of their operators
 arena     memory allocation of tensors
 names     identifiers
 kernels   C code that is written by hand
 sources   the files
 
-The kernels and their numbers are independent of the golden model, so that each checks the other (docs/howto/c.md).
+Kernels and their numbers (compiler/kernel_calls/) are independent of the golden model, so that each checks the other
+(docs/howto/c.md).
 """
 
 from pathlib import Path

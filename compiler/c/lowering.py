@@ -1,30 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering of a Graph: the kernel calls of each operator, the address of each tensor, and the caller's arrays."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from eyrie.compiler.c import elementwise, functions, host, movement, pooling, weighted
 from eyrie.compiler.c.arena import Lifetime, placed
-from eyrie.compiler.c.steps import Calls, Operand, Step, bytes_of
-from eyrie.compiler.c.tables import FUNCTIONS
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.custom import Custom
-from eyrie.compiler.ir.operators.operator import Operator, Unknown
-from eyrie.compiler.ir.operators.tables import Real
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.kernel_calls.steps import Calls, Operand, Step, bytes_of
+from eyrie.compiler.operators.record import Record
 from eyrie.compiler.passes.fold_pads import fold_pads
-from eyrie.compiler.passes.own_tables import own_tables
 
-LOWERINGS: dict[type[Operator], Callable[[Node, Calls], None]] = {
-    **weighted.LOWERINGS,
-    **pooling.LOWERINGS,
-    **elementwise.LOWERINGS,
-    **functions.LOWERINGS,
-    **movement.LOWERINGS,
-    **host.LOWERINGS,
-}
 _MOST_BYTES = 2**31 - 1
 
 
@@ -51,10 +38,10 @@ def lower(graph: Graph) -> Lowered:
     PAD becomes part of the layer after it, because a padded map takes as much memory as the map. A function of one
     value that has no kernel here becomes a table. Raise Unsupported if an operator cannot be written as C.
     """
-    calls, graph = Calls(), own_tables(fold_pads(graph), _known)
+    calls, graph = Calls(), fold_pads(graph)
     for node in graph.nodes:
         _check_sizes(node)
-        _lowering(node)(node, calls)
+        _lower(node, calls)
     ends = _Ends(calls)
     inputs = tuple((tensor, ends.input(tensor)) for tensor in graph.inputs)
     outputs = tuple((tensor, ends.output(tensor, number)) for number, tensor in enumerate(graph.outputs))
@@ -65,27 +52,12 @@ def lower(graph: Graph) -> Lowered:
     return Lowered(steps, inputs, outputs, places, size, least)
 
 
-def _known(operator: Operator) -> bool:
-    if isinstance(operator, Real):
-        return operator.function in FUNCTIONS
-    return type(operator) in LOWERINGS
-
-
-def _lowering(node: Node) -> Callable[[Node, Calls], None]:
+def _lower(node: Node, calls: Calls) -> None:
     operator = node.operator
-    if isinstance(operator, Unknown):
-        raise Unsupported(f"{node.place}: {operator.reason}", layer=node.where)
-    if isinstance(operator, Custom):
-        raise Unsupported(
-            f"{node.place}: a function in Python is not written as C",
-            layer=node.where,
-            remedy="end the model before it",
-        )
-    if type(operator) not in LOWERINGS:
-        raise Unsupported(
-            f"{node.place}: is not written as C", layer=node.where, remedy="give the model as it was read"
-        )
-    return LOWERINGS[type(operator)]
+    if not isinstance(operator, Record):
+        reason = operator.reason if isinstance(operator, Unknown) else "is not written as C"
+        raise Unsupported(f"{node.place}: {reason}", layer=node.where)
+    operator.to_c(node, calls)
 
 
 def _check_sizes(node: Node) -> None:

@@ -13,12 +13,12 @@ import numpy as np
 from eyrie.compiler.c import kernels
 from eyrie.compiler.c.lowering import Lowered, lower
 from eyrie.compiler.c.names import identifier, remark, unique
-from eyrie.compiler.c.steps import Operand, Real, Setting
 from eyrie.compiler.files import write_all
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import quantized
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.kernel_calls.steps import Operand, Real, Setting
 
 _WIDTH = 120
 _FEW = 6  # at most so many numbers are written inline

@@ -12,16 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eyrie.compiler.ir.failure import CompileError
+from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.heading import IMPORT, MAGIC
 from eyrie.model.reading import read_file
 
 if TYPE_CHECKING:
     from eyrie.compiler.ir.graph import Graph
-
-
-class ModelImportError(CompileError):
-    """A model that cannot be read, or that has a part that the accelerator does not support."""
 
 
 @dataclass(frozen=True)

@@ -34,5 +34,9 @@ class Unsupported(CompileError):
     """A network with a combination that the accelerator does not support."""
 
 
+class ModelImportError(CompileError):
+    """A model that cannot be read, or that has a part that the accelerator does not support."""
+
+
 class InternalError(RuntimeError):
     """An inconsistent result of a compiler stage: a fault of the compiler. The message has the place."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from eyrie.compiler.ir.failure import CompileError
-from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Constant, Tensor
 from eyrie.model.errors import InputError
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import map_shape
-from eyrie.compiler.ir.operators.convolution import Windowed
-from eyrie.compiler.ir.operators.operator import quantized
-from eyrie.compiler.ir.operators.pooling import Pool
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.ir.word_operation import WordOperation
@@ -78,11 +76,6 @@ class Window:
         said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
         dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"
         return said + dilated
-
-
-def window_of(operator: Windowed | Pool) -> Window:
-    dilation = operator.dilation if isinstance(operator, Windowed) else (1, 1)
-    return Window(operator.kernel, operator.stride, operator.pads, dilation)
 
 
 def _pair(values: tuple[int, int]) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 
 from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table, Window
-from eyrie.compiler.ir.operators.elementwise import Mul
-from eyrie.compiler.ir.operators.operator import quantizations, quantized
-from eyrie.compiler.ir.operators.tables import Requantize
+from eyrie.compiler.ir.operator import quantizations, quantized
 from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.operators.elementwise import Mul
+from eyrie.compiler.operators.quantization import Requantize
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import PARAMETER_WORDS
 from eyrie.model.operators.elementwise import mul_requantization

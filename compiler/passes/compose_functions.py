@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.elementwise import Binary
-from eyrie.compiler.ir.operators.tables import Function, Lookup
 from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.operators.binary import is_uniform
+from eyrie.compiler.operators.lookup import Function, Lookup
 from eyrie.model.operators import tables
 
 
@@ -31,15 +31,6 @@ def compose_functions(graph: Graph) -> Graph:
                 node = _lookup(before, node, tables.apply(_entries(node), _entries(before)))
         nodes[node.outputs[0].name] = node
     return Graph(graph.inputs, tuple(nodes.values()), graph.outputs)
-
-
-def is_uniform(node: Node) -> bool:
-    """Return whether a node combines a feature map with a constant whose values are all equal."""
-    if not isinstance(node.operator, Binary) or len(node.activations) != 1:
-        return False
-    constants = [tensor.data for tensor in node.inputs if isinstance(tensor, Constant)]
-    uniform = all((data == data.flat[0]).all() for data in constants)
-    return uniform and node.activations[0].shape == node.outputs[0].shape
 
 
 def _entries(node: Node) -> np.ndarray:

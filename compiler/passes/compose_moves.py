@@ -15,9 +15,9 @@ from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Group, Map, Pointwise, map_of
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.moves import Unmovable, move_groups
 from eyrie.compiler.passes.constraints import is_view, of_operator
 from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move
-from eyrie.compiler.passes.moves import Unmovable, move_groups
 
 Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are left out; what others become
 

@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.layer import map_of, window_of
-from eyrie.compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
-from eyrie.compiler.ir.operators.movement import Reshape
+from eyrie.compiler.ir.layer import map_of
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.convolution import Windowed
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.moves import Unmovable
+from eyrie.compiler.operators.shapes import Reshape
+from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.passes.compose_moves import groups_of_move, layout, search_iterations
 from eyrie.compiler.passes.constraints import is_view, of_operator
 from eyrie.compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
 from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
-from eyrie.compiler.passes.moves import Unmovable
 
 FITS = 1024  # GLB words, half of the smallest GLB
 
@@ -240,7 +242,7 @@ def _room(node: Node) -> int:
     if not isinstance(node.operator, Windowed):
         return 0
     ifmap, ofmap = (layout(map_of(tensor)) for tensor in (node.inputs[0], node.outputs[0]))
-    return min(window_of(node.operator).span[0], ifmap.rows) * ifmap.row_words + ofmap.row_words
+    return min(node.operator.window.span[0], ifmap.rows) * ifmap.row_words + ofmap.row_words
 
 
 def _with(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> Graph:

@@ -4,11 +4,11 @@
 from dataclasses import replace
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.convolution import Windowed
-from eyrie.compiler.ir.operators.movement import Pad
-from eyrie.compiler.ir.operators.operator import Operator, quantized
-from eyrie.compiler.ir.operators.pooling import MaxPool2D
+from eyrie.compiler.ir.operator import Operator, quantized
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.convolution import Windowed
+from eyrie.compiler.operators.padding import Pad
+from eyrie.compiler.operators.pooling import MaxPool2D
 from eyrie.model.operators.quantization import INT8_MIN
 
 

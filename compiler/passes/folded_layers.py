@@ -8,11 +8,12 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.graph import Node, map_shape
 from eyrie.compiler.ir.layer import map_of
-from eyrie.compiler.ir.operators.convolution import Conv2D, FullyConnected, Windowed
-from eyrie.compiler.ir.operators.operator import quantized
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.convolution import Conv2D, Windowed
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.moves import by_pixel
 from eyrie.compiler.passes.index_maps import IndexMap
-from eyrie.compiler.passes.moves import by_pixel
 
 
 class Unfoldable(ValueError):

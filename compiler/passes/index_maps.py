@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.operators.movement import MOVES, Composed, Pad, Reshape
-from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
-from eyrie.compiler.passes.moves import MOST_PLACES, Unmovable, places_of
+from eyrie.compiler.operators.composed import Composed
+from eyrie.compiler.operators.move import Movement
+from eyrie.compiler.operators.moves import MOST_PLACES, Unmovable, places_of
+from eyrie.compiler.operators.padding import Pad
+from eyrie.compiler.operators.shapes import Reshape
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +95,7 @@ def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, in
 
 def is_move(node: Node) -> bool:
     """Return whether a node is a data-movement operator on int8 values."""
-    if not isinstance(node.operator, MOVES) or getattr(node.operator, "unsigned", False):
+    if not isinstance(node.operator, Movement) or getattr(node.operator, "unsigned", False):
         return False
     tensors = (*node.inputs, *node.outputs)
     maps = [

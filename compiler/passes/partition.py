@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.convolution import FullyConnected
-from eyrie.compiler.ir.operators.movement import Pad, Reshape
-from eyrie.compiler.ir.operators.pooling import Pool
-from eyrie.compiler.ir.operators.tables import Requantize
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.padding import Pad
+from eyrie.compiler.operators.pooling import Pool
+from eyrie.compiler.operators.quantization import Requantize
+from eyrie.compiler.operators.shapes import Reshape
 
 _MAY_BE_IDLE = (Reshape, Requantize, Pad, Pool)
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.convolution import DepthwiseConv2D, FullyConnected, Windowed
-from eyrie.compiler.ir.operators.elementwise import Binary
-from eyrie.compiler.ir.operators.movement import Reshape
-from eyrie.compiler.ir.operators.operator import Operator
-from eyrie.compiler.ir.operators.pooling import Pool
-from eyrie.compiler.ir.operators.tables import Function
+from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.binary import Binary
+from eyrie.compiler.operators.convolution import DepthwiseConv2D, Windowed
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.lookup import Function
+from eyrie.compiler.operators.pooling import Pool
+from eyrie.compiler.operators.shapes import Reshape
 
 
 def turn_maps(graph: Graph) -> Graph:

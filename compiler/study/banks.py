@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eyrie.compiler.ir.graph import Graph, Node, map_shape
-from eyrie.compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
-from eyrie.compiler.ir.operators.pooling import Mean, Pool
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.convolution import Windowed
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.mean import Mean
+from eyrie.compiler.operators.pooling import Pool
+from eyrie.compiler.operators.weights import Weighted
 
 ROWS, COLUMNS = 128, 64  # of an array: banks that it reads, banks that it writes
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.movement import MOVES
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.move import Movement
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,9 @@ class Pair:
 
 
 def pairs(graph: Graph) -> list[Pair]:
-    return [Pair(node, tensor) for node in graph.nodes if isinstance(node.operator, MOVES) for tensor in node.outputs]
+    return [
+        Pair(node, tensor) for node in graph.nodes if isinstance(node.operator, Movement) for tensor in node.outputs
+    ]
 
 
 def describe(before: Graph, after: Graph, why: Callable[[Graph, Node], str]) -> str:
@@ -49,7 +51,7 @@ def _fate(pair: Pair, before: Graph, after: Graph, makers: dict[str, Node], why:
             return "gone: no operator reads it"
         tensor = behind[0].outputs[0]
     node = makers[tensor.name]
-    there = tensor is pair.tensor and isinstance(node.operator, MOVES)
+    there = tensor is pair.tensor and isinstance(node.operator, Movement)
     return f"left: {why(after, node)}" if there else f"gone: done by {node.where} {node.operator.name}"
 
 

@@ -11,19 +11,14 @@ from importlib import import_module
 
 import numpy as np
 
-from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operator import Operator
+from eyrie.compiler.operators.registry import FAMILIES
 
 MODULES = (  # those of a Graph come first, so that reading one imports no others
     "eyrie.compiler.ir.graph",
     "eyrie.compiler.ir.tensor",
     "eyrie.model.operators.quantization",
-    "eyrie.compiler.ir.operators.convolution",
-    "eyrie.compiler.ir.operators.custom",
-    "eyrie.compiler.ir.operators.elementwise",
-    "eyrie.compiler.ir.operators.host",
-    "eyrie.compiler.ir.operators.movement",
-    "eyrie.compiler.ir.operators.pooling",
-    "eyrie.compiler.ir.operators.tables",
+    *(family.__name__ for family in FAMILIES),
     "eyrie.model.config",
     "eyrie.model.encoding",
     "eyrie.compiler.ir.buffer_tree",

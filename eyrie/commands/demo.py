@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.artefact import files
     from eyrie.compiler.command import why_in_parts
-    from eyrie.compiler.ir.operators.operator import quantized
+    from eyrie.compiler.ir.operator import quantized
     from eyrie.runtime import demo_model, progress
     from eyrie.runtime.back_ends.golden import golden_outputs
     from eyrie.runtime.back_ends.rtl import Rtl

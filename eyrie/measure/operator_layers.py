@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.convolution import Weighted, window_output
+from eyrie.compiler.operators.weights import Weighted
+from eyrie.compiler.operators.windows import window_output
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
 from eyrie.operators import (
     ConvolutionDescriptor,

@@ -24,7 +24,7 @@ from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import format_of, load
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Malformed
-from eyrie.compiler.ir.operators.operator import quantized
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.measure.trials import Entry

@@ -4,13 +4,15 @@
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph, Malformed, Node
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from eyrie.compiler.ir.operators.elementwise import Add
-from eyrie.compiler.ir.operators.host import Softmax
-from eyrie.compiler.ir.operators.operator import Operator
-from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D
-from eyrie.compiler.ir.operators.tables import HardSwish, LeakyRelu, Logistic, Real, Relu, Tanh
+from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D
+from eyrie.compiler.operators.elementwise import Add
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.host import Softmax
+from eyrie.compiler.operators.lookup import Function
+from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
+from eyrie.compiler.operators.registry import functions_of_one_value, tflite_names
 from eyrie.model.messages import unknown
 from eyrie.operators.descriptors import (
     ActivationSetting,
@@ -20,18 +22,6 @@ from eyrie.operators.descriptors import (
     TensorSetting,
 )
 from eyrie.operators.status import OperatorError, Status
-
-_FUNCTIONS = {
-    "RELU": lambda of: Relu(activation="RELU"),
-    "RELU6": lambda of: Relu(activation="RELU6"),
-    "RELU_N1_TO_1": lambda of: Relu(activation="RELU_N1_TO_1"),
-    "LOGISTIC": lambda of: Logistic(),
-    "LEAKY_RELU": lambda of: LeakyRelu(alpha=of.alpha),
-    "TANH": lambda of: Tanh(),
-    "HARD_SWISH": lambda of: HardSwish(),
-    "ELU": lambda of: Real(function="ELU"),
-    "EXP": lambda of: Real(function="EXP"),
-}
 
 
 def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: TensorSetting) -> Graph:
@@ -83,9 +73,15 @@ def pooling(setting: PoolingSetting) -> Operator:
 
 
 def activation(setting: ActivationSetting) -> Operator:
-    if setting.function not in _FUNCTIONS:
-        raise OperatorError(Status.BAD_ARGUMENT, unknown("activation", setting.function, _FUNCTIONS))
-    return _FUNCTIONS[setting.function](setting)
+    functions = {name: record for record in functions_of_one_value() for name in _activations(record)}
+    if setting.function not in functions:
+        raise OperatorError(Status.BAD_ARGUMENT, unknown("activation", setting.function, functions))
+    return functions[setting.function].of_library(setting.function, setting.alpha)
+
+
+def _activations(record: type[Function]) -> tuple[str, ...]:
+    """Return the names of a function of one value in the operator library."""
+    return tflite_names(record) if record.library == "eyrie_activation" else ()
 
 
 def addition(fused: str) -> Operator:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operator import Operator
 from eyrie.model.messages import array, times
 from eyrie.operators import graphs
 from eyrie.operators.descriptors import (

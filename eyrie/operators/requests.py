@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operator import Operator
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about

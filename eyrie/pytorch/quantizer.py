@@ -12,6 +12,8 @@ from torch.fx import GraphModule, Node
 from eyrie.compiler.frontend.extra import require
 from eyrie.compiler.frontend.pytorch.call import short
 from eyrie.compiler.frontend.pytorch.operators import translation
+from eyrie.compiler.operators.float_functions import Identity
+from eyrie.compiler.operators.registry import names, records
 
 for _package in ("torchao.quantization.pt2e", "torchao.quantization.pt2e.quantizer"):
     require(_package, "pytorch")
@@ -28,27 +30,9 @@ SMALLEST = 2**-12  # scale, so that a constant map has one
 _WEIGHTED = ("conv1d", "conv2d", "linear")
 _FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # operators that can fuse a clamp
 _CLAMPS = ("relu", "relu6", "hardtanh", "clamp", "clamp_min")
-_MOVES = (
-    "max_pool1d",
-    "max_pool2d",
-    "flatten",
-    "view",
-    "reshape",
-    "_unsafe_view",
-    "unsqueeze",
-    "squeeze",
-    "unflatten",
-    "permute",
-    "transpose",
-    "cat",
-    "concat",
-    "constant_pad_nd",
-    "pad",
-    "slice",
-    "upsample_nearest2d",
-)
-_IDLE = ("dropout", "contiguous", "clone", "detach", "alias")
 _NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # operators that stay in float
+_MOVES = tuple(name for record in records() if record.moves for name in names(record, "aten") if name not in _NOT)
+_IDLE = names(Identity, "aten")
 _FIXED = {"sigmoid": (1 / 256, -128), "hardsigmoid": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
 
 ACTIVATION = QuantizationSpec(

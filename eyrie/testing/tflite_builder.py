@@ -13,28 +13,12 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import ArrayLike
 
+from eyrie.compiler.frontend.tflite.options import options_table
+from eyrie.compiler.operators.registry import version_of
+
 TENSOR_TYPES = {
     name: getattr(schema.TensorType, name.upper()) for name in ("int8", "uint8", "int32", "int64", "float32")
 }
-
-# The version of an operator that is the oldest to compute int8; 2 if it is not listed.
-VERSIONS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4} | dict.fromkeys(
-    ("ELU", "EXPAND_DIMS", "HARD_SWISH", "MIRROR_PAD", "PADV2", "PRELU", "RELU_N1_TO_1", "RESHAPE", "SQUEEZE"), 1
-)
-
-# The class of an operator's options, if it is not named after the operator.
-OPTIONS = {
-    "AVERAGE_POOL_2D": "Pool2DOptions",
-    "CONV_2D": "Conv2DOptions",
-    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
-    "MAXIMUM": "MaximumMinimumOptions",
-    "MAX_POOL_2D": "Pool2DOptions",
-    "MEAN": "ReducerOptions",
-    "MINIMUM": "MaximumMinimumOptions",
-    "PADV2": "PadV2Options",
-}
-# Operators without options.
-BARE = ("RELU", "RELU6", "RELU_N1_TO_1", "PRELU", "LOGISTIC", "TANH", "ELU")
 
 # Options of a convolution that takes every pixel, as SAME padding has it.
 STEPS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1}
@@ -81,11 +65,10 @@ class Builder:
         """Add the operator `name` of the schema; `options` are its fields there."""
         code = getattr(schema.BuiltinOperator, name)
         self.codes.append(
-            schema.OperatorCodeT(builtinCode=code, deprecatedBuiltinCode=min(code, 127), version=VERSIONS.get(name, 2))
+            schema.OperatorCodeT(builtinCode=code, deprecatedBuiltinCode=min(code, 127), version=version_of(name))
         )
         operator = schema.OperatorT(opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs))
-        if name not in BARE:
-            kind = OPTIONS.get(name, "".join(map(str.capitalize, name.split("_"))) + "Options")
+        if kind := options_table(name):
             operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
             operator.builtinOptions = getattr(schema, kind + "T")(**options)
         self.operators.append(operator)

@@ -35,6 +35,7 @@ FUNCTIONS = {
     "TANH": lambda x: _float32(np.tanh, x),
     "EXP": lambda x: _float32(np.exp, x),
     "ELU": lambda x: np.where(x < 0, _float32(np.expm1, x), x),
+    "LOG": lambda x: _float32(np.log, np.maximum(x, 0)),  # also of negative values the least result
 }
 
 
@@ -155,11 +156,11 @@ def _high_mul16(a: np.ndarray, b: ArrayLike) -> np.ndarray:
 
 
 def of_function(function: str, input_: Quantization, output: Quantization) -> np.ndarray:
-    """Evaluate one of FUNCTIONS at each value in float32: ELU, EXP, and for LiteRT LOGISTIC and TANH.
+    """Evaluate one of FUNCTIONS at each value in float32: ELU, EXP, LOG, and for LiteRT LOGISTIC and TANH.
 
     If a result is very close to a tie, the entry of the reference depends on its C library.
     """
-    with np.errstate(over="ignore"):  # values too large for float32 are clipped like infinity
+    with np.errstate(over="ignore", divide="ignore"):  # values too large for float32 are clipped like infinity
         real = np.float32(input_.scale) * (VALUES - input_.zero_point).astype(np.float32)
         result = FUNCTIONS[function](real).astype(np.float32)
         steps = np.clip(result * (np.float32(1) / np.float32(output.scale)), INT16_MIN, INT16_MAX)

@@ -16,10 +16,10 @@ from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.image import Image
-from eyrie.compiler.ir.operators.elementwise import Add
 from eyrie.compiler.ir.program import Run, Transfer
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.network import compile_network
+from eyrie.compiler.operators.elementwise import Add
 from eyrie.compiler.passes.order_nodes import most_waiting, order_nodes
 from eyrie.compiler.passes.remove_idle import remove_idle
 from eyrie.compiler.pipeline import Built

@@ -208,16 +208,59 @@ def test_sums_that_leave_int32_are_rejected() -> None:
 # ---- Beside the golden model ----
 
 
+GOLDEN = "eyrie.model.operators"
+ASKED = {"run", "table", "parameters", "requantization", "fixed_point", "check", "infer", "golden"}
+TABLE_OF_GOLDEN_MODEL = ("lookup.py", "Function")  # for functions of one value that have no kernel
+
+
+def golden_names(tree: ast.Module) -> set[str]:
+    """Return the names that a module imports from the golden model."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.asname or alias.name
+        for node in imports
+        for alias in node.names
+        if (node.module or "").startswith(GOLDEN) or f"{node.module}.{alias.name}" == GOLDEN
+    }
+
+
+def asks(function: ast.AST, golden: set[str]) -> set[str]:
+    """Return the names by which a function asks the golden model, or operators that call it."""
+    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    return (names & golden) | (called(function) & ASKED)
+
+
+def called(function: ast.AST) -> set[str]:
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
+
+
 def test_nothing_asks_the_golden_model() -> None:
     """Neither its functions nor the methods of operators that call them."""
-    asked = {"run", "table", "parameters", "requantization", "fixed_point", "check", "infer", "shape_of"}
-    for path in ROOT.glob("*.py"):
+    modules = [path for folder in ("c", "kernel_calls") for path in (ROOT.parent / folder).glob("*.py")]
+    assert len(modules) > 8
+    for path in modules:
         tree = ast.parse(path.read_text())
-        modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        assert not [name for name in modules if name.startswith("model")], path
-        called = {
-            node.func.attr
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        }
-        assert not called & asked, path
+        assert not golden_names(tree) and not called(tree) & ASKED, path
+
+
+def test_no_lowering_of_a_record_asks_the_golden_model() -> None:
+    """`to_c` of the records, and all functions of the package that it calls."""
+    functions: dict[str, list[tuple[str, ast.AST, set[str]]]] = {}
+    for path in (ROOT.parent / "operators").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        for made in (tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))):
+            for node in made.body:
+                if (
+                    isinstance(node, ast.FunctionDef)
+                    and (path.name, getattr(made, "name", "")) != TABLE_OF_GOLDEN_MODEL
+                ):
+                    functions.setdefault(node.name, []).append((path.name, node, golden_names(tree)))
+    seen, waiting = set(), {"to_c"}
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        for module, function, golden in functions[name]:
+            assert not asks(function, golden), (module, name)
+            waiting |= {each for each in called(function) if each in functions} - seen
+    assert len(functions["to_c"]) > 30 and {"weight_fields", "operand_fields", "scaling_fields"} <= seen

@@ -9,10 +9,9 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.ir.failure import CompileError
+from eyrie.compiler.ir.failure import CompileError, ModelImportError
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.passes.constraints import check
 from eyrie.compiler.passes.form_groups import form_groups
 from eyrie.compiler.passes.partition import partition

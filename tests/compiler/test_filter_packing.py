@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.failure import ModelImportError
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
 from eyrie.model.encoding import PARAMETER_WORDS
 from eyrie.model.operators.quantization import stored_zero_point

@@ -11,10 +11,10 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.graph import Graph, Malformed
-from eyrie.compiler.ir.operators.elementwise import Add
-from eyrie.compiler.ir.operators.movement import Reshape
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.elementwise import Add
+from eyrie.compiler.operators.shapes import Reshape
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 from eyrie.model.operators.reference import Reference
 from eyrie.testing.references import RUN, Rejected

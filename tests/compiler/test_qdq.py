@@ -8,10 +8,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
+from eyrie.compiler.frontend.qdq import graph_of
+from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
+from eyrie.compiler.ir.qdq.network import Network, Operation
 from eyrie.compiler.ir.tensor import Tensor
 
 WITHIN_ONE = 0.995  # of the outputs
@@ -251,6 +252,20 @@ def test_functions(kind: str, seed: int) -> None:
     net, (function, attributes) = Net(seed), FUNCTIONS[kind]
     graph = net.check(net.apply(function, kind, net.input(1, 6, 7, 7), **attributes))
     assert [node.operator.name for node in graph.nodes] == ["QUANTIZE", "TABLE"]
+
+
+def test_a_logarithm(seed: int) -> None:
+    """Of values above zero one table; of others it is no number."""
+    net = Net(seed)
+    x = net.input(1, 6, 7, 7)
+    raised = net.apply(torch.add, "add", x, net.constant(np.array(6.0)))
+    graph = net.check(net.apply(torch.log, "log", raised))
+    assert [node.operator.name for node in graph.nodes] == ["QUANTIZE", "TABLE"]
+    codes = net.add("quantize", net.add("log", x), scale=np.float32(0.02), zero_point=0, dtype="int8")
+    graph = graph_of(Network(tuple(net.inputs), net.constants, tuple(net.operations), (codes,)))
+    assert "its result is no number for some of its inputs" in {
+        node.operator.reason for node in graph.nodes if isinstance(node.operator, Unknown)
+    }
 
 
 def test_an_input_that_is_clipped_before_it_is_quantised(seed: int) -> None:

@@ -10,8 +10,8 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.failure import ModelImportError
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.testing.tflite_builder import Builder
 from tb.common.random_operators import draw
 from tests.commands.small_nets import separable

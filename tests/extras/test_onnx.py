@@ -18,9 +18,10 @@ from eyrie.compiler.artefact import files
 from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.folder import save
-from eyrie.compiler.frontend.file import ModelImportError, load
+from eyrie.compiler.frontend.file import load
+from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.parts import compile_parts
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs

@@ -11,7 +11,7 @@ pytest.importorskip("tvm", reason="make extra-tvm")
 from tvm import ir, relax
 
 import eyrie.tvm
-from eyrie.compiler.frontend.tvm.operators import OPERATORS as TRANSLATIONS
+from eyrie.compiler.operators.registry import translators
 from tests.extras.tvm_networks import Module, constant, op, run
 
 pytestmark = pytest.mark.extra("tvm")
@@ -32,6 +32,7 @@ OPERATORS: dict[str, Callable[[relax.Expr], relax.Expr]] = {
     "softplus": op.nn.softplus,
     "erf": op.erf,
     "exp": op.exp,
+    "log": lambda x: op.log(op.add(x, constant(np.array(5.0), "float32"))),
     "abs": op.abs,
     "negative": op.negative,
     "times its sigmoid": lambda x: op.multiply(x, op.sigmoid(x)),
@@ -138,7 +139,8 @@ def test_linear(turn: bool, seed: int) -> None:
 def test_a_wrong_translation_is_found(
     kind: str, operator: str, wrong: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(TRANSLATIONS, operator, TRANSLATIONS[wrong])
+    translations = translators("relax")
+    monkeypatch.setitem(translations, operator, translations[wrong])
     with pytest.raises(AssertionError, match="^off by"):
         test_operators(kind, "int8", seed)
     monkeypatch.undo()

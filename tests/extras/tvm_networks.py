@@ -8,10 +8,10 @@ import tvm
 from tvm import ir, relax
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D
-from eyrie.compiler.ir.operators.movement import Pad
-from eyrie.compiler.ir.operators.pooling import AveragePool2D
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D
+from eyrie.compiler.operators.padding import Pad
+from eyrie.compiler.operators.pooling import AveragePool2D
 
 op = relax.op
 Between = Callable[[relax.Expr], relax.Expr]

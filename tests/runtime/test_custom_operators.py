@@ -12,8 +12,9 @@ from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.tflite import load
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.tables import Function, Real
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.functions import RealFunction
+from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.parts import compile_graph, compile_parts
 from eyrie.compiler.passes.partition import Side
 from eyrie.model.operators import tables
@@ -110,7 +111,12 @@ class Parity(Function):
         return (tables.VALUES & 1).astype(np.int8)
 
 
-@pytest.mark.parametrize("operator", [Parity(), Real(function="SIN")], ids=["class", "function"])
+@dataclass(frozen=True, kw_only=True)
+class Sine(RealFunction):
+    name = "SIN"
+
+
+@pytest.mark.parametrize("operator", [Parity(), Sine()], ids=["class", "function"])
 def test_a_new_function_of_one_value(operator: Function, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its table is all that the accelerator, the golden model and C need."""
     monkeypatch.setitem(tables.FUNCTIONS, "SIN", lambda x: np.sin(x.astype(np.float64)).astype(np.float32))

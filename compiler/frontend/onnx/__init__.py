@@ -8,7 +8,8 @@ become QDQ first).
 from pathlib import Path
 
 from eyrie.compiler.frontend.extra import require
-from eyrie.compiler.frontend.file import ModelImportError, read_model
+from eyrie.compiler.frontend.file import read_model
+from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One node of an ONNX file, with the access methods of translators."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypedDict
 
 import numpy as np
 import onnx
 
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.frontend.qdq import Attribute, Operation
-from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY
+from eyrie.compiler.ir.qdq.network import Attribute, Operation
 from eyrie.model.messages import one_line
 
 Shape = tuple[int, ...]
@@ -158,3 +157,68 @@ class Call:
             "zero_point": zero.reshape(()) if zero.size == 1 else zero,
             "dtype": dtype,
         }
+
+    # ---- Operators of codes, which become DEQUANTIZE, a float operator, and QUANTIZE ----
+
+    def dequantized(self, codes: int, scale: int, output: str, axis: int | None = None) -> Operation:
+        """Return the DEQUANTIZE of input `codes`, with the inputs `scale` and `scale` + 1 as scale and zero point."""
+        found = self.scale(scale)
+        return self.make(
+            "dequantize",
+            (self.input(codes),),
+            (output,),
+            scale=found["scale"],
+            zero_point=found["zero_point"],
+            axis=axis if found["scale"].size > 1 else None,
+        )
+
+    def quantized(self, value: str, scale: int) -> Operation:
+        return self.make("quantize", (value,), **self.scale(scale))
+
+    def bias(self, number: int) -> tuple[list[Operation], tuple[str, ...]]:
+        """Return the operations and inputs of an int32 bias. Its scale is the product of inputs 1 and 4."""
+        if not self.has(number):
+            return [], ()
+        name = self.inner("bias")
+        scale = np.atleast_1d(self.scale(1)["scale"].astype(float) * self.scale(4)["scale"].astype(float))
+        return [
+            self.make(
+                "dequantize",
+                (self.inputs[number],),
+                (name,),
+                scale=scale if scale.size > 1 else scale[0],
+                zero_point=np.zeros(scale.size, int) if scale.size > 1 else 0,
+                axis=0,
+            )
+        ], (name,)
+
+    def between(self, make: Callable[[str, str], list[Operation]]) -> list[Operation]:
+        """Return the operations of an operator with input X, its scale and zero point, and the ones of the result.
+
+        make: returns the operations for x and the name of the float result
+        """
+        if self.whole("channels_last", 0):
+            raise Unsupported("its channels are last")
+        x, made = self.inner("x"), self.inner("float")
+        return [self.dequantized(0, 1, x), *make(x, made), self.quantized(made, 3)]
+
+    # ---- Operators that are known by their names alone ----
+
+    def of_one(self, kind: str) -> list[Operation]:
+        return [self.make(kind)]
+
+    of_two = of_one
+
+    def codes_of_one(self, kind: str) -> list[Operation]:
+        return self.between(lambda x, made: [self.make(kind, (x,), (made,))])
+
+    def codes_of_two(self, kind: str) -> list[Operation]:
+        """Translate an operator with inputs A and B, each followed by scale and zero point. Scale and zero point of the
+        result follow them."""
+        a, b, made = (self.inner(what) for what in ("a", "b", "float"))
+        return [
+            self.dequantized(0, 1, a),
+            self.dequantized(3, 4, b),
+            self.make(kind, (a, b), (made,)),
+            self.quantized(made, 6),
+        ]

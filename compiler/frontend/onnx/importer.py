@@ -8,20 +8,20 @@ import onnx
 from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.onnx.call import Call
-from eyrie.compiler.frontend.onnx.registry import TRANSLATORS
-from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
-from eyrie.compiler.frontend.qdq.shapes import shapes_of
-from eyrie.compiler.frontend.qdq.values import Codes
-from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.qdq import graph_of
+from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Graph
+from eyrie.compiler.ir.qdq.network import Network, Operation
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.registry import of_kinds, translators
 from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line
 
 _DAMAGED = "damaged ONNX file"
 _REMEDY = "copy or export the model again"
+_MICROSOFT = translators("microsoft")
+_TRANSLATORS = {"ai.onnx": translators("onnx") | _MICROSOFT, "com.microsoft": _MICROSOFT}  # by domain and name
 _MOST_FOLDED = 1 << 24  # values of a constant that is computed of others
 
 
@@ -136,7 +136,7 @@ class _Importer:
         domain = node.domain or "ai.onnx"
         call = Call(node, where, self.versions.get(domain, 1), self.constants, self.shapes)
         try:
-            translate = TRANSLATORS.get((domain, node.op_type))
+            translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
             if translate is None:
                 raise Unsupported("no such operator is known")
             operations = translate(call)
@@ -156,10 +156,8 @@ class _Importer:
             made = [self.said.get(name) for name in operation.outputs]
         else:
             try:
-                inputs = tuple(
-                    Codes(np.broadcast_to(np.int8(0), self.shapes[name])) for name in operation.inputs if name
-                )
-                made = shapes_of(operation, inputs)
+                inputs = [self.shapes[name] for name in operation.inputs if name]
+                made = of_kinds()[operation.kind].shapes(operation, inputs)
             except KeyError:  # an earlier operator is unknown: the network reports it
                 made = [None] * len(operation.outputs)
             except InputError as error:

@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.qdq.network import Attribute, Operation
 from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
+_TYPES = {torch.int8: "int8", torch.uint8: "uint8", torch.int32: "int32"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +60,8 @@ class Call:
     def arguments(self) -> dict[str, object]:
         """Return the arguments by their names in the operator's schema."""
         assert isinstance(self.node.target, torch._ops.OpOverload)  # translators exist only for operators
-        schema = self.node.target._schema.arguments
-        given: dict[str, object] = {**dict(zip((each.name for each in schema), self.node.args)), **self.node.kwargs}
-        return {each.name: given.get(each.name, each.default_value) for each in schema}
+        given = named_arguments(self.node)
+        return {each.name: given.get(each.name, each.default_value) for each in self.node.target._schema.arguments}
 
     def __getitem__(self, name: str) -> object:
         return self.arguments[name]
@@ -106,6 +106,25 @@ class Call:
         value = self[name]
         return self.constants.get(value) if isinstance(value, Node) else None
 
+    def expect(self, **wanted: object) -> None:
+        """Raise Unsupported unless arguments have these values."""
+        for name, value in wanted.items():
+            if self[name] != value:
+                raise Unsupported(f"its {name} is {self[name]}, must be {value}")
+
+    @property
+    def codes(self) -> str:
+        """Return the type of codes that the operator makes."""
+        kind = self["dtype"]
+        if not isinstance(kind, torch.dtype) or kind not in _TYPES:
+            raise Unsupported(f"its codes are {kind}, not int8")
+        return _TYPES[kind]
+
+    @property
+    def source(self) -> object:
+        """Return the first operand."""
+        return self["self"] if "self" in self.arguments else self["input"]
+
     def is_constant(self, node: object) -> bool:
         return not isinstance(node, Node) or node in self.settled
 
@@ -118,6 +137,25 @@ class Call:
     @property
     def made_shape(self) -> Shape:
         return self.batch.one(self.node)
+
+    @property
+    def map_axes(self) -> int:
+        """Return the number of axes of windows: 1 of conv1d, 2 of conv2d."""
+        return 1 if short(self.node).endswith("1d") else 2
+
+    def part_sizes(self, axis: int) -> Shape:
+        """Return the sizes of the parts that the operator makes, along an axis."""
+        return fixed(tuple(part.shape[axis] for part in self.node.meta["example_value"]))
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Return the names of the parts that the operator makes, which `getitem` reads."""
+        return tuple(part_name(self.node.name, number) for number in range(len(self.node.meta["example_value"])))
+
+    @property
+    def takes_all(self) -> bool:
+        """Return whether a slice returns its input."""
+        return takes_all(self.node)
 
     def value(self, operand: object) -> str:
         """Return the name of an operand; a number becomes a constant."""
@@ -155,6 +193,23 @@ class Call:
         inputs = tuple(self.value(each) if not isinstance(each, str) else each for each in operands)
         return Operation(kind, inputs, outputs, self.where, short(self.node), attributes)
 
+    # ---- Operators that are known by their names alone ----
+
+    def of_one(self, kind: str) -> list[Operation]:
+        return [self.make(kind, self.source)]
+
+    def of_two(self, kind: str) -> list[Operation]:
+        """Translate an operator of two values, which must be of one image."""
+        if self.arguments.get("alpha", 1) != 1 or self.arguments.get("rounding_mode") is not None:
+            raise Unsupported("it scales or rounds its operands")
+        operands = self["input" if self.given("input") else "self"], self["other"]
+        rank = len(self.made_shape)
+        for each in operands:
+            shape = self.shape(each)
+            if (not self.is_constant(each) and len(shape) != rank) or (len(shape) == rank and shape[0] != 1):
+                raise Unsupported(f"an operand of {times(shape)} goes across images")
+        return [self.make(kind, *operands)]
+
 
 Translation = Callable[[Call], list[Operation]]
 
@@ -164,3 +219,22 @@ def short(node: Node) -> str:
     if isinstance(node.target, torch._ops.OpOverload):
         return node.target._schema.name.partition("::")[2]
     return node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+
+
+def part_name(name: str, number: int) -> str:
+    """Return the name of an output of an operator that has several."""
+    return f"{name}.{number}"
+
+
+def takes_all(node: Node) -> bool:
+    """Return whether a slice returns its input."""
+    source, given = node.args[0], named_arguments(node)
+    assert isinstance(source, Node)  # a slice is of a tensor
+    taken, made = (each.meta["example_value"].shape for each in (source, node))
+    return given.get("step", 1) == 1 and str(taken) == str(made)
+
+
+def named_arguments(node: Node) -> dict[str, object]:
+    """Return the arguments that a call of an operator gives, by their names in the operator's schema."""
+    assert isinstance(node.target, torch._ops.OpOverload)
+    return {**dict(zip((each.name for each in node.target._schema.arguments), node.args)), **node.kwargs}

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from eyrie.compiler.frontend.pytorch.call import Batch, Call, Shape, short
-from eyrie.compiler.frontend.pytorch.moves import part_name
+from eyrie.compiler.frontend.pytorch.call import Batch, Call, Shape, part_name, short
 from eyrie.compiler.frontend.pytorch.operators import translation
-from eyrie.compiler.frontend.qdq import Network, Operation
 from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.qdq.network import Network, Operation
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.registry import translators
 
 TO_CHANNELS_LAST = {4: (0, 2, 3, 1), 3: (0, 2, 1)}  # orders of axes, by their number
 FROM_CHANNELS_LAST = {4: (0, 3, 1, 2), 3: (0, 2, 1)}
-_OF_ROWS = ("conv1d", "max_pool1d", "avg_pool1d", "adaptive_avg_pool1d")  # whose maps have three axes
+_OF_ROWS = frozenset(name for name in translators("aten") if name.endswith("1d"))  # whose maps have three axes
 _CODES = {torch.int8: "int8", torch.uint8: "uint8"}
 
 

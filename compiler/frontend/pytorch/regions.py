@@ -18,14 +18,13 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from eyrie.compiler.frontend.pytorch.call import Batch, short
-from eyrie.compiler.frontend.pytorch.moves import changes_nothing
 from eyrie.compiler.frontend.pytorch.names import renamed
-from eyrie.compiler.frontend.pytorch.operators import translation
+from eyrie.compiler.frontend.pytorch.operators import changes_nothing, translation
 from eyrie.compiler.frontend.pytorch.read import codes_of, map_axes, network_of
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
 
 Obstacle = Callable[[Graph], str]  # the reason why the accelerator does not run a Graph, "" if it does
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"

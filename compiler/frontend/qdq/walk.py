@@ -10,12 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.frontend.qdq import elementwise, functions, host, moves, pooling, weighted
-from eyrie.compiler.frontend.qdq.fold import Fold, Rule
-from eyrie.compiler.frontend.qdq.network import Network, Operation
-from eyrie.compiler.frontend.qdq.shapes import shapes_of
-from eyrie.compiler.frontend.qdq.values import (
+from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.constants import QUANTISE, given_scale, of_constants
+from eyrie.compiler.frontend.qdq.nodes import Nodes
+from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
+from eyrie.compiler.ir.graph import REMEDY, Graph, Node
+from eyrie.compiler.ir.operator import Unknown
+from eyrie.compiler.ir.qdq.network import Network, Operation
+from eyrie.compiler.ir.qdq.values import (
     CODES,
     Codes,
     Given,
@@ -23,7 +25,6 @@ from eyrie.compiler.frontend.qdq.values import (
     Known,
     Made,
     Real,
-    Scale,
     Scaled,
     Target,
     Value,
@@ -33,25 +34,16 @@ from eyrie.compiler.frontend.qdq.values import (
     offset,
     quantised,
 )
-from eyrie.compiler.ir.failure import CompileError, Unsupported
-from eyrie.compiler.ir.graph import REMEDY, Graph, Node
-from eyrie.compiler.ir.operators.host import Dequantize, Quantize
-from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.operators.quantization import Dequantize, Quantize
+from eyrie.compiler.operators.record import FloatOperator
+from eyrie.compiler.operators.registry import of_kinds
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import Quantization
+from eyrie.model.operators.quantization import Quantization, activation_range
+from eyrie.model.operators.tables import VALUES
 
-QUANTISE = "quantise the model to int8"
 UNKNOWN = "no such operator is known"
-RULES: dict[str, Rule] = {
-    **functions.RULES,
-    **weighted.RULES,
-    **elementwise.RULES,
-    **pooling.RULES,
-    **moves.RULES,
-    **host.RULES,
-}
 _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-(2**31), 2**31 - 1)}
 
 
@@ -78,7 +70,7 @@ def graph_of(network: Network) -> Graph:
         raise ModelImportError(str(error), layer=error.layer) from error
 
 
-class _Walk(Fold):
+class _Walk(Nodes):
     """The walk through a network."""
 
     def __init__(self, network: Network) -> None:
@@ -135,7 +127,7 @@ class _Walk(Fold):
             if operation.inputs and operation.inputs[0] in same:
                 if operation.kind == "dequantize":
                     return self._quantization(operation, unsigned)
-                if operation.kind in moves.TAKE_CODES:
+                if _takes_codes(operation):
                     same |= set(operation.outputs)
         raise ModelImportError(f"input {name} is without scale", remedy=QUANTISE)
 
@@ -181,16 +173,17 @@ class _Walk(Fold):
             return [self._quantize(operation, *inputs)]
         if operation.kind == "dequantize":
             return [self._dequantize(operation, *inputs)]
-        if operation.kind not in RULES:
+        record = of_kinds().get(operation.kind)
+        if record is None:
             raise Rejected(operation, operation.text("reason", UNKNOWN))
-        shapes = shapes_of(operation, inputs)
+        shapes = record.shapes(operation, [value.shape for value in inputs])
         self._check_shapes(operation, shapes)
         constants = [each for each in inputs if isinstance(each, (Known, Codes))]
-        if len(constants) == len(inputs) and operation.kind in moves.ARRAYS:
-            return moves.of_constants(operation, constants)
+        if len(constants) == len(inputs) and record.arrays is not None:
+            return of_constants(operation, constants)
         known = [each.values for each in inputs if isinstance(each, Known)]
-        if len(known) == len(inputs) and operation.kind in functions.FUNCTIONS:
-            return [Known(functions.FUNCTIONS[operation.kind](operation, *known))]
+        if len(known) == len(inputs) and record.real is not None:
+            return [Known(record.real(operation, *known))]
         reals = tuple(each for each in inputs if isinstance(each, Real))
         if len(reals) < len(inputs):
             return self._of_codes(operation, inputs, shapes)
@@ -205,7 +198,7 @@ class _Walk(Fold):
     def _of_codes(self, operation: Operation, inputs: tuple[Value, ...], shapes: list[tuple[int, ...]]) -> list[Held]:
         """Return the results of an operator on codes, with the scale of its inputs."""
         held = [each for each in inputs if isinstance(each, Held)]
-        if operation.kind not in moves.TAKE_CODES or len(held) < len(inputs):
+        if not _takes_codes(operation) or len(held) < len(inputs):
             raise Rejected(operation, f"takes codes without a DEQUANTIZE: {QUANTISE}")
         if len({each.quantization for each in held}) > 1:
             raise Rejected(operation, "takes codes of several scales")
@@ -248,8 +241,8 @@ class _Walk(Fold):
         said = self.network.shapes.get(operation.outputs[number])
         if said is not None:
             return tuple(said)
-        if operation.kind in RULES or operation.kind in ("quantize", "dequantize"):
-            return shapes_of(operation, inputs)[number]
+        if operation.kind in of_kinds():
+            return of_kinds()[operation.kind].shapes(operation, [value.shape for value in inputs])[number]
         raise ModelImportError(f"{operation.place}: {operation.text('reason', UNKNOWN)}", layer=operation.where)
 
     # ---- Quantisation ----
@@ -262,7 +255,7 @@ class _Walk(Fold):
             raise Rejected(operation, f"its codes are {dtype}, not int8: {QUANTISE}")
         low, high = (operation.integer(name, bound) for name, bound in zip(("minimum", "maximum"), _RANGES[dtype]))
         if isinstance(source, Known):
-            return Codes(quantised(source.values, _scale(operation), low, high).astype(dtype))
+            return Codes(quantised(source.values, given_scale(operation), low, high).astype(dtype))
         if dtype not in CODES or operation.array("scale").size != 1:
             form = dtype if dtype not in CODES else "of a scale for each channel"
             raise Rejected(operation, f"codes of activations are {form}, not int8 of one scale: {QUANTISE}")
@@ -275,7 +268,7 @@ class _Walk(Fold):
         return replace(self.emit(source, target), unsigned=dtype == "uint8")
 
     def _dequantize(self, operation: Operation, codes: Value) -> Real:
-        scale = _scale(operation)
+        scale = given_scale(operation)
         if isinstance(codes, Codes):
             axis_size = 1 if scale.axis is None else codes.shape[scale.axis]
             if scale.scale.size not in (1, axis_size):
@@ -301,7 +294,7 @@ class _Walk(Fold):
         except InputError as error:
             raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
 
-    # ---- What rules use ----
+    # ---- The interface of records ----
 
     def emit(self, real: Real, target: Target) -> Held:
         key = real, target.quantization, target.activation
@@ -323,17 +316,42 @@ class _Walk(Fold):
                 return functions.table(self, operation, real, target)
             if not isinstance(real, Made):
                 raise Unsupported(f"its input is not quantised: {QUANTISE}")
-            return RULES[real.kind](self, real, target)
+            return self._made_by(of_kinds()[real.kind], real, target)
         except Unsupported as error:
             raise Rejected(operation, str(error)) from error
+
+    def _made_by(self, record: type[FloatOperator], made: Made, target: Target) -> Held:
+        """Return the tensor of an operator's result, with its change of scale and its activation if the operator does
+        not apply them itself."""
+        scale = self.scale_of(made) if record.moves else None
+        if scale is not None and (scale, "NONE") != (target.quantization, target.activation):
+            return self.rescaled(made.operation, self.emit(made, Target(scale, made.name)), target)
+        if record.clamps or target.activation == "NONE":
+            return record.as_int8(self, made, target)
+        plain = self.emit(made, Target(target.quantization, made.name))
+        entries = np.clip(VALUES, *activation_range(target.activation, target.quantization)).astype(np.int8)
+        return self.lookup(made.operation, plain, entries, target)
 
     def operand(self, real: Real) -> Held:
         if isinstance(real, Scaled):
             return real.held
-        if isinstance(real, Made) and (scale := moves.settled(real)):
+        if isinstance(real, Made) and (scale := self.scale_of(real)):
             return self.emit(real, Target(scale, real.name))
         name = real.name if isinstance(real, Made) else real.held.tensor.name if isinstance(real, Given) else ""
         raise Unsupported(f"its input {name} is not quantised: {QUANTISE}" if name else "it takes a constant")
+
+    def scale_of(self, made: Made) -> Quantization | None:
+        record, scales = of_kinds()[made.kind], set()
+        if not record.keeps_scale:
+            return None
+        for real in made.inputs:
+            scale = real.held.quantization if isinstance(real, Scaled) else None
+            scales.add(self.scale_of(real) if isinstance(real, Made) else scale)
+        only = scales.pop() if len(scales) == 1 else None
+        return only if only is not None and record.keeps(made.operation, only) else None
+
+    def rescaled(self, operation: Operation, source: Held, target: Target) -> Held:
+        return functions.table(self, operation, Scaled(source), target)
 
     def float_of(self, real: Real, name: str) -> Held:
         """Return a float tensor."""
@@ -358,26 +376,9 @@ class _Walk(Fold):
         return Held(output, tuple(range(len(source.shape))))
 
 
+def _takes_codes(operation: Operation) -> bool:
+    return operation.kind in of_kinds() and of_kinds()[operation.kind].takes_codes
+
+
 def _held(value: Held | Given) -> Held:
     return value if isinstance(value, Held) else value.held
-
-
-def _scale(operation: Operation) -> Scale:
-    scale, zero = operation.array("scale").astype(np.float64), operation.array("zero_point").astype(np.int64)
-    if not (np.all(scale > 0) and np.all(scale < np.inf)):
-        raise ModelImportError(
-            f"{operation.place}: a scale is positive and finite", layer=operation.where, remedy=QUANTISE
-        )
-    if zero.size not in (1, scale.size):
-        raise ModelImportError(
-            f"{operation.place}: {zero.size} zero points for {scale.size} scales", layer=operation.where, remedy=REMEDY
-        )
-    axis = operation.integer("axis") if operation.has("axis") else None
-    if axis is None and scale.size > 1:
-        raise InputError(f"{scale.size} scales without an axis")
-    single = scale.size == 1
-    return Scale(
-        scale,
-        np.broadcast_to(zero.reshape(-1) if scale.ndim else zero.reshape(()), scale.shape),
-        None if single else axis,
-    )

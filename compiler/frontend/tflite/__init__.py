@@ -8,7 +8,8 @@ node, so that one message can list all obstacles of a model. A file that contrad
 
 from pathlib import Path
 
-from eyrie.compiler.frontend.file import ModelImportError, read_model
+from eyrie.compiler.frontend.file import read_model
+from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
 
 

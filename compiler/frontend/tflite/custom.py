@@ -2,8 +2,8 @@
 """The import of custom operators."""
 
 from eyrie.compiler.frontend.tflite.reader import Call
-from eyrie.compiler.ir.operators.custom import Custom, function_of
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.custom import Custom, function_of
 
 
 def custom(call: Call, name: str) -> tuple[tuple[Tensor, ...], Custom]:

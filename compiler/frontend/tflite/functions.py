@@ -10,36 +10,18 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.operators.elementwise import Add, Mul
-from eyrie.compiler.ir.operators.operator import quantized
-from eyrie.compiler.ir.operators.tables import (
-    Function,
-    HardSwish,
-    LeakyRelu,
-    Logistic,
-    Lookup,
-    Real,
-    Relu,
-    Requantize,
-    Tanh,
-)
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Constant, Quantized, QuantizedConstant
+from eyrie.compiler.operators.elementwise import Add, Mul
+from eyrie.compiler.operators.functions import Logistic
+from eyrie.compiler.operators.lookup import Function, Lookup
+from eyrie.compiler.operators.registry import functions_of_one_value
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.tables import LOGISTIC_OUTPUT, VALUES
 
 NEAR = 1  # largest difference between a table and its replacement
 NEAR_OF_SEVERAL = 2  # if several operators replace it, each of which rounds
-_FUNCTIONS: tuple[Function, ...] = (
-    Requantize(),
-    Relu(activation="RELU"),
-    Relu(activation="RELU6"),
-    Logistic(),
-    Tanh(),
-    HardSwish(),
-    Real(function="ELU"),
-    Real(function="EXP"),
-)
 _GELU = 0.044715, (2 / np.pi) ** 0.5  # GELU(x) = x * logistic(2 b x (1 + a x^2)), but for 0.0005
 
 
@@ -60,7 +42,7 @@ def nodes_of(node: Node) -> tuple[Node, ...]:
 def _function(entries: np.ndarray, source: Quantization, output: Quantization) -> Function | None:
     """Return the operator with the nearest table, None if no table is near."""
     found = []
-    functions = (*_FUNCTIONS, *_leaky_relus(entries, source, output))
+    functions = [function for record in functions_of_one_value() for function in record.near(entries, source, output)]
     for number, function in enumerate(functions):
         try:
             away = np.abs(function.table(source, output).astype(int) - entries).max()
@@ -69,17 +51,6 @@ def _function(entries: np.ndarray, source: Quantization, output: Quantization) -
         found.append((away, number))
     away, number = min(found)
     return functions[number] if away <= NEAR else None
-
-
-def _leaky_relus(entries: np.ndarray, source: Quantization, output: Quantization) -> Iterator[LeakyRelu]:
-    """Yield LeakyRelus of the slope of the entries of negative values, with few digits first."""
-    x, y = (VALUES - source.zero_point) * source.scale, (entries.astype(int) - output.zero_point) * output.scale
-    inside = (x < 0) & (entries > -128) & (entries < 127)
-    if not inside.any():
-        return
-    slope = float((x * y)[inside].sum() / (x * x)[inside].sum())
-    if slope > 0:
-        yield from (LeakyRelu(alpha=float(f"{slope:.{digits}g}")) for digits in (1, 2, 3, 8))
 
 
 class _Writing:

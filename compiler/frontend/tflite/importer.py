@@ -3,14 +3,14 @@
 
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.compiler.frontend.file import ModelImportError
 from eyrie.compiler.frontend.tflite.custom import custom
+from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.frontend.tflite.reader import Call, Reader
-from eyrie.compiler.frontend.tflite.registry import IMPORTERS
-from eyrie.compiler.ir.failure import CompileError, Unsupported
+from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Operator, Unknown
 from eyrie.compiler.ir.tensor import Constant, Tensor
+from eyrie.compiler.operators.registry import of_tflite
 
 _OPERATOR_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
 _DAMAGED = "damaged TensorFlow Lite file"
@@ -68,11 +68,17 @@ class _Importer:
         self.place = f"operator {where}"
         name, is_custom = self._operator_name(operator)
         self.place = f"operator {where} {name}"
-        call = Call(reader, operator, name)
+        record = None if is_custom else of_tflite().get(name)
+        call = Call(reader, operator, name, options_table(name))
         try:
-            if not is_custom and name not in IMPORTERS:
+            inputs: tuple[Tensor, ...]
+            made: Operator
+            if is_custom:
+                inputs, made = custom(call, name)
+            elif record is None:
                 raise Unsupported("no such operator is known")
-            inputs, made = custom(call, name) if is_custom else IMPORTERS[name](call)
+            else:
+                inputs, made = record.read(call)
         except Unsupported as error:
             inputs, made = _what_it_takes(call, known), Unknown(name, str(error))
         except ModelImportError as error:

@@ -2,28 +2,26 @@
 """The tensors and constants of a file, and the access to its operators with their options."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import prod
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.compiler.frontend.file import ModelImportError
-from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY
-from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.tensor import Constant, Quantized, QuantizedConstant, Tensor
+from eyrie.compiler.operators.windows import MOST_TAPS
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import ACTIVATIONS, UINT8_OFFSET, Quantization, from_uint8
 from eyrie.model.operators.windows import NO_PADS, same_pads
 
 QUANTISE = "quantise the model to int8"
-TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
+_TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
 _ACTIVATION_NAMES = {
     value: name for name, value in vars(schema.ActivationFunctionType).items() if isinstance(value, int)
 }
-MOST_TAPS = 4096  # limit of a kernel with its strides and dilations along an axis
 _STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types that operators here take
 
 
@@ -59,7 +57,7 @@ class Reader:
     def stored_type(self, index: int) -> str:
         """Return the name of the type: int8, uint8, ..."""
         number = self.raw(index).type
-        return TYPES.get(number, f"type {number}")
+        return _TYPES.get(number, f"type {number}")
 
     def is_constant(self, index: int) -> bool:
         data = self._model.buffers[self.raw(index).buffer].data
@@ -153,15 +151,6 @@ class Reader:
         return scales, points
 
 
-def options_of(name: str) -> str:
-    """Return the schema's name of the table with the options of an operator."""
-    if name.endswith("_POOL_2D"):
-        return "Pool2DOptions"
-    if name == "MEAN":
-        return "ReducerOptions"
-    return "".join("2D" if part == "2D" else part.capitalize() for part in name.split("_")) + "Options"
-
-
 class Call:
     """One operator of the file, with the access methods of importers.
 
@@ -169,9 +158,9 @@ class Call:
     contradicts itself.
     """
 
-    def __init__(self, reader: Reader, operator: schema.OperatorT, name: str) -> None:
-        """Make the access to an operator. name: of the operator, by the schema"""
-        self.reader, self._operator, self._name = reader, operator, name
+    def __init__(self, reader: Reader, operator: schema.OperatorT, name: str, table: str) -> None:
+        """Make the access to an operator. name: of the operator, by the schema; table: of its options"""
+        self.reader, self.name, self._operator, self._table = reader, name, operator, table
         self.inputs = [int(index) for index in _list(operator.inputs)]
         self.outputs = [int(index) for index in _list(operator.outputs)]
 
@@ -190,12 +179,23 @@ class Call:
         """Return an option."""
         return float(self._option(name))
 
+    def typed(self, name: str, kind: object) -> object:
+        """Return an option as a value of a type; text is the name of the fused activation."""
+        if kind is str:
+            return self.fused()
+        return self.number(name) if kind is float else bool(self.option(name)) if kind is bool else self.option(name)
+
+    def choice(self, name: str, enumeration: str) -> str:
+        """Return the name of an option's value in an enumeration of the schema."""
+        values = vars(getattr(schema, enumeration)).items()
+        return {value: name for name, value in values if isinstance(value, int)}.get(self.option(name), "")
+
     def _option(self, name: str) -> float:
         """Return an option. Raise ModelImportError if the operator has no options, or the ones of another operator."""
-        options, wanted = self._operator.builtinOptions, options_of(self._name)
+        options = self._operator.builtinOptions
         found = "missing" if options is None else type(options).__name__.removesuffix("T")
-        if found != wanted:
-            raise ModelImportError(f"its options are {found}, must be {wanted}", remedy=REMEDY)
+        if found != self._table:
+            raise ModelImportError(f"its options are {found}, must be {self._table}", remedy=REMEDY)
         return getattr(options, name)
 
     @property
@@ -214,6 +214,17 @@ class Call:
         if (kind := self.reader.stored_type(self.inputs[number])) not in _STORED:
             raise Unsupported(f"its input {number} is {kind}: {QUANTISE}")
         return self.reader.tensor(self.inputs[number])
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return all inputs, of any types."""
+        return tuple(self.tensor(number) for number in range(len(self.inputs)))
+
+    def int8(self) -> Tensor:
+        """Return the first input, which must be int8 or uint8; the output may have another type."""
+        source = self.tensor(0)
+        if source.dtype != "int8" or not isinstance(source, Quantized):
+            raise Unsupported(f"its input is {source.dtype}, not int8 with a scale")
+        return source
 
     def quantized(self, number: int) -> Quantized:
         """Return an input, which must have the type of the outputs: int8 or uint8."""
@@ -278,10 +289,6 @@ class Call:
         if self.option("padding") != schema.Padding.SAME:
             return stride, NO_PADS
         return stride, same_pads(shape[1:3], kernel, stride, dilation)
-
-
-Imported = tuple[tuple[Tensor, ...], Operator]
-Importer = Callable[[Call], Imported]  # the tensors that an operator takes, and the operator
 
 
 def _list(values: Iterable[int] | None) -> list[int]:

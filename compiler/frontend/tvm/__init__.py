@@ -3,7 +3,6 @@
 
 steps      a function of Relax as a list of operators
 call       one operator, with the access methods of translators
-operators, moves    translators of Relax operators to the operators of compiler/frontend/qdq
-read       steps -> Graph
+read       steps -> Graph, with the translators of the records of operators
 units      the choice of steps: a QUANTIZE with the operators before it; the pattern that finds it
 """

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One operator of Relax, with the access methods of translators."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.frontend.tvm.steps import Step, Value
 from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.qdq.network import Attribute, Operation
+from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
 
@@ -69,6 +70,17 @@ class Call:
         rank = len(flat) // 2
         return tuple(pad for pair in zip(flat[:rank], flat[rank:]) for pad in pair)
 
+    def expect(self, **wanted: float) -> None:
+        """Raise Unsupported unless attributes have these values."""
+        for name, value in wanted.items():
+            if (found := self.real(name)) != value:
+                raise Unsupported(f"its {name} is {found}, must be {value}")
+
+    @property
+    def map_axes(self) -> int:
+        """Return the number of axes of windows: 1 of conv1d, 2 of conv2d."""
+        return 1 if self.step.operator.endswith("1d") else 2
+
     def is_constant(self, operand: object) -> bool:
         return not isinstance(operand, Value) or operand.name in self.settled
 
@@ -116,5 +128,16 @@ class Call:
         inputs = tuple(each if isinstance(each, str) else self.value(each) for each in operands)
         return Operation(kind, inputs, (made,), self.step.where, self.step.operator, attributes)
 
+    # ---- Operators that are known by their names alone ----
 
-Translation = Callable[[Call], list[Operation]]
+    def of_one(self, kind: str) -> list[Operation]:
+        return [self.make(kind, self.operand(0))]
+
+    def of_two(self, kind: str) -> list[Operation]:
+        """Translate an operator of two values, which must be of one image."""
+        rank = len(self.made_shape)
+        for each in self.step.operands:
+            shape = self.shape(each)
+            if (not self.is_constant(each) and len(shape) != rank) or (len(shape) == rank and shape[0] != 1):
+                raise Unsupported(f"an operand of {times(shape)} goes across images")
+        return [self.make(kind, *self.step.operands)]

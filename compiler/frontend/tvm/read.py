@@ -3,13 +3,14 @@
 
 import numpy as np
 
-from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
+from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.frontend.tvm.call import Batch, Call
-from eyrie.compiler.frontend.tvm.operators import OPERATORS
 from eyrie.compiler.frontend.tvm.steps import Step, Steps, Value
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.qdq.network import Network, Operation
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.registry import translators
 
 TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
 CODES = ("int8", "uint8")
@@ -72,9 +73,10 @@ def _output(value: Value, shape: tuple[int, ...], operations: list[Operation]) -
 def _operations(call: Call) -> list[Operation]:
     step: Step = call.step
     try:
-        if step.operator not in OPERATORS:
+        translate = translators("relax").get(step.operator)
+        if translate is None:
             raise Unsupported("no such operator is known")
-        return OPERATORS[step.operator](call)
+        return translate(call)
     except Unsupported as error:
         names = tuple(value.name for value in step.taken)
         return [Operation("unknown", names, (step.made.name,), step.where, step.operator, {"reason": str(error)})]

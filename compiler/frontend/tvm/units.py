@@ -16,7 +16,7 @@ from eyrie.compiler.frontend.tvm.read import CODES, graph_of_steps, settled
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value
 from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.operator import Unknown
 
 Obstacle = Callable[[Graph], str]  # the reason why the accelerator does not run a Graph, "" if it does
 

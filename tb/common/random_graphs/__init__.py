@@ -71,7 +71,12 @@ DIFFERENT: tuple[Operator, ...] = (
     elementwise.hard_swish,
 )
 OF_MICRO: tuple[Operator, ...] = (elementwise.absolute, elementwise.elu)
-OF_LITERT: tuple[Operator, ...] = (movement.tile, elementwise.relu6, elementwise.relu_n1_to_1, elementwise.exp)
+OF_LITERT: tuple[Operator, ...] = (
+    movement.tile,
+    elementwise.relu6,
+    elementwise.relu_n1_to_1,
+    *elementwise.real,
+)
 OF_UINT8: tuple[Operator, ...] = (movement.tile, elementwise.relu6, movement.rescaling_concatenation)
 
 # Of a network's type and the references that run it: operators, and how often it is drawn.

@@ -7,7 +7,7 @@ from ai_edge_litert import schema_py_generated as schema
 from eyrie.model.operators import host, tables
 from tb.common.random_graphs.net import LARGEST, SCALES
 from tb.common.random_operators.drawing import chance, constant, draw_activation, draw_axis, draw_quantization, whole
-from tb.common.random_operators.tables import near_tie
+from tb.common.random_operators.tables import REAL, near_tie
 
 
 def _function(name, output=None, same=False, **draws):
@@ -15,8 +15,8 @@ def _function(name, output=None, same=False, **draws):
 
     def add(net, x):
         made = output or (x.quantization if same else net.near(x))
-        # Functions of uint8, EXP and ELU are the C library's.
-        fixed = net.kind == "int8" and name not in ("EXP", "ELU")
+        # Functions of uint8, and those evaluated in float32, are the C library's.
+        fixed = net.kind == "int8" and name not in REAL
         if fixed or not near_tie(name, x.quantization, made):
             net.add(name, [x], [(x.shape, made)], **{key: draw(net.rng) for key, draw in draws.items()})
 
@@ -24,7 +24,8 @@ def _function(name, output=None, same=False, **draws):
 
 
 relu, hard_swish, quantize, absolute = map(_function, ("RELU", "HARD_SWISH", "QUANTIZE", "ABS"))
-relu6, relu_n1_to_1, elu, exp = map(_function, ("RELU6", "RELU_N1_TO_1", "ELU", "EXP"))
+relu6, relu_n1_to_1, elu = map(_function, ("RELU6", "RELU_N1_TO_1", "ELU"))
+real = tuple(_function(name) for name in REAL if name != "ELU")  # which LiteRT alone has
 clamp_at_6 = _function("RELU6", same=True)
 logistic, tanh = _function("LOGISTIC", tables.LOGISTIC_OUTPUT), _function("TANH", tables.TANH_OUTPUT)
 leaky_relu = _function(

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random operators of one tensor that the accelerator has tables for."""
+"""Random functions of one value, from the records of operators: those without attributes need no entry here."""
+
+from functools import partial
 
 import numpy as np
 
+from eyrie.compiler.ir.qdq.network import Operation
+from eyrie.compiler.operators.functions import NamedFunction, RealFunction
+from eyrie.compiler.operators.quantization import Requantize
+from eyrie.compiler.operators.registry import of_tflite
 from eyrie.model.operators import tables
+from eyrie.model.operators.reference import Reference
 from tb.common.random_operators.drawing import (
+    BOTH,
     LITERT,
     MICRO,
     activation,
@@ -16,17 +24,26 @@ from tb.common.random_operators.drawing import (
     result,
 )
 
-# Whose inputs are drawn around zero. Those of real functions depend on the C library where a result is all but a tie.
-REAL = {"LOGISTIC": lambda x: 1 / (1 + np.exp(-x)), "TANH": np.tanh, "EXP": np.exp, "ELU": np.expm1}
-FUNCTIONS = (*REAL, "HARD_SWISH")
-OF_ANY_OUTPUT = ("EXP", "ELU")  # whatever the scale of the input
+NAMED = {
+    name: record
+    for name, record in of_tflite().items()
+    if issubclass(record, NamedFunction) and not record.schema_options and record is not Requantize
+}
+REAL = tuple(name for name, record in NAMED.items() if issubclass(record, RealFunction))
+OUTPUTS = {"LOGISTIC": tables.LOGISTIC_OUTPUT, "TANH": tables.TANH_OUTPUT}  # fixed ones
+UINT8 = ("LOGISTIC", "TANH", "HARD_SWISH")
+# The C library's, in which a result depends on it where it is all but a tie.
+OF_C_LIBRARY = (*REAL, *OUTPUTS)
+AROUND_ZERO = (*OF_C_LIBRARY, "HARD_SWISH")  # where the inputs are drawn
 
 
 def near_tie(name, input_, output):
-    """Whether a real function has a value that float32 does not tell from a tie."""
-    if name not in REAL:
+    """Whether a function of the C library has a value that float32 does not tell from a tie."""
+    if name not in OF_C_LIBRARY:
         return False
-    steps = REAL[name]((tables.VALUES - input_.zero_point) * input_.scale) / output.scale
+    record, values = of_tflite()[name], (tables.VALUES - input_.zero_point) * input_.scale
+    with np.errstate(all="ignore"):
+        steps = record.real(Operation(record.kind, (), (), "", name), values) / output.scale
     steps = steps[np.abs(steps) < 300]
     return bool(np.any(np.abs(steps - np.floor(steps) - 0.5) < 1e-6 * (1 + np.abs(steps))))
 
@@ -34,7 +51,7 @@ def near_tie(name, input_, output):
 def draw_unary(rng, name, table, output=None, kind="int8", references=None, **options):
     """`table` is a function of both quantisations and the Reference."""
     while True:
-        scale = np.exp(rng.uniform(np.log(0.004), np.log(0.2))) if name in FUNCTIONS else None
+        scale = np.exp(rng.uniform(np.log(0.004), np.log(0.2))) if name in AROUND_ZERO else None
         input_ = draw_quantization(rng, scale)
         made = output or draw_quantization(rng, _output_scale(rng, name, input_))
         if not near_tie(name, input_, made):
@@ -55,18 +72,30 @@ def draw_unary(rng, name, table, output=None, kind="int8", references=None, **op
 
 def _output_scale(rng, name, input_):
     """Drawn anew with the input: whether EXP of zero, which is 1, is near a tie depends on it alone."""
-    if name in OF_ANY_OUTPUT:
+    if name in REAL:  # whatever the scale of the input
         return np.exp(rng.uniform(np.log(0.004), np.log(0.1)))
     return input_.scale * np.exp(rng.uniform(-1, 1))
 
 
-def draw_relu(rng, name, kind="int8", references=None):
+def draw_named(rng, name, kind="int8"):
+    """A function without attributes. One that is evaluated in float32 has one reference."""
+    references = (MICRO if name == "ELU" else LITERT) if name in REAL else None
+
+    def table(input_, output, reference):
+        if name == "ABS":
+            return tables.absolute(input_, output, reference)
+        return NAMED[name](unsigned=reference == Reference.LITERT).table(input_, output)
+
+    return draw_unary(rng, name, table, OUTPUTS.get(name), kind, references)
+
+
+def draw_relu(rng, name, kind="int8"):
     return draw_unary(
         rng,
         name,
         lambda input_, output, reference: tables.relu(input_, output, name, reference),
         kind=kind,
-        references=references,
+        references=None if kind == "uint8" else BOTH if name == "RELU" else LITERT,
     )
 
 
@@ -85,47 +114,14 @@ def draw_leaky_relu(rng, kind="int8"):
     )
 
 
-def draw_logistic(rng, kind="int8"):
-    return draw_unary(
-        rng, "LOGISTIC", lambda input_, _, reference: tables.logistic(input_, reference), tables.LOGISTIC_OUTPUT, kind
-    )
-
-
-def draw_tanh(rng, kind="int8"):
-    return draw_unary(
-        rng, "TANH", lambda input_, _, reference: tables.tanh(input_, reference), tables.TANH_OUTPUT, kind
-    )
-
-
-def draw_function(rng, name, references):
-    return draw_unary(
-        rng, name, lambda input_, output, _: tables.of_function(name, input_, output), references=references
-    )
-
-
-def draw_hard_swish(rng, kind="int8"):
-    return draw_unary(rng, "HARD_SWISH", tables.hard_swish, kind=kind)
-
-
-def draw_absolute(rng):
-    return draw_unary(rng, "ABS", tables.absolute)
-
-
 OPERATORS = {
-    "RELU": lambda rng: draw_relu(rng, "RELU"),
-    "RELU uint8": lambda rng: draw_relu(rng, "RELU", "uint8"),
-    "RELU6": lambda rng: draw_relu(rng, "RELU6", references=LITERT),
-    "RELU6 uint8": lambda rng: draw_relu(rng, "RELU6", "uint8"),
-    "RELU_N1_TO_1": lambda rng: draw_relu(rng, "RELU_N1_TO_1", references=LITERT),
+    "RELU": partial(draw_relu, name="RELU"),
+    "RELU uint8": partial(draw_relu, name="RELU", kind="uint8"),
+    "RELU6": partial(draw_relu, name="RELU6"),
+    "RELU6 uint8": partial(draw_relu, name="RELU6", kind="uint8"),
+    "RELU_N1_TO_1": partial(draw_relu, name="RELU_N1_TO_1"),
     "LEAKY_RELU": draw_leaky_relu,
-    "LEAKY_RELU uint8": lambda rng: draw_leaky_relu(rng, "uint8"),
-    "LOGISTIC": draw_logistic,
-    "LOGISTIC uint8": lambda rng: draw_logistic(rng, "uint8"),
-    "TANH": draw_tanh,
-    "TANH uint8": lambda rng: draw_tanh(rng, "uint8"),
-    "HARD_SWISH": draw_hard_swish,
-    "HARD_SWISH uint8": lambda rng: draw_hard_swish(rng, "uint8"),
-    "ELU": lambda rng: draw_function(rng, "ELU", MICRO),
-    "EXP": lambda rng: draw_function(rng, "EXP", LITERT),
-    "ABS": draw_absolute,
+    "LEAKY_RELU uint8": partial(draw_leaky_relu, kind="uint8"),
+    **{name: partial(draw_named, name=name) for name in NAMED},
+    **{f"{name} uint8": partial(draw_named, name=name, kind="uint8") for name in UINT8},
 }

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of the Graph in progress, and the names of their tensors."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operator import Operator
+from eyrie.compiler.ir.qdq.fold import Fold
+from eyrie.compiler.ir.qdq.network import Operation
+from eyrie.compiler.ir.qdq.values import Held, Target
+from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
+from eyrie.compiler.operators.lookup import Lookup
+from eyrie.compiler.operators.shapes import Transpose
+from eyrie.model.operators.tables import VALUES
+
+
+class Nodes(Fold):
+    """The nodes of the Graph so far, and the names of their tensors."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._names: set[str] = set()
+        self._ordered: dict[tuple[str, tuple[int, ...]], Tensor] = {}
+
+    def node(
+        self,
+        where: str,
+        operator: Operator,
+        inputs: tuple[Tensor, ...],
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        target: Target,
+    ) -> Held:
+        name = self.name(target.name, axes)
+        output = Quantized(name=name, shape=tuple(shape), dtype="int8", quantization=target.quantization)
+        self.nodes.append(Node(operator, where, inputs, (output,)))
+        return Held(output, tuple(axes))
+
+    def lookup(self, operation: Operation, source: Held, entries: np.ndarray, target: Target) -> Held:
+        if source.quantization == target.quantization and (entries == VALUES).all():
+            return source
+        operator = Lookup(entries=entries)
+        return self.node(operation.where, operator, (source.tensor,), source.tensor.shape, source.axes, target)
+
+    def constant(self, codes: np.ndarray, target: Target) -> Held:
+        tensor = QuantizedConstant(
+            name=self.name(target.name), shape=codes.shape, dtype="int8", data=codes, quantization=target.quantization
+        )
+        return Held(tensor, tuple(range(codes.ndim)))
+
+    def ordered(self, held: Held, order: tuple[int, ...], where: str, name: str = "") -> Tensor:
+        steps = tuple(held.axes[axis] for axis in order)
+        if steps == tuple(range(len(steps))):
+            return held.tensor
+        key = held.tensor.name, steps
+        if key not in self._ordered:
+            axes = tuple(int(axis) for axis in np.argsort(order))
+            name = self.name(name or held.tensor.name.partition("#")[0], axes)
+            self._ordered[key] = self._transposed(held.tensor, steps, where, name)
+        return self._ordered[key]
+
+    def _transposed(self, tensor: Tensor, steps: tuple[int, ...], where: str, name: str) -> Tensor:
+        """Return the tensor whose axis n is axis steps[n] of this one."""
+        shape = tuple(tensor.shape[axis] for axis in steps)
+        if isinstance(tensor, QuantizedConstant):
+            return replace(tensor, name=name, shape=shape, data=tensor.data.transpose(steps))
+        made = replace(tensor, name=name, shape=shape)
+        place = where or next((node.where for node in self.nodes if tensor in node.outputs), "#0")
+        self.nodes.append(Node(Transpose(axes=steps), place, (tensor,), (made,)))
+        return made
+
+    def name(self, base: str, axes: tuple[int, ...] = ()) -> str:
+        """Return a new tensor name. A "#" begins the part that the compiler adds. axes: as in Held"""
+        base = "".join(letter if letter.isprintable() and letter != "#" else "?" for letter in base)
+        if tuple(axes) != tuple(range(len(axes))):
+            base += "#" + "".join(map(str, np.argsort(axes)))
+        name, count = base, 1
+        while name in self._names or not name:
+            count += 1
+            name = f"{base}{'.' if '#' in base else '#'}{count}"
+        self._names.add(name)
+        return name
