@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics of a network run, from the accelerator's counters (keys: docs/reference/summary.md)."""
 
-from collections.abc import Sequence
-
-from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
-from eyrie.compiler.cost.shares import held_cycles, vector_passes
+from eyrie.compiler.cost.shares import held_cycles
 from eyrie.compiler.ir.image import Image
-from eyrie.compiler.performance import LayerEstimate, estimates
+from eyrie.compiler.performance import estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.model.errors import InputError
 from eyrie.model.messages import aligned
@@ -53,7 +50,7 @@ def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
     }
 
 
-def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate | None]) -> list[dict]:
+def _layers(image: Image, passes: list[dict], prediction: Prediction | None) -> list[dict]:
     """Return the entry of each layer (keys: docs/reference/summary.md).
 
     The cycles of a layer are those in which its passes hold the accelerator (compiler/cost/shares.py). The last layer
@@ -64,7 +61,8 @@ def _layers(image: Image, passes: list[dict], estimated: Sequence[LayerEstimate 
     pes = image.config.rows * image.config.cols
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
-    is_vector = vector_passes(commands_of(image))
+    estimated = estimates(image, prediction.layers) if prediction else [None] * len(image.steps)
+    is_vector = [times.columns == 0 for times in prediction.passes] if prediction else [False] * len(passes)
     held = held_cycles([now["pe_cycles"] / pes for now in passes], [now["CYCLES"] for now in passes], is_vector)
     rows = list[dict]()
     for step, estimate in zip(image.steps, estimated, strict=True):
@@ -113,7 +111,6 @@ def _share(part: float, cycles: int) -> float:
 def metrics(image: Image, counters: dict[str, int], passes: list[dict], prediction: Prediction | None = None) -> dict:
     """Return the entries of a network run's summary; without a prediction its predicted entries are None."""
     macs, cycles = sum(step.macs for step in image.steps), counters["CYCLES"]
-    estimated = estimates(image, prediction.layers) if prediction else [None] * len(image.steps)
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
     worked, clock_hz = counters["MACS"] - counters["ZERO_SKIPPED"], image.config.clock_hz
@@ -137,7 +134,7 @@ def metrics(image: Image, counters: dict[str, int], passes: list[dict], predicti
         "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, clock_hz), 2),
         "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
-        "layers": _layers(image, passes, estimated),
+        "layers": _layers(image, passes, prediction),
     }
 
 

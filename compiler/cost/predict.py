@@ -15,7 +15,7 @@ import numpy as np
 from eyrie.compiler.cost import traffic
 from eyrie.compiler.cost.counters import COUNTERS, commands_of, counted
 from eyrie.compiler.cost.prices import energy_uj
-from eyrie.compiler.cost.shares import held_cycles, vector_passes
+from eyrie.compiler.cost.shares import held_cycles
 from eyrie.compiler.cost.timing.array import Array, PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.timing.front import Front
@@ -72,12 +72,11 @@ class Prediction:
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
     config = image.config
-    listed = commands_of(image)
-    counters, passes, cycles = timed(config, listed)
+    counters, passes, cycles = timed(config, commands_of(image))
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, layer_costs(image.steps, passes, vector_passes(listed), config), passes)
+    return Prediction(cycles, counters, layer_costs(image.steps, passes, config), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -102,9 +101,7 @@ def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str,
     return counters, passes, front.finish()
 
 
-def layer_costs(
-    steps: Sequence[ImageStep], passes: list[PassTimes], is_vector: list[bool], config: AcceleratorConfig
-) -> list[LayerCost]:
+def layer_costs(steps: Sequence[ImageStep], passes: list[PassTimes], config: AcceleratorConfig) -> list[LayerCost]:
     """Return the cycles of each layer.
 
     A pass has a PE until its last multiplication. A PE that takes no part goes on to the next pass as soon as that is
@@ -121,7 +118,11 @@ def layer_costs(
         spans.append(int(np.sum(next_ends - ends)))
         ends = next_ends
     spans.append(int(np.sum(last - ends)))
-    held = held_cycles([span / ends.size for span in spans], [times.done - 1 for times in passes], is_vector)
+    held = held_cycles(
+        [span / ends.size for span in spans],
+        [times.done - 1 for times in passes],
+        [times.columns == 0 for times in passes],
+    )
     done = [round(total) for total in accumulate(sum(held[n] for n in step.passes) for step in steps)]
     return [LayerCost(step.name, end - begin) for step, begin, end in zip(steps, [0, *done], done)]
 

@@ -3,10 +3,6 @@
 
 from collections.abc import Sequence
 
-from eyrie.compiler.ir.program import Command, Config, Run
-from eyrie.model.descriptor import Descriptor
-from eyrie.model.encoding import ArrayMode
-
 
 def held_cycles(pe_cycles: Sequence[float], done: Sequence[int], is_vector: Sequence[bool]) -> list[float]:
     """Return the cycles of each pass. A cycle belongs to one pass.
@@ -22,14 +18,3 @@ def held_cycles(pe_cycles: Sequence[float], done: Sequence[int], is_vector: Sequ
         before, end = end, max(end, own_end if vector else on_pes)
         held.append(end - before)
     return held
-
-
-def vector_passes(commands: Sequence[Command]) -> list[bool]:
-    """Return whether each pass is a vector pass."""
-    descriptor, found = Descriptor(), list[bool]()
-    for command in commands:
-        if isinstance(command, Config):
-            descriptor.words[command.index : command.index + len(command.words)] = command.words
-        elif isinstance(command, Run):
-            found.append(descriptor.shape["mode"] == ArrayMode.ELEMENTWISE)
-    return found

@@ -49,7 +49,7 @@ def seen(stages: Built) -> set[str]:
         "several inputs": len(stages.image.inputs) > 1,
         "several outputs": len(stages.image.outputs) > 1,
         "read on": any(group.stored and group.output.name in read for group in groups),
-        "striped": any(segment.rows and any(group.others for group in segment.groups) for segment in segments),
+        "striped": any(segment.nest.rows and any(group.others for group in segment.groups) for segment in segments),
     }
     return {name for name, there in what.items() if there}
 

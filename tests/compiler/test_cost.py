@@ -136,7 +136,7 @@ def test_pes_at_rest_go_on_with_the_first_that_works() -> None:
     first = PassTimes(offered=10, begun=11, worked=110, done=120, sets=2, columns=2)
     second = PassTimes(offered=60, begun=111, worked=210, done=230, sets=2, columns=4)
     steps = [ImageStep(name, "conv", "", "", (n,), 0, 0, 0, (1, 1, 8), (1, 1, 8)) for n, name in enumerate("ab")]
-    layers = layer_costs(steps, [first, second], [False, False], AcceleratorConfig(rows=9, cols=4))
+    layers = layer_costs(steps, [first, second], AcceleratorConfig(rows=9, cols=4))
     left = round((2 * 2 * 110 + 2 * 2 * 60 + 4 * 60) / 12)  # by two columns of two sets, the others, the third set
     assert [layer.cycles for layer in layers] == [left, 229 - left]
 

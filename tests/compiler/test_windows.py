@@ -41,7 +41,9 @@ def check(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator, abo
     stages = compile_groups(chain.groups, config)
     image = stages.image
     values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
-    done = Counter(step.way for step in stages.steps) + Counter(group.kind for group in stages.groups)
+    done = Counter(group.kind for group in stages.groups)
+    for nest in (segment.nest for segment in stages.plan.segments):
+        done["whole" if nest.whole else "refetched" if nest.refetch else "row tiles"] += 1
 
     def observe(trace: PassTrace) -> None:
         shape = trace.descriptor.shape
@@ -65,7 +67,7 @@ def check(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator, abo
 
 def test_chains_of_any_window(seed: int) -> None:
     done: Counter = Counter()
-    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "packed"
+    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "row tiles", "packed"
     wanted += tuple(f"{mode} filter_zero_point" for mode in ("POINTWISE", "FUSED", "CONVOLUTION"))
     wanted += tuple(f"{mode} depthwise_zero_point" for mode in ("DEPTHWISE", "FUSED"))
     number = -1
@@ -146,5 +148,5 @@ def test_filters_that_do_not_fit(seed: int) -> None:
     chain = convolution_chain(rng, (rows, cols, channels), Window((3, 3), pads=(1, 1, 1, 1)), 128)
     assert chain.groups[0].weight_bytes > DEFAULT.glb_bytes
     done = check(chain, DEFAULT, rng, "a large convolution")
-    assert done["ring"] and done["whole"] + done["stripes, filters again"] == 1, done
+    assert done["ring"] and done["whole"] + done["refetched"] == 1, done
     assert (done["POINTWISE"] == 1) == done["whole"], done
