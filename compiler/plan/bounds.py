@@ -104,7 +104,7 @@ class Bounds:
         return segment.beside + constants[0] + source + (made if nest.whole else 2 * made // nest.tilings[0].parts)
 
     def _words_by_job(self, constants: list[int]) -> Iterator[int]:
-        """Of a segment that goes stripe by stripe, the words that are there during each job."""
+        """Yield the words in the GLB during each job of a segment with row tiles."""
         segment, groups, jobs, nest = self.segment, self.segment.groups, self.segment.jobs, self.segment.nest
         parts = nest.tilings[-1].parts
         rings = [segment.ring_rows(n) * group.output.layout.row_words for n, group in enumerate(groups[:-1])]
@@ -129,8 +129,8 @@ class Bounds:
             yield there + unread * source_row + rows * made_row // parts
 
     def _unread_rows(self) -> list[int]:
-        """For each job of a segment that goes stripe by stripe, the rows of its source that are there; none of one that
-        comes in slices."""
+        """Return the rows of the source that are in the GLB during each job of a segment with row tiles; 0 if channel
+        tiles of the source come."""
         segment, source = self.segment, self.segment.groups[0].source
         if segment.nest.tilings[0].channels > 1:
             return [0] * len(segment.jobs)
@@ -176,14 +176,14 @@ class Bounds:
         for before, job in itertools.pairwise(jobs):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
-        if not self.segment.nest.ahead:  # each stripe's input is waited for
+        if not self.segment.nest.ahead:  # each row tile's input is waited for
             total += self.segment.groups[0].source.layout.words // self.config.bus_words
         turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
         return max(total, self.dram_words // self.config.bus_words + turns)
 
     @property
     def _passes(self) -> int:
-        """Jobs; where slices of channels come before, those of the other group."""
+        """Jobs; where channel tiles come before, those of the other group."""
         segment = self.segment
         return sum(job.group == segment.last - 1 or segment.nest.lead > 0 for job in segment.jobs)
 
@@ -224,13 +224,13 @@ class Bounds:
         """Of maps and constants, from DRAM and to it."""
         words = self.map_words + sum(constant_words(group, self.config) for group in self.segment.groups)
         if self.segment.nest.refetch:
-            stripes = self._passes // self.segment.nest.tilings[-1].parts
-            words += (stripes - 1) * resident_words(self.segment.groups[-1], self.config)
+            row_tiles = self._passes // self.segment.nest.tilings[-1].parts
+            words += (row_tiles - 1) * resident_words(self.segment.groups[-1], self.config)
         return words + self._words_again
 
     @property
     def _words_again(self) -> int:
-        """Of tables and depthwise words that come in turn, those that come with stripes behind the first one."""
+        """Of tables and depthwise words that come in turn, those that come with row tiles behind the first one."""
         segment, words = self.segment, 0
         if self.in_turn:
             for n, group in enumerate(segment.groups, segment.first):

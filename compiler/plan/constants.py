@@ -82,7 +82,7 @@ class InTurn:
     """Constants of which each job reads a slice, which comes for it alone, into one of PLACES places in turn.
 
     words: uint64 [slices, words of each, an even number of them]; jobs: of the group, one behind the other for each
-    slice, as often as there are stripes"""
+    slice, as often as there are row tiles"""
 
     name: str
     words: np.ndarray
@@ -268,7 +268,7 @@ def _resident(
     packings = set.intersection(*map(set, least.values()))
     if not packings:
         raise DoesNotFit(
-            f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows", layer=group.name
+            f"{group.name}: no tile of filters suits row tiles of {sorted(set(rows))} rows", layer=group.name
         )
     # Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work each
     # tile reads the ifmap, from banks that others read, too.
@@ -299,7 +299,7 @@ def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) 
 def _place_streamed(
     plan: Plan, n: int, constants: WorkConstants, words: Packed, config: AcceleratorConfig, space: Space
 ) -> None:
-    """Filters of a group that is one job, or one for each slice of them or for each stripe: in chunks where each is
+    """Filters of a group that is one job, or one for each slice of them or for each row tile: in chunks where each is
     used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
     is room."""
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]

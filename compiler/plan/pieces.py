@@ -2,7 +2,7 @@
 """Groups in pieces, where these fit and the group does not, or cost less.
 
 The SUPERs keep few pixels of many channels, and a block has room in the GLB for the constants of both halves beside
-input and output: where maps are small and channels many, the halves by themselves take larger stripes and tiles. A
+input and output: where maps are small and channels many, the halves by themselves take larger row tiles and tiles. A
 group with an average over its map has the whole map in flight, and what it reads in the GLB.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of segments: which groups run together stripe by stripe, and which maps stay in the GLB."""
+"""The choice of segments: which groups run together row tile by row tile, and which maps stay in the GLB."""
 
 from dataclasses import dataclass, replace
 from math import inf

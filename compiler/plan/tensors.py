@@ -75,7 +75,7 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
 
 
 def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool, early: bool) -> MapPlan:
-    """An input that comes row by row, or that of several images whole, from DRAM; slices of channels in two places in
+    """An input that comes row by row, or that of several images whole, from DRAM; channel tiles in two places in
     turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
     if segment.tiling_of(n).channels > 1:
@@ -116,7 +116,7 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
     """A ring of rows, each from the first job that writes it to the last that reads it, or of planes, all together; the
     map's last row lies at the end: what is loaded first of the constants behind lies at the beginning."""
     layout = _draft(group.output, segment.ring_rows(n - segment.first))
-    if not segment.nest.lead:  # so that a slice of channels lies in one piece
+    if not segment.nest.lead:  # so that a channel tile lies in one piece
         layout = replace(layout, planar=True)
         return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
     layout = replace(layout, shift=-layout.rows % layout.ring_rows)
@@ -133,8 +133,12 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """Slices of an output on their way to DRAM, of a map or of a stripe: two, one of them being stored. The layout is a
-    slice's. Who reads the output gets it behind the last store, so that it may take the space."""
+    """Return the plan of an output that goes to DRAM in filter or channel tiles: there is space for two, one of which is
+    being stored.
+
+    The layout is the layout of a tile. A reader of the output gets it after the last store, so that it may take the
+    space.
+    """
     part, whole_map = sliced(group, segment.parts_of(n)), not segment.nest.rows
     rows = part.output.shape[0]
     layout = _draft(part.output, rows if whole_map else min(segment.nest.rows, rows), group.images)
@@ -143,10 +147,10 @@ def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
 
 
 def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, free: int) -> MapPlan:
-    """An output on its way to DRAM: two stripes, one of them being stored. free: words beside the job behind it."""
+    """An output on its way to DRAM: two row tiles, one of them being stored. free: words beside the job behind it."""
     layout = _draft(group.output, min(group.output.shape[0], 2 * segment.nest.rows))
     end = _until(jobs, n, layout.words, free)
-    return MapPlan(layout, whole(group.name, "output stripes", layout.words, span(jobs, n)[0], end))
+    return MapPlan(layout, whole(group.name, "output row tiles", layout.words, span(jobs, n)[0], end))
 
 
 def _kept(
