@@ -133,8 +133,7 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """Return the plan of an output that goes to DRAM in filter or channel tiles: there is space for two, one of which is
-    being stored.
+    """Return the plan of an output that goes to DRAM in filter or channel tiles: two have space, one of them is stored.
 
     The layout is the layout of a tile. A reader of the output gets it after the last store, so that it may take the
     space.
