@@ -34,8 +34,10 @@ def environment() -> dict[str, str]:
 
 def printed() -> list:
     """The pages with commands; those whose commands build or test everything are for `make regress`."""
-    tutorials = (f"docs/tutorials/{name}.md" for name in ("model", "testbench", "waveform"))
-    slow = ("README.md", "CONTRIBUTING.md", "docs/start/index.md", *tutorials)
+    tutorials = (
+        f"docs/tutorials/{name}.md" for name in ("configuration", "model", "schedule", "testbench", "waveform")
+    )
+    slow = ("README.md", "CONTRIBUTING.md", "docs/start/index.md", "docs/howto/buffers.md", *tutorials)
     marks = {ROOT / name: pytest.mark.regress for name in slow}
     pages = [path for path in PAGES if blocks(path, long=False)]
     return [pytest.param(path, id=str(path.relative_to(ROOT)), marks=marks.get(path, ())) for path in pages]

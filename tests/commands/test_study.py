@@ -15,7 +15,7 @@ from eyrie.runtime import folders
 from tests.commands.commands import assert_rejected, eyrie
 
 LONG = {"library"}  # compiles layers for minutes
-SLOW = {"buffers": pytest.mark.regress}
+SLOW = dict.fromkeys(("buffers", "movement"), pytest.mark.regress)
 
 
 @pytest.mark.parametrize(

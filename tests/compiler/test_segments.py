@@ -199,6 +199,7 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
             held += segment.beside > segment.fetched
 
 
+@pytest.mark.regress
 def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
     """Of the plans with a map in the GLB and in DRAM, the planner takes the cheaper one."""
     moved = stayed = number = 0

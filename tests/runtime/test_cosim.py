@@ -98,6 +98,7 @@ def test_a_byte_of_dram(network: CompiledNetwork, seed: int, monkeypatch: pytest
         cosim.Cosim(seed).run_program(program, image.named(values))
 
 
+@pytest.mark.regress
 def test_the_bundled_network(seed: int) -> None:
     from eyrie.runtime.bundled import MODEL
 
