@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from eyrie.compiler.frontend.pytorch.call import Call as AtenCall
     from eyrie.compiler.frontend.tflite.reader import Call
 
-_OPTIONS = {"align_corners": "alignCorners", "half_pixel_centers": "halfPixelCenters"}
-
-
-def _read(call: "Call") -> dict[str, object]:
-    """Return the attributes of an operator that resizes."""
-    size = call.integers(1)
-    if len(size) != 2 or min(size) < 1:
-        raise ModelImportError(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)
-    corners, centres = bool(call.option("alignCorners")), bool(call.option("halfPixelCenters"))
-    if corners and centres:
-        raise Unsupported("its corners are aligned and its pixels' centres are half")
-    return {"size": size, "align_corners": corners, "half_pixel_centers": centres}
-
 
 def _onnx(call: "OnnxCall") -> list[Operation]:
     """Translate Resize: nearest and linear, of rows and columns."""
@@ -98,25 +85,13 @@ def _aten(kind: str) -> Callable[["AtenCall"], list[Operation]]:
     return translate
 
 
-def _shapes(operation: Operation, inputs: list[Shape]) -> list[Shape]:
-    size = operation.integers("size")
-    if len(inputs[0]) != 4:
-        raise InputError(f"a tensor of {times(inputs[0])} is not resized to {times(size)}")
-    return [(*inputs[0][:2], *size)]
-
-
 @dataclass(frozen=True, kw_only=True)
-class ResizeNearestNeighbor(Move):
-    """RESIZE_NEAREST_NEIGHBOR. size: rows, columns of the result"""
+class _Resize(Record):
+    """An operator that resizes. size: rows, columns of the result"""
 
-    row = Row("nearest-neighbour resize", MOVE)
-    name = "RESIZE_NEAREST_NEIGHBOR"
-    schema_options = _OPTIONS
+    schema_options = {"align_corners": "alignCorners", "half_pixel_centers": "halfPixelCenters"}
     constants = ("size",)
     version = 3
-    kind = "resize_nearest"
-    onnx = {"Resize": _onnx}
-    aten = {"upsample_nearest2d": _aten("resize_nearest")}
 
     size: tuple[int, int]
     align_corners: bool = False
@@ -124,7 +99,44 @@ class ResizeNearestNeighbor(Move):
 
     @classmethod
     def read_attributes(cls, call: "Call") -> dict[str, object]:
-        return _read(call)
+        size = call.integers(1)
+        if len(size) != 2 or min(size) < 1:
+            raise ModelImportError(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)
+        corners, centres = bool(call.option("alignCorners")), bool(call.option("halfPixelCenters"))
+        if corners and centres:
+            raise Unsupported("its corners are aligned and its pixels' centres are half")
+        return {"size": size, "align_corners": corners, "half_pixel_centers": centres}
+
+    @classmethod
+    def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:
+        size = operation.integers("size")
+        if len(inputs[0]) != 4:
+            raise InputError(f"a tensor of {times(inputs[0])} is not resized to {times(size)}")
+        return [(*inputs[0][:2], *size)]
+
+    @classmethod
+    def added(cls, fold: Fold, operation: Operation, source: Held, shape: Shape, target: Target) -> Held:
+        """Add the operator on a tensor, and return its output. shape: in the framework's order of axes"""
+        tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
+        rows, columns = operation.integers("size")
+        operator = cls(
+            size=(rows, columns),
+            align_corners=operation.flag("align_corners"),
+            half_pixel_centers=operation.flag("half_pixel"),
+        )
+        output = stored(shape, FROM_CHANNELS_LAST)
+        return fold.node(operation.where, operator, (tensor,), output, FROM_CHANNELS_LAST, target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResizeNearestNeighbor(_Resize, Move):
+    """RESIZE_NEAREST_NEIGHBOR."""
+
+    row = Row("nearest-neighbour resize", MOVE)
+    name = "RESIZE_NEAREST_NEIGHBOR"
+    kind = "resize_nearest"
+    onnx = {"Resize": _onnx}
+    aten = {"upsample_nearest2d": _aten("resize_nearest")}
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if len(source) != 4 or min(self.size) < 1:
@@ -147,44 +159,25 @@ class ResizeNearestNeighbor(Move):
         return np.array([min(rounded(place) if self.align_corners else int(place), size - 1) for place in places])
 
     @classmethod
-    def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:
-        return _shapes(operation, inputs)
-
-    @classmethod
     def as_int8(cls, fold: Fold, made: Made, target: Target) -> Held:
-        source, operation = inner(fold, made, target), made.operation
-        tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
-        shape = stored(made.shape, FROM_CHANNELS_LAST)
-        operator = cls(**_attributes(operation))
-        return fold.node(operation.where, operator, (tensor,), shape, FROM_CHANNELS_LAST, target)
+        return cls.added(fold, made.operation, inner(fold, made, target), made.shape, target)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResizeBilinear(Record):
-    """RESIZE_BILINEAR. size: rows, columns of the result"""
+class ResizeBilinear(_Resize):
+    """RESIZE_BILINEAR."""
 
     row = Row("bilinear resize", HOST)
     name = "RESIZE_BILINEAR"
-    schema_options = _OPTIONS
-    constants = ("size",)
-    version = 3
     kind = "resize_bilinear"
     onnx = {"Resize": _onnx}
     aten = {"upsample_bilinear2d": _aten("resize_bilinear")}
     clamps = False
 
-    size: tuple[int, int]
-    align_corners: bool = False
-    half_pixel_centers: bool = False
-
     @classmethod
     def inputs(cls, call: "Call") -> tuple[Tensor, ...]:
         call.quantized_output()
         return (call.quantized(0),)
-
-    @classmethod
-    def read_attributes(cls, call: "Call") -> dict[str, object]:
-        return _read(call)
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         (source,) = only(inputs)
@@ -223,26 +216,8 @@ class ResizeBilinear(Record):
         calls.call(node, kernel, settings, node.inputs, node.outputs[0])
 
     @classmethod
-    def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:
-        return _shapes(operation, inputs)
-
-    @classmethod
     def as_int8(cls, fold: Fold, made: Made, target: Target) -> Held:
         """Return the interpolated codes in the scale of the input, then rescaled to the target."""
-        operation = made.operation
         source = fold.operand(made.inputs[0])
-        tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
-        shape = stored(made.shape, FROM_CHANNELS_LAST)
-        plain = Target(source.quantization, made.name)
-        operator = cls(**_attributes(operation))
-        held = fold.node(operation.where, operator, (tensor,), shape, FROM_CHANNELS_LAST, plain)
-        return fold.rescaled(operation, held, target)
-
-
-def _attributes(operation: Operation) -> dict:
-    """Return the attributes of an operator that resizes."""
-    return {
-        "size": operation.integers("size"),
-        "align_corners": operation.flag("align_corners"),
-        "half_pixel_centers": operation.flag("half_pixel"),
-    }
+        held = cls.added(fold, made.operation, source, made.shape, Target(source.quantization, made.name))
+        return fold.rescaled(made.operation, held, target)
