@@ -13,7 +13,7 @@ from eyrie.runtime.programs import compiled
 from eyrie.runtime.simulator.simulate import simulate
 from eyrie.testing.catalogue import find
 from eyrie.testing.demo_net import demo_input
-from tests.commands.commands import eyrie
+from tests.commands.commands import functional_run
 from tests.commands.small_nets import separable
 
 
@@ -25,19 +25,8 @@ def test_blocks(name: str, seed: int) -> None:
 
 def test_a_small_network_on_the_functional_simulator(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
-    (tmp_path / "net.tflite").write_bytes(separable(rng))
-    np.save(tmp_path / "x.npy", values := rng.integers(-128, 128, (2, 8, 8, 3)).astype(np.int8))
-    assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    run = eyrie(
-        "run",
-        tmp_path / "net",
-        "--input",
-        tmp_path / "x.npy",
-        "--output",
-        tmp_path / "y.npy",
-        "--back-end",
-        "functional",
-    )
+    model, values = separable(rng), rng.integers(-128, 128, (2, 8, 8, 3)).astype(np.int8)
+    run = functional_run(tmp_path, model, values)
     assert run.returncode == 0, run.stderr
     graph = tflite.load(tmp_path / "net.tflite")
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), graph.run_images(values))

@@ -9,6 +9,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from eyrie.command_line import COMMANDS, FAULT, run_command
 from eyrie.runtime.folders import ROOT
 
@@ -34,6 +36,15 @@ def eyrie(name: str, *arguments: object) -> Ended:
         except SystemExit as end:
             code = end.code
     return Ended(code, out.getvalue(), err.getvalue())
+
+
+def functional_run(folder: Path, model: bytes, values: np.ndarray) -> Ended:
+    """Compiles a model and runs it on the functional simulator; the folder gets net.tflite, x.npy, net and y.npy."""
+    (folder / "net.tflite").write_bytes(model)
+    np.save(folder / "x.npy", values)
+    assert eyrie("compile", folder / "net.tflite", "-o", folder / "net").returncode == 0
+    files = "--input", folder / "x.npy", "--output", folder / "y.npy"
+    return eyrie("run", folder / "net", *files, "--back-end", "functional")
 
 
 def python(*arguments: object) -> subprocess.CompletedProcess:

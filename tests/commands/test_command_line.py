@@ -15,7 +15,7 @@ from eyrie.model.errors import InputError
 from eyrie.runtime import folders
 from eyrie.runtime.simulator.simulate import WAVEFORM, simulate
 from eyrie.testing.catalogue import find
-from tests.commands.commands import eyrie, python
+from tests.commands.commands import eyrie, functional_run, python
 from tests.commands.small_nets import separable
 
 IDS = ("ids", "--e", "8", "--p", "4", "--q", "4", "--r", "1", "--t", "2")
@@ -107,17 +107,5 @@ def test_a_run_without_waves_keeps_the_waveform(tmp_path: Path) -> None:
 
 
 def test_a_golden_run_says_what_it_wrote(tmp_path: Path) -> None:
-    (tmp_path / "net.tflite").write_bytes(separable(np.random.default_rng(1)))
-    np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3), np.int8))
-    assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
-    run = eyrie(
-        "run",
-        tmp_path / "net",
-        "--input",
-        tmp_path / "x.npy",
-        "--output",
-        tmp_path / "y.npy",
-        "--back-end",
-        "functional",
-    )
+    run = functional_run(tmp_path, separable(np.random.default_rng(1)), np.zeros((2, 8, 8, 3), np.int8))
     assert run.stdout.startswith(f"{tmp_path / 'y.npy'}: int8 2 x ")
