@@ -17,7 +17,7 @@ from eyrie.compiler.files import check_folder
 from eyrie.compiler.frontend.file import REMEDY, read_model
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.heading import IMPORT, stage_of
-from eyrie.compiler.network import compile_network
+from eyrie.compiler.network import compile_until
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import NAMES, STAGES, Built, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
@@ -98,16 +98,15 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         check_folder(options.output)
     try:
         with nullcontext() if schedule else about(options.model):
-            stages = compile_network(
+            request = Request(
                 options.model,
                 config,
                 options.objective,
                 options.search_iterations,
                 options.batch,
-                until=None if options.output else options.dump,
-                on_stage=on_stage,
-                schedule=schedule,
+                given=schedule,
             )
+            stages = compile_until(NAMES[-1] if options.output else options.dump, request, on_stage)
     except InputError as error:
         if schedule:
             raise

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import NAMES, STAGES, Built, Imported, Request, reached, run_stages, stage_named
@@ -27,64 +27,39 @@ if TYPE_CHECKING:  # which takes a while to import
 T = TypeVar("T")
 
 
-@overload
 def compile_network(
     model: str | Path,
     config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
     search_iterations: int = SEARCH_ITERATIONS,
     images: int = 1,
-    until: None = None,
     on_stage: Callable[[str], None] | None = None,
     schedule: ScheduleText | None = None,
-) -> Built: ...
-
-
-@overload
-def compile_network(
-    model: str | Path,
-    config: AcceleratorConfig = DEFAULT,
-    objective: str = OBJECTIVES[0],
-    search_iterations: int = SEARCH_ITERATIONS,
-    images: int = 1,
-    until: str | None = None,
-    on_stage: Callable[[str], None] | None = None,
-    schedule: ScheduleText | None = None,
-) -> Request: ...
-
-
-def compile_network(
-    model: str | Path,
-    config: AcceleratorConfig = DEFAULT,
-    objective: str = OBJECTIVES[0],
-    search_iterations: int = SEARCH_ITERATIONS,
-    images: int = 1,
-    until: str | None = None,
-    on_stage: Callable[[str], None] | None = None,
-    schedule: ScheduleText | None = None,
-) -> Request:
-    """Run all stages, or only as many as needed so that the result of stage `until` is final. Return the last result.
+) -> Built:
+    """Run all stages.
 
     objective: cycles, bytes or energy; search_iterations: of the search for addresses; images: of a run; on_stage:
     called with the name of each stage when it begins; schedule: in place of the planner's. Raise InputError, with one
     line, if the accelerator does not support the model, or the model or the schedule does not fit.
     """
-    until = stage_named(until or NAMES[-1]).name
-    request = _request(model, config, objective, search_iterations, images)
-    if schedule:
+    request = Request(model, config, objective, search_iterations, images, given=schedule)
+    return reached(compile_until(NAMES[-1], request, on_stage), Built)
+
+
+def compile_until(until: str, request: Request, on_stage: Callable[[str], None] | None = None) -> Request:
+    """Run only as many stages as needed so that the result of stage `until` is final, and return the last result.
+
+    Raise InputError like `compile_network`.
+    """
+    until = stage_named(until).name
+    if schedule := request.given:
         stages, model_stages = STAGES[: NAMES.index(until) + 1], NAMES.index("segments")
-        request = replace(request, compose=schedule.compose, turn=schedule.turn, given=schedule)
-        with about(model):
+        request = replace(request, compose=schedule.compose, turn=schedule.turn)
+        with about(request.model):
             grouped = run_stages(request, stages[:model_stages], on_stage)
         with about(schedule.path):
             return run_stages(grouped, stages[model_stages:], on_stage)
     return compile_graph(reached(run_stages(request, STAGES[:1], on_stage), Imported), until, on_stage)
-
-
-def _request(
-    model: str | Path, config: AcceleratorConfig, objective: str, search_iterations: int, images: int = 1
-) -> Request:
-    return Request(model=model, config=config, objective=objective, search_iterations=search_iterations, images=images)
 
 
 def compile_graph(work: Imported, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Request:
@@ -117,7 +92,7 @@ def compile_greedily(
     on_stage: Callable[[str], None] | None = None,
 ) -> Request:
     """Compile like `compile_network`, with the greedy choice of segments."""
-    work = replace(_request(model, config, objective, search_iterations), greedy=True)
+    work = Request(model, config, objective, search_iterations, greedy=True)
     last = stage_named(until)
     return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
 
@@ -136,8 +111,7 @@ def compile_part(
     operators"""
     from eyrie.compiler.passes.simplify import turns
 
-    request = _request(model, config, objective, search_iterations)
-    work = Imported(**vars(replace(request, compose=compose)), graph=graph)
+    work = Imported(model, config, objective, search_iterations, compose=compose, graph=graph)
     if until != NAMES[-1]:
         return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
 
@@ -158,6 +132,8 @@ def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
 
 def labelled(work: Built, config: AcceleratorConfig) -> Built:
     """Return the result with the configuration of the image replaced by `config`, if it was planned for another."""
+    if work.image.config == config:
+        return work
     return replace(work, image=replace(work.image, config=config))
 
 

@@ -2,6 +2,7 @@
 """The prediction of a compiled network's performance."""
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from eyrie.compiler.artefact.performance import Layer, Performance
 from eyrie.compiler.cost.counters import by_layer
@@ -18,12 +19,14 @@ from eyrie.compiler.pipeline import Built
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
+_known: WeakKeyDictionary[Built, Performance] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True)
 class LayerEstimate:
     """The predicted cost of a layer, for all images of a run together.
 
-    predicted_cycles  cycles of the PEs for the layer's passes, averaged over the PEs
+    predicted_cycles  cycles in which the layer's passes hold the accelerator (cost/shares.py)
     dram_bytes        bytes that the layer owns: weights, quantisation parameters, and its feature maps in DRAM
     glb_bytes         bytes read and written in the GLB, transfers included
     """
@@ -46,7 +49,13 @@ def estimates(image: Image, layers: list[LayerCost]) -> list[LayerEstimate]:
 
 
 def performance(stages: Built) -> Performance:
-    """Return the predicted performance of a network that went through all stages."""
+    """Return the predicted performance of a network that went through all stages. It is computed once."""
+    if stages not in _known:
+        _known[stages] = _performance(stages)
+    return _known[stages]
+
+
+def _performance(stages: Built) -> Performance:
     image, config, plan, steps = stages.image, stages.config, stages.plan, stages.steps
     window = max(DRAM_BYTES, image.dram.nbytes)
     prediction = predict(image, window)

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eyrie.model.config import AcceleratorConfig
+from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # each stage imports its modules when it runs
 Result = TypeVar("Result", bound="Request")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Request:
     """A compilation: what the stages begin with, and what each result keeps.
 
@@ -38,10 +39,11 @@ class Request:
     """
 
     model: str | Path
-    config: AcceleratorConfig
-    objective: str
-    search_iterations: int
-    images: int
+    config: AcceleratorConfig = DEFAULT
+    objective: str = OBJECTIVES[0]
+    search_iterations: int = SEARCH_ITERATIONS
+    images: int = 1
+    _: KW_ONLY
     compose: bool = True
     turn: bool = False
     unpacked: frozenset[str] = frozenset()
@@ -139,7 +141,7 @@ def reached(work: Request, kind: type[Result]) -> Result:
 
 
 def _next(kind: type[Result], work: Request, **new: Any) -> Result:
-    """Return the next result, which keeps the fields of the one before it."""
+    """Return the next result, which keeps the fields of the last one."""
     kept = {field.name: getattr(work, field.name) for field in fields(kind) if field.name in vars(work)}
     return kind(**kept | new)
 

@@ -157,7 +157,7 @@ def in_place(flow: Flow, first: int, from_dram: bool) -> Nests:
 
 
 def pipelined(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
-    """Row tile by row tile, one or several fused operators in turn."""
+    """Row tile by row tile, one or several fused operators, which alternate."""
     groups, overwrites = flow.groups, can_be_in_place(flow, first, from_dram)
     for last in range(first + 1, min(len(groups), first + most) + 1):
         group, count = groups[last - 1], last - first
@@ -205,8 +205,6 @@ def segments_of_images(group: Group, from_dram: bool, last: bool) -> Iterator[Se
     ):
         yield Segment(network, 0, 1, Nest(rows=group.map_shape[0], to_dram=last, in_place=True))
     if isinstance(group, Pointwise) and not group.averaged and not last:
-        for tiles in TILES:
-            blocks = len(group.filters) // 8
-            alike = group.map_shape[1] > 1 or blocks < NARROW_GROUPS  # the whole map has the layout of its tiles
-            if len(group.filters) % (8 * tiles) == 0 and alike:
+        for tiles in filter_tiles(group):
+            if tiles > 1:
                 yield Segment(network, 0, 1, Nest((Tiling(filters=tiles),), from_dram=from_dram, to_dram=True))

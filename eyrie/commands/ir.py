@@ -38,14 +38,15 @@ def run(options: argparse.Namespace) -> None:
     read_model(options.model)
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     from eyrie.compiler.ir_text import text_of
-    from eyrie.compiler.network import compile_greedily, compile_network
+    from eyrie.compiler.network import compile_greedily, compile_until
+    from eyrie.compiler.pipeline import Request
 
     with progress.task(f"compiling {options.model.name}") as task, about(options.model):
         asked = options.model, config, options.objective, options.search_iterations
         work = (
             compile_greedily(*asked, options.stage, task.say)
             if options.greedy
-            else compile_network(*asked, options.batch, options.stage, task.say)
+            else compile_until(options.stage, Request(*asked, options.batch), task.say)
         )
         text = text_of(work, options.stage)
     write_all(options.output.parent, {options.output.name: text.encode()})

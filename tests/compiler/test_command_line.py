@@ -115,7 +115,8 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
             )
         ],
         (
-            f"from eyrie.compiler.network import compile_network; compile_network({str(MODEL)!r}, until='groups')",
+            "from eyrie.compiler.network import compile_until; from eyrie.compiler.pipeline import Request; "
+            f"compile_until('groups', Request({str(MODEL)!r}))",
             "eyrie.compiler.plan.segments",
         ),
     ],
@@ -229,7 +230,7 @@ def test_said_before_compiling(small: bytes, tmp_path: Path, monkeypatch: pytest
 
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr(command, "compile_network", lambda *_, **__: pytest.fail("compiles"))
+    monkeypatch.setattr(command, "compile_until", lambda *_, **__: pytest.fail("compiles"))
     assert_rejected(compile_(tmp_path / "net.tflite", "-o", tmp_path / "file"), "eyrie compile: ")
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.emit import image
-from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import NAMES, STAGES
+from eyrie.compiler.network import compile_network, compile_until
+from eyrie.compiler.pipeline import NAMES, STAGES, Request
 from eyrie.compiler.plan import search
 from eyrie.model.config import DEFAULT
 from tests.commands.small_nets import separable
@@ -61,7 +61,7 @@ def test_all_stages_run_in_order(model: Path) -> None:
 def test_runs_as_far_as_asked(until: str, last: str, model: Path) -> None:
     """And prints then what a whole compilation prints."""
     seen: list[str] = []
-    stages = compile_network(model, search_iterations=8, until=until, on_stage=seen.append)
+    stages = compile_until(until, Request(model, search_iterations=8), seen.append)
     assert seen == RUN[: RUN.index(last) + 1]
     assert {name for name in MADE if hasattr(stages, MADE[name])} == set(seen)
     assert stages.dump(until) == compile_network(model, search_iterations=8).dump(until)
@@ -79,7 +79,7 @@ def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) 
 
     first = compile_network(model, DEFAULT, search_iterations=8).dump("segments")
     monkeypatch.setattr(search, "place", reject_once)
-    stages = compile_network(model, DEFAULT, search_iterations=8, until="segments")
+    stages = compile_until("segments", Request(model, DEFAULT, search_iterations=8))
     assert stages.planning.rejected == {rejected[0].key}
     assert rejected[0].key not in {segment.key for segment in stages.plan.segments}
     assert stages.dump("segments") != first
@@ -87,7 +87,7 @@ def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_unknown_stage(model: Path) -> None:
     with pytest.raises(ValueError, match="^unknown stage 'place'; did you mean 'places'\\?$"):
-        compile_network(model, until="place")
+        compile_until("place", Request(model))
 
 
 def test_more_than_addresses_can_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

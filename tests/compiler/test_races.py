@@ -17,7 +17,8 @@ from eyrie.compiler.emit.timeline import Timeline
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Output, Window
 from eyrie.compiler.ir.program import Block, Command, Config, End, Run, Transfer
-from eyrie.compiler.network import compile_network
+from eyrie.compiler.network import compile_network, compile_until
+from eyrie.compiler.pipeline import Request
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.model.config import DEFAULT, AcceleratorConfig
@@ -61,7 +62,7 @@ def draw_programs(seed: int, path: Path) -> Iterator[Compiled]:
         config = CONFIGS[rng.integers(len(CONFIGS))] if rng.random() < 0.5 else DEFAULT
         images = int(rng.choice([1, 1, 1, 2, 4, 5, 8]))
         try:
-            stages = compile_network(path, config, search_iterations=8, images=images, until="schedule")
+            stages = compile_until("schedule", Request(path, config, search_iterations=8, images=images))
         except ValueError:  # of which other tests see to it that they are right
             continue
         yield Compiled(f"program {number} of seed {seed}, {images} images", stages.schedule.commands, config)
@@ -359,7 +360,7 @@ def test_rows_that_a_small_kernel_does_not_have(
     add(net.depthwise, "last", 1, 3, 3, filters, count=filters)
     path.write_bytes(net.build([x]))
     config = replace(DEFAULT, glb_bank_words=256)
-    commands = compile_network(path, config, search_iterations=8, until="schedule").schedule.commands
+    commands = compile_until("schedule", Request(path, config, search_iterations=8)).schedule.commands
     assert sum(isinstance(c, Run) for c in commands) > 4  # stripes
     assert not find_races(commands, config)
 

@@ -16,8 +16,8 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.plan import Plan
-from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.network import compile_network, compile_until
+from eyrie.compiler.pipeline import Built, Request
 from eyrie.compiler.plan.given import check_segments
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -124,7 +124,7 @@ NEST = Nest(from_dram=True)
 
 @pytest.fixture(scope="module")
 def bundled() -> Plan:
-    return compile_network(MODEL, search_iterations=FEW, until="segments").plan
+    return compile_until("segments", Request(MODEL, search_iterations=FEW)).plan
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from eyrie.compiler.ir.failure import InternalError, Unsupported
 from eyrie.compiler.ir.layer import Average, Group, Map, Pointwise, Separable
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.ir.verify import verify_groups
-from eyrie.compiler.network import compile_network
+from eyrie.compiler.network import compile_network, compile_until
 from eyrie.compiler.passes.form_groups import _Forming
-from eyrie.compiler.pipeline import STAGES, Built
+from eyrie.compiler.pipeline import STAGES, Built, Request
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.plan.verify import verify_places, verify_plan
 from eyrie.compiler.target.descriptors import separable
@@ -322,7 +322,7 @@ def test_a_plan_that_reads_what_is_not_made(stages: Built) -> None:
 
 
 def test_slices_are_made_once() -> None:
-    plan = compile_network(MODEL, search_iterations=1, images=4, until="places").plan
+    plan = compile_until("places", Request(MODEL, search_iterations=1, images=4)).plan
     assert any(not each.nest.rows and each.nest.tilings[0].filters > 1 for each in plan.segments)
     verify_plan(plan)
     n = next(place for place, each in enumerate(plan.jobs) if each.part == 1)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import input_rows
-from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Grouped, reached
+from eyrie.compiler.network import compile_until
+from eyrie.compiler.pipeline import Grouped, Request, reached
 from eyrie.compiler.study.fusion import (
     Combine,
     FusionPlan,
@@ -177,6 +177,6 @@ def _group_said(group: FusedGroup) -> str:
 
 
 def _chain(path: Path) -> Chain:
-    chain = chain_of(reached(compile_network(path, until="groups"), Grouped).groups)
+    chain = chain_of(reached(compile_until("groups", Request(path)), Grouped).groups)
     assert all(before.out_height == behind.height for before, behind in pairwise(chain))
     return chain

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Simplified, reached
+from eyrie.compiler.network import compile_until
+from eyrie.compiler.pipeline import Request, Simplified, reached
 from eyrie.compiler.study.banks import Array, everywhere, local
 from eyrie.compiler.study.pairs import pairs
 from eyrie.measure.networks import resnet50, wavenet
@@ -23,7 +23,7 @@ def section(folder: Path) -> Section:
 def _wavenet(folder: Path) -> Table:
     path = folder / "wavenet.tflite"
     path.write_bytes(wavenet.model(wavenet.Wavenet()))
-    work = reached(compile_network(path, until="moves"), Simplified)
+    work = reached(compile_until("moves", Request(path)), Simplified)
     before, after = pairs(work.graph), pairs(work.folded)
     count, stored = len(before) - len(after), [sum(pair.bytes for pair in found) for found in (before, after)]
     text = """Our network follows the published description, with as many blocks as give 124 pairs. The text does not
@@ -50,7 +50,7 @@ list the pairs of Parallel WaveNet, nor the number of samples."""
 def _resnet50(folder: Path) -> Table:
     path = folder / "resnet50.tflite"
     path.write_bytes(resnet50.model())
-    graph, rows = reached(compile_network(path, until="passes"), Simplified).folded, []
+    graph, rows = reached(compile_until("passes", Request(path)), Simplified).folded, []
     for banks in RESULT_BANKS:
         one, whole = local(graph, Array(columns=banks)), everywhere(graph, Array(columns=banks))
         rows.append(
