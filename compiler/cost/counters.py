@@ -41,7 +41,7 @@ def counted(config: AcceleratorConfig, commands: list[Command]) -> Iterator[dict
 
 
 def by_layer(image: Image) -> list[dict[str, int]]:
-    """The counters of each step of an image; the command list, which is nobody's, is left out.
+    """Return the counters of each step of an image. The command list belongs to no step and is left out.
 
     A pass counts for its step, constants for the step whose they are, a map that is loaded for the step that
     reads it, and one that is stored for the step that made it.

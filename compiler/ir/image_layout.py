@@ -86,7 +86,7 @@ class ImageLayout:
     images          number of images of a run
     program         the commands
     inputs, outputs by the model's names, without unused inputs
-    areas           all areas by name, those of commands, inputs and outputs too
+    areas           all areas by name, also of commands, inputs and outputs
     """
 
     images: int

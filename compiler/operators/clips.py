@@ -37,7 +37,7 @@ def _bounds(operation: Operation) -> tuple[float, float]:
 
 
 def _named(operation: Operation) -> str | None:
-    """Return the activation of ACTIVATIONS that a relu or clip is equal to, None if it is none of them."""
+    """Return the activation of ACTIVATIONS that a relu or clip is equal to, None if no activation is equal."""
     wanted = _bounds(operation)
     for name, (low, high) in ACTIVATIONS.items():
         if wanted == (-np.inf if low is None else low, np.inf if high is None else high):

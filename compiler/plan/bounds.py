@@ -183,7 +183,7 @@ class Bounds:
 
     @property
     def _passes(self) -> int:
-        """Jobs; where channel tiles come before, those of the other group."""
+        """Return the number of jobs, without the channel tiles in front of another pass."""
         segment = self.segment
         return sum(job.group == segment.last - 1 or segment.nest.lead > 0 for job in segment.jobs)
 
@@ -230,7 +230,7 @@ class Bounds:
 
     @property
     def _words_again(self) -> int:
-        """Of tables and depthwise words that come in turn, those that come with row tiles behind the first one."""
+        """Return the words of tables and depthwise filters that each row tile after the first one loads again."""
         segment, words = self.segment, 0
         if self.in_turn:
             for n, group in enumerate(segment.groups, segment.first):

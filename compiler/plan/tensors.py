@@ -75,8 +75,8 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
 
 
 def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool, early: bool) -> MapPlan:
-    """An input that comes row by row, or that of several images whole, from DRAM; channel tiles in two places in
-    turn, each for a job."""
+    """Return the plan of an input that comes from DRAM: row by row; whole if it has several images; or in channel
+    tiles, which alternate between two places."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
     if segment.tiling_of(n).channels > 1:
         layout = _draft(sliced(group, segment.parts_of(n)).source, rows)

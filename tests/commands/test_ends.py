@@ -134,7 +134,7 @@ def test_a_profile_of_a_network_in_parts(what: str, parts: Path, build: Path) ->
 
 
 def test_dumps_of_a_network_in_parts(parts: Path) -> None:
-    """Of each subgraph of the accelerator; with -o the folder is written, too."""
+    """A dump has each subgraph of the accelerator; with -o the folder is written, too."""
     model, out = parts.with_suffix(".tflite"), parts.parent / "out"
     alone = eyrie("compile", model, "--dump", "groups")
     assert alone.returncode == 0 and [line.split()[0] for line in alone.stdout.splitlines() if line] == [

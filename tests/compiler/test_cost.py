@@ -152,7 +152,7 @@ def test_a_vector_pass_holds_the_accelerator_to_its_end() -> None:
 def test_passes_that_are_alike_take_the_same_time(
     number: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the timeline repeats, it would have found: within half of the share that the RTL allows."""
+    """The repeated times equal the followed ones, within half of the share that the RTL allows."""
     image = next(i for i in (compiled(seed, 40 * number + n, tmp_path / "net.tflite") for n in range(40)) if i)
     repeated = predict(image)
     monkeypatch.setattr(array, "shortened", lambda shape: None)

@@ -255,7 +255,7 @@ def test_functions(kind: str, seed: int) -> None:
 
 
 def test_a_logarithm(seed: int) -> None:
-    """Of values above zero one table; of others it is no number."""
+    """Values above zero give one table; the result of others is not a number."""
     net = Net(seed)
     x = net.input(1, 6, 7, 7)
     raised = net.apply(torch.add, "add", x, net.constant(np.array(6.0)))

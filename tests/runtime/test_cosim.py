@@ -24,7 +24,7 @@ def network(request: pytest.FixtureRequest, seed: int, tmp_path_factory: pytest.
 
 
 def test_equal_programs(network: CompiledNetwork, seed: int) -> None:
-    """Of three images, in runs of one or two."""
+    """A program for three images, in runs of one or two."""
     done = cosim.Cosim(seed).run(network, random_inputs(network.whole_graph(), 3, seed))
     assert done.accelerator[0].runs[0]["counters"]["CYCLES"] > 0
 

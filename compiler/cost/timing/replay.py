@@ -92,7 +92,7 @@ class PassTimes:
 
 @dataclass(frozen=True)
 class State:
-    """A pass: its times, and those of the units of the pass side after it.
+    """The times of a pass, and the times of the units of the pass side after it.
 
     start: the cycle that all are relative to; idle: first cycle in which the CONFIG words of the next pass are taken
     chunks: when each is used first (True) and when it is free (False), from the start on, in the order of time, if the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Passes with many iterations of a loop that are alike: the timeline follows the first few, and repeats the last ones.
 
-After some iterations of its outermost loop a pass is in a steady state: each iteration takes as long as the one before.
+After some iterations of its outermost loop a pass is in a steady state, in which all iterations take the same time.
 """
 
 from dataclasses import dataclass, replace

@@ -38,7 +38,7 @@ AROUND_ZERO = (*OF_C_LIBRARY, "HARD_SWISH")  # where the inputs are drawn
 
 
 def near_tie(name, input_, output):
-    """Whether a function of the C library has a value that float32 does not tell from a tie."""
+    """Return whether a function of the C library has a value that float32 does not tell from a tie."""
     if name not in OF_C_LIBRARY:
         return False
     record, values = of_tflite()[name], (tables.VALUES - input_.zero_point) * input_.scale
