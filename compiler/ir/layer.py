@@ -184,6 +184,7 @@ class Group:
             self.averaged,
             self.images,
             self.flat,
+            bool(self.operations),
         )
 
     @property
