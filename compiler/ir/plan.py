@@ -31,7 +31,9 @@ class Job:
 class Segment:
     """A run of fused operators, first to last - 1 of the network, and its loop nest.
 
-    beside: GLB words of other feature maps that live meanwhile; fetched: words of those that this segment loads
+    beside   GLB words of other feature maps that live meanwhile
+    fetched  words of the ones that this segment loads
+    freed    operands whose rows fall free as they are read, instead: (pass, number of the operand); (0, 0) is the input
     """
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
@@ -40,6 +42,7 @@ class Segment:
     nest: Nest
     beside: int = 0
     fetched: int = 0
+    freed: tuple[tuple[int, int], ...] = ((0, 0),)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -48,7 +51,7 @@ class Segment:
     @cached_property
     def key(self) -> tuple:
         """Return a key that is equal for the same segment in another network."""
-        return tuple((group.layer, group.images) for group in self.groups), self.nest, self.beside
+        return tuple((group.layer, group.images) for group in self.groups), self.nest, self.beside, self.freed
 
     def tiling_of(self, n: int) -> Tiling:
         """Return the tiling of fused operator n of the network."""

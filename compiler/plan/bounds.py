@@ -8,7 +8,7 @@ from functools import cached_property
 
 from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Map, Separable, sliced
 from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
@@ -20,6 +20,8 @@ LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 40  # cycles between two jobs
 TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
+CHUNK_WAIT = 40  # cycles for a chunk of filters that comes through a ring with too few words
+RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM
 AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for filters that come again
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
@@ -96,7 +98,8 @@ class Bounds:
         if nest.rows and not nest.in_place:
             return segment.beside + max(self._words_by_job(constants))
         images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
-        source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
+        source = images * sum(self._operand(n, number).layout.words for n, number in segment.freed)
+        made = images * groups[0].output.layout.words
         if nest.in_place:
             return segment.beside + constants[0] + source + row * segment.slack
         if groups[0].images and (tile := first_tile(groups[0], segment, self.config)):
@@ -108,7 +111,7 @@ class Bounds:
         segment, groups, jobs, nest = self.segment, self.segment.groups, self.segment.jobs, self.segment.nest
         parts = nest.tilings[-1].parts
         rings = [segment.ring_rows(n) * group.output.layout.row_words for n, group in enumerate(groups[:-1])]
-        source_row, made_row = groups[0].source.layout.row_words, groups[-1].output.layout.row_words
+        made_row = groups[-1].output.layout.row_words
         places: list[list[int]] = [[] for _ in groups]
         for place, job in enumerate(jobs):
             places[job.group - segment.first].append(place)
@@ -121,26 +124,34 @@ class Bounds:
             steps[last + 1] -= words
         there, height = 0, groups[-1].map_shape[0]
         made = height if groups[-1].output.planar and not nest.to_dram else 0
-        for step, job, unread in zip(steps, jobs, self._unread_rows()):
+        for step, job, unread in zip(steps, jobs, self._unread_words()):
             there += step
             if job.group == segment.last - 1:
                 made = 2 * nest.rows if parts > 1 else max(made, job.last)
             rows = min(2 * nest.rows, made) if nest.to_dram else made
-            yield there + unread * source_row + rows * made_row // parts
+            yield there + unread + rows * made_row // parts
 
-    def _unread_rows(self) -> list[int]:
-        """Return the rows of the source that are in the GLB during each job of a segment with row tiles; 0 if channel
-        tiles of the source come."""
-        segment, source = self.segment, self.segment.groups[0].source
-        if segment.nest.tilings[0].channels > 1:
-            return [0] * len(segment.jobs)
-        height, ring = source.shape[0], segment.input_ring_rows() if segment.nest.from_dram or source.planar else 0
-        rows, found = 0, []
-        for job in reversed(segment.jobs):
-            if job.group == segment.first:
-                rows = ring or height - job.reads[0]
-            found.append(rows)
-        return found[::-1]
+    def _operand(self, n: int, number: int) -> Map:
+        """Return an operand of pass n; number: 0 for the source."""
+        group = self.segment.groups[n]
+        return (group.source, *group.others)[number]
+
+    def _unread_words(self) -> list[int]:
+        """Return the words of freed operands that are in the GLB during each job of a segment with row tiles; 0 if
+        channel tiles of the source come."""
+        segment = self.segment
+        total = [0] * len(segment.jobs)
+        for n, number in segment.freed if segment.nest.tilings[0].channels == 1 else ():
+            operand = self._operand(n, number)
+            height, row_words, pass_, rows = operand.shape[0], operand.layout.row_words, segment.first + n, 0
+            whole = operand.planar or (number > 0 and height != segment.groups[n].map_shape[0])
+            ring = segment.input_ring_rows() if number == 0 and segment.nest.from_dram else 0
+            for place in reversed(range(len(total))):
+                job = segment.jobs[place]
+                if job.group == pass_:
+                    rows = ring or (height if whole else height - (job.first if number else job.reads[0]))
+                total[place] += rows * row_words
+        return total
 
     @cached_property
     def _mappings(self) -> dict[tuple[int, int], Mapping]:
@@ -160,6 +171,20 @@ class Bounds:
             found, key=lambda m: least_words(group, m)
         )
 
+    @property
+    def streamed_words(self) -> int:
+        """Return the GLB words for filters that come while the last pass runs; 0 if all filters are resident."""
+        group, last = self._parts[-1], self.segment.last - 1
+        if not self.segment.nest.streams_filters or not isinstance(group, Filtered):
+            return 0
+        words = max(least_words(group, self._mapping_of(job)) for job in self.segment.jobs if job.group == last)
+        return min(words + LEAST_CHUNK_WORDS, self.config.glb_words - self.peak_words + self._least_filters)
+
+    @property
+    def planned_words(self) -> int:
+        """Return the GLB words in use at the fullest moment with the planned mapping."""
+        return self.peak_words + max(self.streamed_words - self._least_filters, 0)
+
     def _mapping_of(self, job: Job) -> Mapping:
         return self._mappings[job.group, job.last - job.first]
 
@@ -178,8 +203,21 @@ class Bounds:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.nest.ahead:  # each row tile's input is waited for
             total += self.segment.groups[0].source.layout.words // self.config.bus_words
+        total += self._chunk_waits
         turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
         return max(total, self.dram_words // self.config.bus_words + turns)
+
+    @property
+    def _chunk_waits(self) -> int:
+        """Return the cycles for which passes wait for refetched filters if their ring is small."""
+        if not self.segment.nest.refetch:
+            return 0
+        ring = self.config.glb_words - self.peak_words + self._least_filters
+        words = resident_words(self.segment.groups[-1], self.config)
+        rounds = self._passes // self.segment.nest.tilings[-1].parts
+        if ring >= min(words, RING_CHUNKS * LEAST_CHUNK_WORDS):
+            return 0
+        return CHUNK_WAIT * rounds * words // max(ring // RING_CHUNKS, 1)
 
     @property
     def _passes(self) -> int:

@@ -77,7 +77,7 @@ class Estimates:
 
     def _key(self, segment: Segment) -> tuple:
         """Without what is there beside it."""
-        return tuple(map(self._kind, segment.groups)), segment.nest
+        return tuple(map(self._kind, segment.groups)), segment.nest, segment.freed
 
     def _kind(self, group: Group) -> int:
         """The same of groups of which segments cost the same."""

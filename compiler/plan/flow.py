@@ -79,17 +79,42 @@ class Flow:
             if self.from_dram(maker)
         ]
 
-    def across(self, first: int, last: int) -> list[int]:
-        """Makers of the maps held in the GLB while groups first to last - 1 run, beside their source and output."""
-        source = self.makers[first][0]
-        return [n for n in self._all_held if n < last - 1 and self.readers[n][-1] >= first and n != source]
+    def freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], int]:
+        """Return the operand, with its maker, whose rows fall free as groups first to last - 1 read them.
+
+        It is the largest one that no later group reads: the output can take the place of one operand only. A source
+        from DRAM is another one in any case: its rows come and go. An operand is (group, counted from the first one;
+        number, 0 for the source).
+        """
+        dying = {
+            (n - first, number): maker
+            for n in range(first, last)
+            for number, maker in enumerate(self.makers[n])
+            if 0 <= maker < first and self._dies(maker, n) and not (from_dram and (n, number) == (first, 0))
+        }
+        most = sorted(dying, key=lambda operand: -self.groups[dying[operand]].output.layout.words)[:1]
+        source = {(0, 0): OUTSIDE} if from_dram else {}
+        return source | {operand: dying[operand] for operand in most}
+
+    def _dies(self, maker: int, n: int) -> bool:
+        """Return whether group n is the last one that reads a map in the GLB."""
+        return (self.held(maker) or self.passed_on(maker)) and self.readers[maker][-1] == n
+
+    def across(self, first: int, last: int, from_dram: bool) -> list[int]:
+        """Return the makers of the other maps that live in the GLB while groups first to last - 1 run."""
+        freed = self.freed(first, last, from_dram).values()
+        found = [n for n in self._all_held if n < first and self.readers[n][-1] >= first]
+        if not from_dram and self.passed_on(first - 1):
+            found.append(first - 1)
+        return [n for n in found if n not in freed]
 
     @cached_property
     def _all_held(self) -> list[int]:
         return [n for n in range(len(self.groups)) if self.held(n)]
 
-    def held_words(self, first: int, last: int) -> int:
-        return sum(self.groups[n].output.layout.words for n in self.across(first, last))
+    def words_across(self, first: int, last: int, from_dram: bool) -> int:
+        """Return the GLB words of `across`."""
+        return sum(self.groups[n].output.layout.words for n in self.across(first, last, from_dram))
 
     def held_names(self) -> list[str]:
         """Of the maps that are held in the GLB, largest first."""

@@ -49,9 +49,9 @@ def _nests(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
 
 def segment_of(flow: Flow, first: int, last: int, nest: Nest) -> Segment:
     """Return a segment with the words of the feature maps beside it."""
-    fetched, held = flow.fetched(first, last), flow.held_words(first, last)
+    fetched, held = flow.fetched(first, last), flow.words_across(first, last, nest.from_dram)
     words = sum(map_.layout.words for _, map_ in fetched)
-    segment = Segment(flow.groups, first, last, nest, held, words)
+    segment = Segment(flow.groups, first, last, nest, held, words, tuple(flow.freed(first, last, nest.from_dram)))
     if not fetched:
         return segment
     there = 0

@@ -50,8 +50,8 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
 
 
 def _free_words(segments: list[Segment], config: AcceleratorConfig) -> list[int]:
-    """Behind each segment, GLB words that the next one does not need."""
-    return [config.glb_words - Bounds(segment, config).peak_words for segment in segments[1:]] + [config.glb_words]
+    """Return the GLB words after each segment that the next one does not need with its planned mapping."""
+    return [config.glb_words - Bounds(segment, config).planned_words for segment in segments[1:]] + [config.glb_words]
 
 
 def _until(jobs: list[Job], n: int, words: int, free: int) -> int:
@@ -105,11 +105,33 @@ def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segmen
 
 
 def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
-    """A whole map that stays until the last of its readers is done."""
-    group = flow.groups[n]
+    """Return the plan of a whole feature map that several groups read: each row from the job that writes it to the last
+    one that reads it."""
+    group, readers = flow.groups[n], flow.readers[n]
     layout = _whole(group)
-    life = span(jobs, n)[0], span(jobs, flow.readers[n][-1])[1]
-    return MapPlan(layout, whole(group.name, "output", layout.words, *life))
+    if group.images or group.output.planar:
+        life = span(jobs, n)[0], span(jobs, readers[-1])[1]
+        return MapPlan(layout, whole(group.name, "output", layout.words, *life))
+    lives = [(2 * len(jobs), 0)] * layout.rows
+    for place, job in enumerate(jobs):
+        for y in _rows_touched(job, n, flow):
+            birth, death = lives[y]
+            lives[y] = min(birth, 2 * place), max(death, 2 * place + 1)
+    return MapPlan(layout, Buffer(group.name, "output", _merged(lives, layout.row_words)))
+
+
+def _rows_touched(job: Job, n: int, flow: Flow) -> range:
+    """Return the rows of a group's output that a job writes or reads."""
+    group, reader, rows = flow.groups[n], flow.groups[job.group], flow.groups[n].output.shape[0]
+    if job.group == n:
+        return range(rows) if group.averaged else range(job.first, job.last)
+    if job.group not in flow.readers[n]:
+        return range(0)
+    source, *others = flow.makers[job.group]
+    if n in others and rows != reader.map_shape[0]:
+        return range(rows)
+    first, last = job.reads if source == n else (job.first, job.last)
+    return range(min(first, job.first), max(last, job.last)) if n in others else range(first, last)
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:

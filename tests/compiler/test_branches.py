@@ -121,9 +121,10 @@ def test_most_waiting() -> None:
 
 
 def residual(rng: np.random.Generator) -> bytes:
-    """Two branches from the input; the second is made right behind the first, and takes it."""
+    """Two branches from a map in the GLB; the second is made right after the first, and takes it."""
     net = TfliteBuilder("residual")
-    x = net.input("image", (1, 6, 8, 8), INPUT)
+    x = net.input("image", (1, 1, 16, 8), INPUT)
+    x = net.conv("stem", x, weights(rng, 8, 1, 1, 8), scales(rng, 8), bias(rng, 8), Quant(0.05, 3))
     parts = [
         net.conv(name, x, weights(rng, 8, size, size, 8), scales(rng, 8), bias(rng, 8), Quant(0.05, 3))
         for name, size in (("first", 3), ("second", 1))
@@ -135,7 +136,7 @@ def test_waits_for_a_residual(seed: int, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
     path.write_bytes(residual(rng))
     stages = compile_network(path, search_iterations=8)
-    assert len(stages.groups) == 2 and "waits" in seen(stages)
+    assert len(stages.groups) == 3 and "waits" in seen(stages)
     check(stages, rng, "residual")
     commands = stages.schedule.commands
     stores = [n for n, command in enumerate(commands) if isinstance(command, Transfer) and not command.load]
