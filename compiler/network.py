@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # which takes a while to import
     from eyrie.compiler.ir.nest_text import ScheduleText
 
 T = TypeVar("T")
+CLEARLY = 1.02  # times the least estimate: above, a variant is slower
+LONG = 1_000_000  # cycles of a network that takes long to predict, and whose estimate is exact to 2 %
 
 
 def compile_network(
@@ -80,7 +82,7 @@ def compile_graph(work: Imported, until: str = NAMES[-1], on_stage: Callable[[st
         way = replace(work, config=config, compose=compose, turn=turn)
         return reached(run_stages(way, STAGES[1:], on_stage), Built)
 
-    return labelled(best([partial(compiled, *way) for way in ways], _judged), config)
+    return labelled(best([partial(compiled, *way) for way in ways], _judged, _estimated), config)
 
 
 def compile_greedily(
@@ -119,7 +121,7 @@ def compile_part(
         return reached(run_stages(replace(work, config=config, turn=turn), STAGES[1:], on_stage), Built)
 
     ways = product(planned_for(config), (False, True) if turns(graph) else (False,))
-    return labelled(best([partial(compiled, *way) for way in ways], _judged), config)
+    return labelled(best([partial(compiled, *way) for way in ways], _judged, _estimated), config)
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
@@ -137,8 +139,15 @@ def labelled(work: Built, config: AcceleratorConfig) -> Built:
     return replace(work, image=replace(work.image, config=config))
 
 
-def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
-    """Return the result that `judged` rates lowest. Raise the last attempt's error if all attempts fail."""
+def best(
+    attempts: Sequence[Callable[[], T]],
+    judged: Callable[[T], float | tuple],
+    estimated: Callable[[T], float] | None = None,
+) -> T:
+    """Return the result that `judged` rates lowest. Raise the last attempt's error if all attempts fail.
+
+    estimated: a faster estimate of the rating; a result that is well above the lowest estimate is not rated
+    """
     from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 
     found, failures = list[T](), list[CompileError]()
@@ -149,7 +158,15 @@ def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tupl
             failures.append(error)
     if not found:
         raise failures[-1]
+    if estimated:
+        estimates = [estimated(each) for each in found]
+        found = [each for each, estimate in zip(found, estimates) if estimate <= CLEARLY * min(estimates)]
     return found[0] if len(found) == 1 else min(found, key=judged)
+
+
+def _estimated(work: Built) -> float:
+    """Return the planner's estimate of the cycles; 0, which rejects nothing, if it is short or not the objective."""
+    return work.placed.cost if work.objective == OBJECTIVES[0] and work.placed.cost > LONG else 0.0
 
 
 def _judged(work: Built) -> float:

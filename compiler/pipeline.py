@@ -242,14 +242,25 @@ def _dump_map(work: Allocated) -> str:
 
 
 def _places(work: Planned) -> Allocated:
+    from eyrie.compiler.cost.predict import timed
     from eyrie.compiler.emit.steps import steps_of
+    from eyrie.compiler.plan.search import take
     from eyrie.compiler.plan.settle import as_planned
 
     if work.planning:
-        plan, placed = work.planning.places(work.plan, work.search_iterations)
+        plan, found = work.planning.places(work.plan, work.search_iterations)
     else:
-        plan, placed = work.plan, as_planned(work.plan, work.config, work.search_iterations)
-    return _next(Allocated, work, plan=plan, placed=placed, steps=steps_of(plan, placed, work.images))
+        plan, found = work.plan, as_planned(work.plan, work.config, work.search_iterations)
+
+    def allocated(placed: Placed) -> Allocated:
+        take(plan, placed)
+        return _next(Allocated, work, plan=plan, placed=placed, steps=steps_of(plan, placed, work.images))
+
+    if len(found) == 1:
+        return allocated(found[0])
+    return allocated(
+        min(found, key=lambda placed: timed(work.config, _schedule(allocated(placed)).schedule.commands)[2])
+    )
 
 
 def _verify_places(work: Allocated) -> None:

@@ -18,6 +18,10 @@ class LiveRange:
     birth: int
     death: int
 
+    @property
+    def end(self) -> int:
+        return self.offset + self.words
+
 
 @dataclass
 class Buffer:
@@ -48,7 +52,7 @@ class Buffer:
 
     @property
     def words(self) -> int:
-        return max(part.offset + part.words for part in self.parts)
+        return max(part.end for part in self.parts)
 
     @property
     def birth(self) -> int:

@@ -8,6 +8,8 @@ asks this for each place that it tries.
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+LATE = 100.0  # cycles until words are there that are loaded only when the job before has ended
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -35,11 +37,14 @@ def finished(cycles: list[int], pieces: list[Piece], bus_words: int) -> float:
     there: list[list[float]] = []  # need and cycles of what is loaded as a whole and whose words are free
     now, taken, at = 0.0, 0, 0
     for job, least in enumerate(cycles):
+        late = at < len(stream) and stream[at].need == job and stream[at].free >= job > 0
         while taken < len(whole) and whole[taken].free < job + 1:
+            late |= whole[taken].need == job and whole[taken].free >= job > 0
             heappush(there, [whole[taken].need, whole[taken].words / bus_words])
             taken += 1
         while there and there[0][0] <= job:
             now += heappop(there)[1]
+        now += LATE * late
         own, first = 0.0, at
         if at < len(stream) and stream[at].need == job:
             begin = min(left[at], stream[at].chunk / bus_words)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
 from eyrie.compiler.ir.plan import Job, Plan, Segment
 from eyrie.compiler.plan.arrival import Piece
+from eyrie.compiler.plan.eviction import EvictingSpace
 from eyrie.compiler.plan.filters import PLACES, Packed, in_turn, least_words
 from eyrie.compiler.plan.mappings import Access, access_of, cheapest, mappings_of, stays
 from eyrie.compiler.plan.placement import Space
@@ -184,15 +186,21 @@ def place_constants(
     plan: Plan,
     packed: list[Packed],
     config: AcceleratorConfig,
-    space: Space,
+    space: EvictingSpace,
     apart: Sequence[bool],
     turns: set[Segment],
+    streamed: dict[int, int],
 ) -> list[WorkConstants]:
-    """Places the constants of all groups, in their order, so that each finds where the words of those before it fall
-    free: first what has to stay, then filters of whole-map groups as the room allows. apart: of each group, whether
-    filters that stay are placed first, and the rest where it fits (`Space.place`); turns: segments whose slices bring
-    their tables and depthwise words. Raises DoesNotFit, its layer being a group's name."""
-    found = []
+    """Give the constants of all groups their addresses. Raise DoesNotFit; its layer is the name of a group.
+
+    The groups follow in their order, so that each finds where the words of the ones before it fall free. Buffers may
+    move while later ones are placed, so that addresses are read at the end.
+
+    apart     of each group, whether resident filters are placed before its other constants (`Space.place`)
+    turns     segments whose slices bring their tables and depthwise words
+    streamed  words that filters of a group should find free; a group leaves it if that is impossible
+    """
+    found, finish = [], list[Callable[[], None]]()
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
         constants = WorkConstants(group, sliced(group, segment.parts_of(n)), config, access_of(segment, n))
@@ -205,12 +213,15 @@ def place_constants(
             buffers = [filters[0], *buffers] if apart[n] else [*buffers, filters[0]]
         for buffer in buffers:
             space.place(buffer, apart=apart[n])
-        for each in beside:
-            each.give(constants, len(plan.jobs_of[n]))
+        finish += [partial(each.give, constants, len(plan.jobs_of[n])) for each in beside]
         if filters:
-            _add_resident(constants, *filters)
+            finish.append(partial(_add_resident, constants, *filters))
         elif isinstance(group, Filtered):
-            _place_streamed(plan, n, constants, packed[n], config, space)
+            if n in streamed and not space.make_room(streamed[n], *plan.spans[n]):
+                del streamed[n]
+            finish.append(_place_streamed(plan, n, constants, packed[n], config, space))
+    for each in finish:
+        each()
     return found
 
 
@@ -297,8 +308,8 @@ def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) 
 
 
 def _place_streamed(
-    plan: Plan, n: int, constants: WorkConstants, words: Packed, config: AcceleratorConfig, space: Space
-) -> None:
+    plan: Plan, n: int, constants: WorkConstants, words: Packed, config: AcceleratorConfig, space: EvictingSpace
+) -> Callable[[], None]:
     """Filters of a group that is one job, or one for each slice of them or for each row tile: in chunks where each is
     used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
     is room."""
@@ -314,13 +325,10 @@ def _place_streamed(
             continue
         packed = words.filters(mapping.packing)
         constants.packing, constants._fixed = mapping.packing, found
-        filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
         if stays(mapping):
             buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
             space.place(buffer)
-            constants.add("filters", packed, buffer)
-            constants.filters = replace(filters, address=buffer.address)
-            return
+            return partial(_add_resident, constants, buffer, packed)
         again = any(each.blocks.inner > 1 for each in found.values())
         for chunk_groups in _chunk_groups(packed):
             chunk = chunk_groups * packed[0, 0].size
@@ -340,14 +348,27 @@ def _place_streamed(
         buffer.rotates = slots < count * rounds
         space.place(buffer)
         constants.chunks = Chunks(packed, buffer, chunk, slots, parts, rounds)
-        ring = (buffer.address + slots * chunk, slots * chunk) if slots < count * rounds else None
-        constants.filters = replace(filters, address=constants.chunks.address(0), ring=ring, chunk_groups=chunk_groups)
-        return
+        return partial(_add_streamed, constants, chunk_groups)
     bytes_ = free * GLB_WORD_BYTES
     raise DoesNotFit(
         f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
         layer=group.name,
         bound=bytes_,
+    )
+
+
+def _add_streamed(constants: WorkConstants, chunk_groups: int) -> None:
+    """Filters that come in chunks have their place."""
+    chunks = constants.chunks
+    words = chunks.slots * chunks.words
+    ring = (chunks.buffer.placed + words, words) if chunks.slots < chunks.count else None
+    constants.filters = replace(
+        constants.filters,
+        address=chunks.address(0),
+        count=constants.packing.tile,
+        tiles=len(chunks.packed) // chunks.slices,
+        ring=ring,
+        chunk_groups=chunk_groups,
     )
 
 

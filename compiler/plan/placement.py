@@ -2,7 +2,7 @@
 """Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -56,32 +56,70 @@ class Space:
             for piece in _pieces(buffer, self.free_from(buffer, buffer.words // 4 + 1))
         ]
 
-    def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = (), apart: bool = False) -> None:
-        """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
+    def place(
+        self, buffer: Buffer, where: float | None = None, copies: Sequence[Buffer] = (), apart: bool = False
+    ) -> None:
+        """Find an even address for a buffer, and for copies of it at other times, and take its words. Raise NoRoom.
 
-        Loaded buffers go where the words have been free longest, others as near as can be to `where`, from
-        0, the lowest address, to 1, the highest. apart: a loaded buffer need not lie at an edge of what is there
-        meanwhile. Raises NoRoom.
+        where  the share of the highest address that the buffer comes as near to as it can; None: a loaded buffer goes
+               where the words have been free longest, others to the lowest address
+        apart  a loaded buffer need not lie at an edge of a buffer that lives meanwhile
         """
         fitting = self._fitting(buffer, copies, apart)
         if not fitting:
             raise NoRoom(buffer, self.words)
-        if buffer.loaded:
+        if buffer.loaded and where is None:
             buffer.address = min(zip(self._free_from(buffer, fitting), fitting))[1]
         else:
-            wanted = where * (self.words - buffer.words)
+            wanted = (where or 0.0) * (self.words - buffer.words)
             above = bisect_left(fitting, wanted)
             buffer.address = min(fitting[max(above - 1, 0) : above + 1], key=lambda a: (abs(a - wanted), a))
+        self.take(buffer, copies)
+
+    def take(self, buffer: Buffer, copies: Sequence[Buffer] = ()) -> None:
+        """Take the words of a buffer, and of copies of it at other times, at its address."""
         if buffer.rotates:
             buffer.start = _order(self.free_from(buffer, buffer.chunk))[1]
         for placed in (buffer, *copies):
             placed.address = buffer.address
             self.placed.append(placed)
-            for part in placed.parts:
-                start = buffer.address + part.offset
-                insort(self._taken, (start, start + part.words, part.birth, part.death))
-                for first, end, job in buffer.falls_free(part):
-                    insort(self._until, (part.death, first, end, job))
+            for taken, until in self._entries(placed):
+                insort(self._taken, taken)
+                for entry in until:
+                    insort(self._until, entry)
+
+    def remove(self, buffer: Buffer) -> None:
+        """Free the words of a buffer."""
+        self.placed = [placed for placed in self.placed if placed is not buffer]
+        for taken, until in self._entries(buffer):
+            del self._taken[bisect_left(self._taken, taken)]
+            for entry in until:
+                del self._until[bisect_left(self._until, entry)]
+
+    def _entries(self, buffer: Buffer) -> Iterator[tuple[tuple[int, int, int, int], list[tuple[int, int, int, float]]]]:
+        """Yield what each part of a placed buffer adds to `_taken` and to `_until`."""
+        for part in buffer.parts:
+            start = buffer.placed + part.offset
+            until = [(part.death, first, end, job) for first, end, job in buffer.falls_free(part)]
+            yield (start, start + part.words, part.birth, part.death), until
+
+    def in_the_way(self, buffer: Buffer, copies: Sequence[Buffer] = ()) -> Iterator[tuple[int, list[Buffer]]]:
+        """Yield addresses for a buffer that finds no room, each with the placed buffers that have some of its words."""
+        parts, last = [part for each in (buffer, *copies) for part in each.parts], self.words - buffer.words
+        conflicts = []  # (buffer, first address of the new one at which they conflict, last + 1)
+        for other in self.placed:
+            spans = [
+                (other.placed + there.offset - part.offset - part.words + 1, other.placed + there.end - part.offset)
+                for there in other.parts
+                for part in parts
+                if there.birth <= part.death and there.death >= part.birth
+            ]
+            conflicts += [(other, *span) for span in _merged(spans)]
+        edges = {0, last}
+        for _, low, high in conflicts:
+            edges |= {high + high % 2, (low - 1) // 2 * 2}
+        for address in sorted(edge for edge in edges if 0 <= edge <= last):
+            yield address, [other for other, low, high in conflicts if low <= address < high]
 
     def largest_free(self, birth: int, death: int) -> int:
         """Words of the largest piece (from an even address) that is free all this time."""
@@ -148,6 +186,17 @@ class Space:
                     break
             found.append(latest)
         return found
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the union of spans."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        else:
+            found.append((low, high))
+    return found
 
 
 def _runs(before: list[tuple[int, int, int, float]], low: int, size: int, words: int) -> list[float]:

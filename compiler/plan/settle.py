@@ -6,7 +6,7 @@ from functools import partial
 
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Group
-from eyrie.compiler.ir.plan import Plan
+from eyrie.compiler.ir.plan import Plan, Segment
 from eyrie.compiler.plan import search
 from eyrie.compiler.plan.batch import BatchPlanner
 from eyrie.compiler.plan.bounds import Bounds
@@ -39,11 +39,11 @@ class Planning:
         """Without the rejected segments. Raises DoesNotFit."""
         return plan_maps(*self._planner.cheapest(frozenset(self.rejected)), self._config, self._stores_overlap)
 
-    def places(self, plan: Plan, search_iterations: int) -> tuple[Plan, Placed]:
-        """Places for a plan, or for the one that it had to give way to. Raises DoesNotFit."""
+    def places(self, plan: Plan, search_iterations: int) -> tuple[Plan, list[Placed]]:
+        """Return solutions for a plan, or for the plan that it had to give way to, cheapest first. Raise DoesNotFit."""
         best = self._placed(plan, search_iterations)
         for _ in range(REPLANS if self._objective == "cycles" else 0):
-            slower = slower_than_planned(*best, self._config)
+            slower = slower_than_planned(best[0], best[1][0], self._config)
             if not slower:
                 break
             self.rejected |= slower
@@ -51,15 +51,15 @@ class Planning:
                 other = self._placed(self.plan(), search_iterations)
             except DoesNotFit:
                 break
-            if other[1].cost >= best[1].cost:
+            if other[1][0].cost >= best[1][0].cost:
                 break
             best = other
         return best
 
-    def _placed(self, plan: Plan, search_iterations: int) -> tuple[Plan, Placed]:
+    def _placed(self, plan: Plan, search_iterations: int) -> tuple[Plan, list[Placed]]:
         while True:
             try:
-                return plan, search.place(plan, self._config, search_iterations)
+                return plan, search.candidates(plan, self._config, search_iterations)
             except search.Rejected as rejection:
                 self.rejected.add(rejection.segment.key)
                 plan = self._plan_anew()
@@ -76,24 +76,28 @@ class Planning:
             return self.plan()
 
 
-def as_planned(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> Placed:
-    """Return the places for a plan that is given. Raise DoesNotFit, which names the segment that finds none."""
+def as_planned(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> list[Placed]:
+    """Return solutions for a plan that is given, cheapest first. Raise DoesNotFit, which names the segment that finds
+    none."""
+    too_large = (segment for segment in plan.segments if Bounds(segment, config).peak_words > config.glb_words)
+    if segment := next(too_large, None):
+        raise _no_room(plan, segment, config)
     try:
-        return search.place(plan, config, search_iterations)
+        return search.candidates(plan, config, search_iterations)
     except search.Rejected as rejection:
-        segment = rejection.segment
-        name, words = plan.groups[segment.first].name, Bounds(segment, config).peak_words
-        demand = words * GLB_WORD_BYTES
-        reason = (
-            f"of {config.glb_bytes} bytes has no room for the {demand} bytes that it needs, and the buffers beside it"
-        )
-        raise DoesNotFit(
-            f"the segment of group {name}: the GLB {reason}",
-            layer=name,
-            demand=demand,
-            bound=config.glb_bytes,
-            remedy="use smaller tiles, or a larger GLB",
-        ) from rejection
+        raise _no_room(plan, rejection.segment, config) from rejection
+
+
+def _no_room(plan: Plan, segment: Segment, config: AcceleratorConfig) -> DoesNotFit:
+    name, demand = plan.groups[segment.first].name, Bounds(segment, config).peak_words * GLB_WORD_BYTES
+    reason = f"of {config.glb_bytes} bytes has no room for the {demand} bytes that it needs, and the buffers beside it"
+    return DoesNotFit(
+        f"the segment of group {name}: the GLB {reason}",
+        layer=name,
+        demand=demand,
+        bound=config.glb_bytes,
+        remedy="use smaller tiles, or a larger GLB",
+    )
 
 
 def slower_than_planned(plan: Plan, placed: Placed, config: AcceleratorConfig) -> set[tuple]:

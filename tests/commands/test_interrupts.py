@@ -130,9 +130,9 @@ class TestInterrupts:
         lines = (
             "import sys; from pathlib import Path; from eyrie.compiler.plan import search; "
             "from eyrie import command_line\n"
-            "place = search.place\n"
+            "place = search.candidates\n"
             f"def begun(*rest): Path({str(steps)!r}).write_text(''); return place(*rest)\n"
-            "search.place = begun\n"
+            "search.candidates = begun\n"
             "sys.exit(command_line.main(['compile', *sys.argv[1:]]))"
         )
         ended = end(

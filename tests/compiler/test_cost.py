@@ -91,10 +91,11 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
         )
         words[load] += count
 
+    image = demo_network(AcceleratorConfig(bus_words=bus_words, glb_bank_words=512))[1]
     monkeypatch.setattr(Banks, "grant", granted)
     monkeypatch.setattr(Banks, "write", written)
     monkeypatch.setattr(Banks, "sweep", swept)
-    predict(demo_network(AcceleratorConfig(bus_words=bus_words, glb_bank_words=512))[1])
+    predict(image)
     assert words[True] > 100_000 and words[False] > 1000 and all(streams.values())
     assert late[False] < words[False] / 50 and late[True] < words[True] / 500
 

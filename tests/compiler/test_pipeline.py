@@ -69,7 +69,7 @@ def test_runs_as_far_as_asked(until: str, last: str, model: Path) -> None:
 
 def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are no places. The dump of the segments is of those that were placed."""
-    place, rejected = search.place, []
+    place, rejected = search.candidates, []
 
     def reject_once(plan, config, search_iterations):
         if not rejected:
@@ -78,7 +78,7 @@ def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) 
         return place(plan, config, search_iterations)
 
     first = compile_network(model, DEFAULT, search_iterations=8).dump("segments")
-    monkeypatch.setattr(search, "place", reject_once)
+    monkeypatch.setattr(search, "candidates", reject_once)
     stages = compile_until("segments", Request(model, DEFAULT, search_iterations=8))
     assert stages.planning.rejected == {rejected[0].key}
     assert rejected[0].key not in {segment.key for segment in stages.plan.segments}

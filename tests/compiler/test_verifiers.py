@@ -51,7 +51,7 @@ def network(rng: np.random.Generator, side: int = 12) -> bytes:
 def chain(rng: np.random.Generator) -> bytes:
     """Blocks whose maps do not fit a small GLB: it is worked on in stripes, or in place."""
     net = TfliteBuilder("chain")
-    x = net.input("image", (1, 40, 40, 8), INPUT)
+    x = net.input("image", (1, 40, 56, 8), INPUT)
     for n in range(3):
         x = net.depthwise(f"d{n}", x, weights(rng, 1, 3, 3, 8), scales(rng, 8), bias(rng, 8), OUT)
         x = net.conv(f"p{n}", x, weights(rng, 8, 1, 1, 8), scales(rng, 8), bias(rng, 8), OUT)
