@@ -26,6 +26,7 @@ HOPELESS = 12  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
 CLOSE = 1.004  # times the least cost: the estimate does not tell such solutions apart
 SPREAD = 8  # arrangements for each candidate, so that candidates differ
+ITERATIONS = 100  # of the search for each candidate, at least
 MOST_CANDIDATES = 8
 PREDICTED = 120_000  # cycles of candidates that may be predicted to choose one
 
@@ -58,12 +59,12 @@ class Placed:
 
 def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> list[Placed]:
     """Return the cheapest solution and others that cost about as much: more for a short network, which takes less time
-    to predict. Raise Rejected.
+    to predict, and for more iterations. Raise Rejected.
 
     A random search (simulated annealing), the same in every run, with several starts. It tries fewer arrangements for a
     plan of many jobs. It ends early if its solutions are near to the lower bound.
     """
-    search = _Search(plan, config)
+    search = _Search(plan, config, min(MOST_CANDIDATES, max(search_iterations // ITERATIONS, 1)))
     share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # an arrangement takes longer the more jobs there are
     for start in range(STARTS):
         search.anneal(np.random.default_rng(start), math.ceil(search_iterations * share / STARTS))
@@ -75,7 +76,7 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
         raise Rejected(plan.segment_of[search.failed.most_common(1)[0][0]])
     best = search.best
     close = [placed for placed in search.found if placed is not best and placed.cost <= CLOSE * best.cost]
-    others = _count(best) - 1
+    others = search.count(best) - 1
     return [best, *(close[n * len(close) // others] for n in range(min(others, len(close))))]
 
 
@@ -90,6 +91,7 @@ def take(plan: Plan, placed: Placed) -> None:
 class _Search:
     """The state of a search.
 
+    most    candidates at most
     first   the arrangement that each start begins with
     found   all solutions so far
     best    the cheapest one
@@ -98,6 +100,7 @@ class _Search:
 
     plan: Plan
     config: AcceleratorConfig
+    most: int
     maps: list[list[Buffer]] = field(init=False)
     first: Arrangement = field(init=False)
     found: list[Placed] = field(default_factory=list)
@@ -121,8 +124,12 @@ class _Search:
         """Return whether no better solution is worth the time."""
         if self.best is None:
             return False
-        others = _count(self.best) - 1
+        others = self.count(self.best) - 1
         return self.best.cost <= ENOUGH * self.best.least and len(self.found) > SPREAD * others
+
+    def count(self, best: Placed) -> int:
+        """Return the number of candidates if this is the cheapest."""
+        return min(self.most, 1 + int(PREDICTED // max(best.cost, 1)))
 
     def anneal(self, random: np.random.Generator, attempts: int) -> None:
         here, spent, most = self.first, None, 0
@@ -180,8 +187,3 @@ class _Search:
         if not isinstance(failure, NoRoom):
             return None
         return next((n for n, copies in enumerate(self.maps) if any(copy is failure.buffer for copy in copies)), None)
-
-
-def _count(best: Placed) -> int:
-    """Return the number of solutions to keep."""
-    return min(MOST_CANDIDATES, 1 + int(PREDICTED // max(best.cost, 1)))
