@@ -86,6 +86,16 @@ class Flow:
         from DRAM is another one in any case: its rows come and go. An operand is (group, counted from the first one;
         number, 0 for the source).
         """
+        key = first, last, from_dram
+        if key not in self._freed:
+            self._freed[key] = self._found_freed(*key)
+        return self._freed[key]
+
+    @cached_property
+    def _freed(self) -> dict[tuple[int, int, bool], dict[tuple[int, int], int]]:
+        return {}
+
+    def _found_freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], int]:
         dying = {
             (n - first, number): maker
             for n in range(first, last)

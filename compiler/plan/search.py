@@ -44,15 +44,15 @@ class Placed:
     """A solution.
 
     cost       estimated cycles
-    waiting    cycles of the cost in which passes wait for transfers that found no room before
-    least      the cost if all transfers found room: a lower bound for the same mappings
+    cycles     of each job, if all data is there
+    pieces     transfers of the estimate
     constants  of each fused operator
     buffers    all buffers with their addresses
     """
 
     cost: float
-    waiting: float
-    least: float
+    cycles: list[int]
+    pieces: list[Piece]
     constants: list[WorkConstants]
     buffers: list[Buffer]
 
@@ -95,6 +95,7 @@ class _Search:
     first   the arrangement that each start begins with
     found   all solutions so far
     best    the cheapest one
+    least   its cost if all transfers found room: a lower bound for the same mappings
     failed  the number of arrangements in which a fused operator found no room
     """
 
@@ -105,6 +106,7 @@ class _Search:
     first: Arrangement = field(init=False)
     found: list[Placed] = field(default_factory=list)
     best: Placed | None = None
+    least: float = 0.0
     failed: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -125,7 +127,7 @@ class _Search:
         if self.best is None:
             return False
         others = self.count(self.best) - 1
-        return self.best.cost <= ENOUGH * self.best.least and len(self.found) > SPREAD * others
+        return self.best.cost <= ENOUGH * self.least and len(self.found) > SPREAD * others
 
     def count(self, best: Placed) -> int:
         """Return the number of candidates if this is the cheapest."""
@@ -157,6 +159,7 @@ class _Search:
             placed = replace(placed, buffers=[replace(buffer) for buffer in placed.buffers])
             if self.best is None or placed.cost < self.best.cost:
                 self.best = placed
+                self.least = self._finished(placed.cycles, [replace(piece, free=0.0) for piece in placed.pieces])
             if placed.cost <= CLOSE * self.best.cost:
                 self.found.append(placed)
             if self.done:
@@ -176,8 +179,7 @@ class _Search:
             if of_group.chunks:
                 pieces += of_group.chunks.pieces(space, self._jobs_of[n])
         cycles = [constants[job.group].mapping_of(job.last - job.first).cycles for job in self.plan.jobs]
-        cost, least = (self._finished(cycles, each) for each in (pieces, [replace(p, free=0.0) for p in pieces]))
-        return Placed(cost, cost - sum(cycles), least, constants, space.placed)
+        return Placed(self._finished(cycles, pieces), cycles, pieces, constants, space.placed)
 
     def _finished(self, cycles: list[int], pieces: list[Piece]) -> float:
         return finished(cycles, pieces, self.config.bus_words)

@@ -89,7 +89,7 @@ def test_an_estimate_counts_each_map_once(seed: int) -> None:
 
 
 def test_operations_of_an_epilogue_are_part_of_the_geometry(seed: int, tmp_path: Path) -> None:
-    """They make a drain slower: mappings are remembered by geometry, and must not be those of a group without them."""
+    """They make a drain slower. Mappings are remembered by geometry, so a bare group needs another one."""
     seen = number = 0
     while not seen:
         number += 1

@@ -69,6 +69,17 @@ def test_loaded_buffers_take_what_is_free_longest() -> None:
     assert sorted(space.pieces(), key=lambda piece: piece.free) == [Piece(2, 1, 4), Piece(2, 2, 4)]
 
 
+def test_a_wish_goes_before_what_is_free_longest() -> None:
+    space = Space(8)
+    space.place(whole("group", "early", 4, 0, 1))
+    space.place(whole("group", "late", 4, 0, 3))
+    for where, address in ((0.0, 0), (1.0, 4)):
+        loaded = whole("group", "loaded", 4, 4, 5, loaded=True)
+        space.place(loaded, where)
+        assert loaded.address == address
+        space.remove(loaded)
+
+
 def ring(name: str, chunk: int, slots: int, count: int, job: int) -> Buffer:
     """Filters of a job that pass through a ring."""
     buffer = whole("group", name, chunk * slots, 2 * job, 2 * job + 1, loaded=True)
