@@ -2,8 +2,8 @@
 """Compilation of a whole network, in the best of several variants.
 
 Variants differ in three ways. Data-movement operators are composed, or stay as the model has them. Feature maps of one
-column become rows, or stay. For a large GLB, the plan is for this size, or for a smaller one, so that more memory never
-costs cycles.
+column become rows, or stay. The plan is for the configuration, or for a smaller GLB or the default DRAM, so that more
+memory and a known latency never cost cycles.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ def compile_graph(work: Imported, until: str = NAMES[-1], on_stage: Callable[[st
     simplifies = len(stages) > 1
     composed = (True, False) if simplifies and composes(work.graph) else (True,)
     turned = (False, True) if simplifies and turns(work.graph) else (False,)
-    config, ways = work.config, [*product(planned_for(work.config), composed, turned)]
+    ways = [*product(planned_for(work.config), composed, turned)]
     if len(ways) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
     def compiled(config: AcceleratorConfig, compose: bool, turn: bool) -> Built:
         way = replace(work, config=config, compose=compose, turn=turn)
-        return reached(run_stages(way, STAGES[1:], on_stage), Built)
+        return labelled(reached(run_stages(way, STAGES[1:], on_stage), Built), work.config)
 
-    return labelled(best([partial(compiled, *way) for way in ways], _judged, _estimated), config)
+    return best([partial(compiled, *way) for way in ways], _judged, _estimated)
 
 
 def compile_greedily(
@@ -117,26 +117,34 @@ def compile_part(
     if until != NAMES[-1]:
         return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
 
-    def compiled(config: AcceleratorConfig, turn: bool) -> Built:
-        return reached(run_stages(replace(work, config=config, turn=turn), STAGES[1:], on_stage), Built)
+    def compiled(planned: AcceleratorConfig, turn: bool) -> Built:
+        way = replace(work, config=planned, turn=turn)
+        return labelled(reached(run_stages(way, STAGES[1:], on_stage), Built), config)
 
     ways = product(planned_for(config), (False, True) if turns(graph) else (False,))
-    return labelled(best([partial(compiled, *way) for way in ways], _judged, _estimated), config)
+    return best([partial(compiled, *way) for way in ways], _judged, _estimated)
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
-    """Return the configuration, after the ones with half its GLB, a quarter and so on, if its GLB is larger than the
-    default."""
-    if config.glb_words <= DEFAULT.glb_words:
-        return [config]
-    return [*planned_for(replace(config, glb_bank_words=config.glb_bank_words // 2)), config]
+    """Return the configurations to plan for: this one, those with half its GLB, a quarter and so on if its GLB is
+    larger than the default, and the one with the latency of the default DRAM."""
+    found, smaller = [config], config
+    while smaller.glb_words > DEFAULT.glb_words:
+        smaller = replace(smaller, glb_bank_words=smaller.glb_bank_words // 2)
+        found.insert(0, smaller)
+    if config.dram_latency != DEFAULT.dram_latency:
+        found.append(replace(config, dram_latency=DEFAULT.dram_latency))
+    return found
 
 
 def labelled(work: Built, config: AcceleratorConfig) -> Built:
-    """Return the result with the configuration of the image replaced by `config`, if it was planned for another."""
+    """Return the result for `config`, if it was planned for another."""
+    from eyrie.compiler.plan.arrival import finished
+
     if work.image.config == config:
         return work
-    return replace(work, image=replace(work.image, config=config))
+    placed = replace(work.placed, cost=finished(work.placed.cycles, work.placed.pieces, config))
+    return replace(work, placed=placed, image=replace(work.image, config=config))
 
 
 def best(
@@ -146,7 +154,8 @@ def best(
 ) -> T:
     """Return the result that `judged` rates lowest. Raise the last attempt's error if all attempts fail.
 
-    estimated: a faster estimate of the rating; a result that is well above the lowest estimate is not rated
+    estimated: a faster estimate of the rating, 0 if there is none; a result whose estimate is well above the lowest one
+    is not rated, if the rating takes long
     """
     from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 
@@ -158,15 +167,14 @@ def best(
             failures.append(error)
     if not found:
         raise failures[-1]
-    if estimated:
-        estimates = [estimated(each) for each in found]
-        found = [each for each, estimate in zip(found, estimates) if estimate <= CLEARLY * min(estimates)]
+    if estimated and (least := min(map(estimated, found))) > LONG:
+        found = [each for each in found if estimated(each) <= CLEARLY * least]
     return found[0] if len(found) == 1 else min(found, key=judged)
 
 
 def _estimated(work: Built) -> float:
-    """Return the planner's estimate of the cycles; 0, which rejects nothing, if it is short or not the objective."""
-    return work.placed.cost if work.objective == OBJECTIVES[0] and work.placed.cost > LONG else 0.0
+    """Return the planner's estimate of the cycles; 0 if they are not the objective."""
+    return work.placed.cost if work.objective == OBJECTIVES[0] else 0.0
 
 
 def _judged(work: Built) -> float:

@@ -20,6 +20,8 @@ WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
 GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
 MAX_GLB_WORDS = 1 << 16  # that an address reaches
 GLB_WORDS = range(1 << 11, MAX_GLB_WORDS + 1)  # legal: 16 to 512 KiB
+DRAM_LATENCIES = range(1, 1001)  # legal, in cycles
+READ_BEATS = 256  # while more are on their way, no load asks for others (BEATS of rtl/bus/axi_reader.sv)
 DEPTHWISE_TAPS = 3  # columns of a depthwise kernel in the array; a smaller one has taps of zero
 
 
@@ -53,8 +55,9 @@ def _to(low: int, high: int) -> range:
 class AcceleratorConfig:
     """Sizes of one accelerator. docs/reference/parameters.md lists them.
 
-    Raise InputError, with one line, if a size is not legal. clock_hz is a nominal value for time and energy, and no
-    parameter of the RTL.
+    Two values describe the system around it and are no parameters of the RTL: clock_hz, a nominal clock rate for time
+    and energy, and dram_latency, the cycles from a request to the DRAM's first beat, and from the last beat of a store
+    to its response. Raise InputError, with one line, if a value is not legal.
     """
 
     rows: int = _size(
@@ -113,6 +116,7 @@ class AcceleratorConfig:
         1, (1, 2), "filter words from the GLB to the array in a cycle", "the filter port has two lanes"
     )
     clock_hz: int = 200_000_000
+    dram_latency: int = 30
 
     def __post_init__(self) -> None:
         for name, size in sizes().items():
@@ -122,6 +126,8 @@ class AcceleratorConfig:
             raise InputError(f"glb_banks x glb_bank_words = {self.glb_words}: must be {GLB_RULE}")
         if self.clock_hz < 1:
             raise InputError(f"clock_hz = {self.clock_hz}: must be at least 1")
+        if self.dram_latency not in DRAM_LATENCIES:
+            raise InputError(f"dram_latency = {self.dram_latency}: must be {LATENCY_RULE}")
 
     @property
     def sets(self) -> int:
@@ -179,5 +185,6 @@ def sizes() -> dict[str, Size]:
 
 
 GLB_RULE = f"{GLB_WORDS[0]} to {GLB_WORDS[-1]}"
+LATENCY_RULE = f"{DRAM_LATENCIES[0]} to {DRAM_LATENCIES[-1]}"
 DEFAULT = AcceleratorConfig()
 WIDE = AcceleratorConfig(bus_words=2, filter_lanes=2)  # DRAM and filter ports of 128 bits

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory hierarchy of the array, from its parameters. docs/howto/buffers.md says which parts it leaves out."""
 
-from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
@@ -17,7 +16,7 @@ def array_tree(config: AcceleratorConfig) -> BufferTree:
         name="glb",
         bytes=config.glb_bytes,
         width=GLB_WORD_BYTES * config.bus_words,
-        latency=DRAM_LATENCY,
+        latency=config.dram_latency,
         alignment=GLB_WORD_BYTES,
         holds=(Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT),
     )

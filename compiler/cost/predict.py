@@ -2,8 +2,8 @@
 """What a compiled program costs: cycles, bytes at each level, energy.
 
 Bytes are exact. Cycles come from a timeline of the accelerator's units (compiler/cost/timing), which follows channel
-groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is the simulated one,
-with a latency of 30 cycles and a beat a cycle.
+groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is
+the simulated one, with the latency of the configuration and a beat a cycle.
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
 def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
     """Counters without commands, times of the passes, cycles."""
     banks = Banks(config)
-    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config.bus_words)
+    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config)
     array, descriptor = Array(config, front, banks), Descriptor()
     counters = dict.fromkeys(COUNTERS, 0)
     passes: list[PassTimes] = []

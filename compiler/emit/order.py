@@ -13,9 +13,9 @@ from heapq import heappop, heappush
 from itertools import accumulate
 
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer
+from eyrie.compiler.target.transfers import GAP, port_words, ready
+from eyrie.model.config import AcceleratorConfig
 
-READY = 40  # cycles from a load's start to its first word, and from a store's last word to its end
-GAP = 2  # cycles of the port for a transfer's commands
 BETWEEN = 30  # cycles from a pass's last multiplication to the next one's first
 LISTED_AHEAD = 8  # transfers listed before a pass that begin behind the one before it: half of the accelerator's queue
 LAST = 1 << 60
@@ -100,10 +100,11 @@ class Passes:
 class _Port:
     """The DRAM port's work: `order` has the transfers, counted from 0, as the port takes them, `starts` when."""
 
-    def __init__(self, moves: list[Move], needs: list[Need], passes: Passes, bus_words: int) -> None:
+    def __init__(self, moves: list[Move], needs: list[Need], passes: Passes, config: AcceleratorConfig) -> None:
         self.order: list[int] = []
         self.starts: list[float] = []
-        self._moves, self._needs, self._passes, self._bus_words = moves, needs, passes, bus_words
+        self._moves, self._needs, self._passes = moves, needs, passes
+        self._words, self._ready_after = port_words(config), ready(config)
         self._open = [len(move.after) + 2 for move in moves]  # what it waits for: two tokens, other transfers
         self._from = [0.0] * len(moves)  # when all of that is over, as far as it is known
         self._behind, self._by_pass, self._by_chunk = defaultdict(list), defaultdict(list), defaultdict(list)
@@ -129,14 +130,14 @@ class _Port:
                 heappush(self._ready, (need, number))
             _, number = heappop(self._ready)
             transfer = self._moves[number].transfer
-            now += READY * (transfer.load != loading)
+            now += self._ready_after * (transfer.load != loading)
             loading = transfer.load
             self.order.append(number)
             self.starts.append(now)
-            now += transfer.words / self._bus_words + GAP
-            self._passes.done[number + 1] = now + READY
+            now += transfer.words / self._words + GAP
+            self._passes.done[number + 1] = now + self._ready_after
             if transfer.chunk:
-                self._passes.loaded.append(now + READY)
+                self._passes.loaded.append(now + self._ready_after)
             self._passes.go_on()
             self._over(self._behind[number + 1], self.starts[-1])
 
@@ -157,11 +158,10 @@ class _Port:
                 heappush(self._known, (self._from[number], self._needs[number], number))
 
 
-def listed(moves: list[Move], works: list[Work], bus_words: int) -> list[Command]:
-    """The commands of transfers and passes, without END; moves and works come each in their serial order. bus_words:
-    of a beat of the DRAM port."""
+def listed(moves: list[Move], works: list[Work], config: AcceleratorConfig) -> list[Command]:
+    """The commands of transfers and passes, without END; moves and works come each in their serial order."""
     passes = Passes(works)
-    port = _Port(moves, needed_by(moves, works), passes, bus_words)
+    port = _Port(moves, needed_by(moves, works), passes, config)
     port.run()
     place = {number + 1: at for at, number in enumerate(port.order)}
     transfers = in_runs([moves[number].transfer for number in port.order])

@@ -115,7 +115,7 @@ class Timeline:
 
     def commands(self) -> list[Command]:
         """The list, without END."""
-        return listed(self.moves, self.works, self.config.bus_words)
+        return listed(self.moves, self.works, self.config)
 
 
 def _pages(dram: int, end: int) -> range:

@@ -8,7 +8,8 @@ asks this for each place that it tries.
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-LATE = 100.0  # cycles until words are there that are loaded only when the job before has ended
+from eyrie.compiler.target.transfers import late, port_words
+from eyrie.model.config import AcceleratorConfig
 
 
 @dataclass(frozen=True)
@@ -26,28 +27,29 @@ class Piece:
     again: bool = False
 
 
-def finished(cycles: list[int], pieces: list[Piece], bus_words: int) -> float:
+def finished(cycles: list[int], pieces: list[Piece], config: AcceleratorConfig) -> float:
     """When the last job ends, if each takes so many cycles when all is there.
 
     pieces: of filters in the order in which they are used.
     """
     whole = sorted((piece for piece in pieces if not piece.chunk), key=lambda piece: piece.free)
     stream = [piece for piece in pieces if piece.chunk]
-    left = [piece.words / bus_words for piece in stream]  # cycles of the port
+    port, delay = port_words(config), late(config)
+    left = [piece.words / port for piece in stream]  # cycles of the port
     there: list[list[float]] = []  # need and cycles of what is loaded as a whole and whose words are free
     now, taken, at = 0.0, 0, 0
     for job, least in enumerate(cycles):
-        late = at < len(stream) and stream[at].need == job and stream[at].free >= job > 0
+        waits = at < len(stream) and stream[at].need == job and stream[at].free >= job > 0
         while taken < len(whole) and whole[taken].free < job + 1:
-            late |= whole[taken].need == job and whole[taken].free >= job > 0
-            heappush(there, [whole[taken].need, whole[taken].words / bus_words])
+            waits |= whole[taken].need == job and whole[taken].free >= job > 0
+            heappush(there, [whole[taken].need, whole[taken].words / port])
             taken += 1
         while there and there[0][0] <= job:
             now += heappop(there)[1]
-        now += LATE * late
+        now += delay * waits
         own, first = 0.0, at
         if at < len(stream) and stream[at].need == job:
-            begin = min(left[at], stream[at].chunk / bus_words)
+            begin = min(left[at], stream[at].chunk / port)
             now, left[at] = now + begin, left[at] - begin
         while at < len(stream) and stream[at].need == job:
             own += left[at]

@@ -13,14 +13,13 @@ from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
+from eyrie.compiler.target.transfers import TURN, port_words, ready
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 40  # cycles between two jobs
-TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
-CHUNK_WAIT = 40  # cycles for a chunk of filters that comes through a ring with too few words
 RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM
 AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for filters that come again
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
@@ -202,10 +201,10 @@ class Bounds:
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.nest.ahead:  # each row tile's input is waited for
-            total += self.segment.groups[0].source.layout.words // self.config.bus_words
+            total += self.segment.groups[0].source.layout.words // port_words(self.config)
         total += self._chunk_waits
         turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
-        return max(total, self.dram_words // self.config.bus_words + turns)
+        return max(total, self.dram_words // port_words(self.config) + turns)
 
     @property
     def _chunk_waits(self) -> int:
@@ -217,7 +216,7 @@ class Bounds:
         rounds = self._passes // self.segment.nest.tilings[-1].parts
         if ring >= min(words, RING_CHUNKS * LEAST_CHUNK_WORDS):
             return 0
-        return CHUNK_WAIT * rounds * words // max(ring // RING_CHUNKS, 1)
+        return ready(self.config) * rounds * words // max(ring // RING_CHUNKS, 1)
 
     @property
     def _passes(self) -> int:
@@ -284,7 +283,7 @@ class Bounds:
             picojoules = self.dram_words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + self.cycles * LEAKAGE_PJ
             return picojoules, self.cycles
         again = self.dram_words - sum(constant_words(group, self.config) for group in self.segment.groups)
-        return self.cycles + AGAIN_PRICE * port_busy**2 * again // self.config.bus_words, self.dram_words
+        return self.cycles + AGAIN_PRICE * port_busy**2 * again // port_words(self.config), self.dram_words
 
 
 def in_turn_of(peaks: tuple[int, int], config: AcceleratorConfig) -> bool:
@@ -294,6 +293,6 @@ def in_turn_of(peaks: tuple[int, int], config: AcceleratorConfig) -> bool:
 
 def port_busy(groups: Sequence[Group], config: AcceleratorConfig) -> float:
     """Share of the least time of a network in which the DRAM port brings constants, for an image by itself."""
-    port = [constant_words(group, config) / config.bus_words for group in groups]
+    port = [constant_words(group, config) / port_words(config) for group in groups]
     array = [group.macs / config.total_multipliers for group in groups]
     return sum(port) / (sum(map(max, port, array)) or 1)

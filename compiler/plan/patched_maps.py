@@ -20,6 +20,7 @@ from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.limits import filter_sets, slides
 from eyrie.compiler.target.mapping import mappings
+from eyrie.compiler.target.transfers import port_words
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
@@ -94,7 +95,7 @@ def _best(group: Convolution, config: AcceleratorConfig, larger: bool) -> Group:
             else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if config.sets > 1 else 2)
         )
         taps = np.prod([-(-taps // size) for taps, size in zip(patches.taps, patches.kernel)])
-        return pixels * taps * words + map_.layout.words / config.bus_words
+        return pixels * taps * words + map_.layout.words / port_words(config)
 
     bound, words = LEAST_GAIN * _cycles(group, config), group.source.layout.words
     promising = sorted(
@@ -168,4 +169,4 @@ def _cycles(group: Filtered, config: AcceleratorConfig) -> float:
         return float("inf")
     best = found[0]
     filters, source = filter_words(group, best.mode, best.tile * best.tiles), group.source.layout.words
-    return max(best.cycles, filters / config.bus_words) + source / config.bus_words
+    return max(best.cycles, filters / port_words(config)) + source / port_words(config)

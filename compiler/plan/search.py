@@ -182,7 +182,7 @@ class _Search:
         return Placed(self._finished(cycles, pieces), cycles, pieces, constants, space.placed)
 
     def _finished(self, cycles: list[int], pieces: list[Piece]) -> float:
-        return finished(cycles, pieces, self.config.bus_words)
+        return finished(cycles, pieces, self.config)
 
     def _map_of(self, failure: DoesNotFit) -> int | None:
         """Return the number of the feature map that found no room, if it was one."""

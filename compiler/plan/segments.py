@@ -12,6 +12,7 @@ from eyrie.compiler.plan.estimates import Cost, Estimate, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.mappings import mappings_of
 from eyrie.compiler.plan.nests import MOST_GROUPS, possible_segments
+from eyrie.compiler.target.transfers import port_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 MOST_BEFORE = 32  # segments that one is tried behind
@@ -116,7 +117,7 @@ class SegmentPlanner:
         for path in befores:
             wait = path.tail if path.makes < reads else 0
             if path.free < head:
-                wait += (head - path.free) // config.bus_words
+                wait += (head - path.free) // port_words(config)
             cost = path.cost[0] + first * wait, path.cost[1] + second * wait
             if cost < best:
                 best, before = cost, path

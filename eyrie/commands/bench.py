@@ -21,7 +21,6 @@ import numpy as np
 from eyrie.compiler.artefact import files
 from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.compiler.cost.predict import predict
-from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import thresholds
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
@@ -74,10 +73,9 @@ def run_network(
     name: str,
     config: AcceleratorConfig = DEFAULT,
     photos: np.ndarray | None = None,
-    latency: int = DRAM_LATENCY,
 ) -> Run:
     """Runs the bundled network, compiled for an accelerator, on the demo photo, or on several at once; the folder
-    out/name gets log, summary and page. latency: of the DRAM, in cycles."""
+    out/name gets log, summary and page."""
     print(f"{name}:", flush=True)
     values = demo_input()[None] if photos is None else photos
     network = files.load(compiled(MODEL, config, len(values)))
@@ -86,7 +84,7 @@ def run_network(
     folder = out / name
     folder.mkdir()
     about = About(f"MobileNetV1, {name}", MODEL.name)
-    done, summary, _ = reported(folder, name, about, network, inputs, Rtl(SEED, latency), golden)
+    done, summary, _ = reported(folder, name, about, network, inputs, Rtl(SEED), golden)
     [run] = done.accelerator
     return Run(out, run.image, values, run.output, summary)
 
@@ -102,7 +100,7 @@ def print_run(title: str, run: Run) -> None:
 
 def latency100(base: Run) -> dict:
     """The network on a DRAM that answers after 100 cycles."""
-    run = run_network(base.out, "latency100", latency=100)
+    run = run_network(base.out, "latency100", AcceleratorConfig(dram_latency=100))
     print_run("latency 100", run)
     return run.summary
 

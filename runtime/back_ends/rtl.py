@@ -4,19 +4,14 @@
 import numpy as np
 
 from eyrie.compiler.artefact.network import AcceleratorSubgraph
-from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.runtime.back_end import AcceleratorBackEnd, AcceleratorRun
 from eyrie.runtime.soc.runs import named_on_rtl
 
 
 class Rtl(AcceleratorBackEnd):
-    """The simulated RTL. Each run has a SoC of its own. latency: cycles of the DRAM"""
+    """The simulated RTL. Each run has a SoC of its own."""
 
     about = "the driver on the simulated SoC"
 
-    def __init__(self, seed: int = 1, latency: int = DRAM_LATENCY) -> None:
-        super().__init__(seed)
-        self.latency = latency
-
     def run_program(self, program: AcceleratorSubgraph, inputs: dict[str, np.ndarray]) -> AcceleratorRun:
-        return named_on_rtl(program.image, inputs, self.seed, self.latency)
+        return named_on_rtl(program.image, inputs, self.seed)

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyrie.compiler.cost.timing.front import DRAM_LATENCY
-from eyrie.model.config import AcceleratorConfig
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime.folders import BUILD, ROOT
 from eyrie.runtime.soc.library import DRIVER, OPERATORS, SOC, compiled, compiler, soc_library
@@ -35,7 +34,7 @@ class Setting:
     """
 
     seed: int = 1
-    latency: int = DRAM_LATENCY
+    latency: int = DEFAULT.dram_latency
     base: int = 1 << 31
     window: int = 1 << 28
     memory: int | None = None

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.cost.predict import DRAM_BYTES
-from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import DramMap
 from eyrie.compiler.ir.network_header import patch_numbers
@@ -166,13 +165,11 @@ class Soc:
     Creating one raises BuildError or SourceError if its library cannot be built; every method raises DeviceError.
     """
 
-    def __init__(
-        self, config: AcceleratorConfig, window: int = DRAM_BYTES, seed: int = 1, latency: int = DRAM_LATENCY
-    ) -> None:
-        """Open a simulated SoC with at least `window` bytes of DRAM from address 0 on, with `latency` in cycles."""
+    def __init__(self, config: AcceleratorConfig, window: int = DRAM_BYTES, seed: int = 1) -> None:
+        """Open a simulated SoC with at least `window` bytes of DRAM from address 0 on."""
         self.config, self._library = config, functions(soc_library(config))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
-        self._view = View(self._library.soc_open(seed, latency, self.window), 0)
+        self._view = View(self._library.soc_open(seed, config.dram_latency, self.window), 0)
         platform, self._device = Platform(), Device()
         self._library.soc_platform(self._view, self.window, True, platform)
         self._call("open", ctypes.byref(platform))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
@@ -20,21 +19,20 @@ class RunFailed(InputError):
     """The accelerator stopped without a result. The message is one line."""
 
 
-def on_rtl(image: Image, inputs: np.ndarray, seed: int = 1, latency: int = DRAM_LATENCY) -> AcceleratorRun:
+def on_rtl(image: Image, inputs: np.ndarray, seed: int = 1) -> AcceleratorRun:
     """Run `named_on_rtl` for a network with one input, int8 [N, H, W, C]."""
-    return named_on_rtl(image, image.named(inputs), seed, latency)
+    return named_on_rtl(image, image.named(inputs), seed)
 
 
 def named_on_rtl(
     image: Image,
     inputs: dict[str, np.ndarray],
     seed: int = 1,
-    latency: int = DRAM_LATENCY,
     at_end: Callable[[Soc], None] | None = None,
 ) -> AcceleratorRun:
     """Run a program on a simulated SoC of its accelerator.
 
-    `inputs` are int8 [N, H, W, C] by name. `seed` is the seed of the start values, `latency` the cycles of the DRAM.
+    `inputs` are int8 [N, H, W, C] by name. `seed` is the seed of the start values.
     `at_end` is called at the end of each run.
     Several threads may call it at once: each has its own simulated SoC.
 
@@ -45,7 +43,7 @@ def named_on_rtl(
         raise InputError(f"the network takes {len(steps)} passes, the simulated SoC keeps account of {TRACED_PASSES}")
     given, outputs, results = image.runs(inputs), [], []
     with (
-        Soc(image.config, image.dram.size, seed, latency) as soc,  # it builds the simulator first
+        Soc(image.config, image.dram.size, seed) as soc,  # it builds the simulator first
         progress.task("simulating", "passes") as task,
     ):
         try:

@@ -31,8 +31,11 @@ def parameters() -> str:
         "with the names of the second column. `--config FILE` and `CONFIG=FILE` take it.",
         "`model/config.py`",
         table(("RTL", "JSON", "default", "legal", "meaning", "reason for the bounds"), rows),
-        f"`GLB_BANKS` x `GLB_BANK_WORDS` must be {config.GLB_RULE} words of 64 bits. The JSON file may also have "
-        f"`clock_hz` (default {config.DEFAULT.clock_hz:,}), the nominal clock rate for time and energy.",
+        f"`GLB_BANKS` x `GLB_BANK_WORDS` must be {config.GLB_RULE} words of 64 bits.",
+        f"The JSON file may also have `clock_hz` (default {config.DEFAULT.clock_hz:,}), the nominal clock rate for "
+        f"time and energy, and `dram_latency` ({config.LATENCY_RULE}, default {config.DEFAULT.dram_latency}), "
+        "the cycles from a request to the first beat of the DRAM: the compiler plans for it, and the simulated DRAM "
+        "has it. Neither is a parameter of the RTL.",
     )
 
 

@@ -9,7 +9,6 @@ from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of the simulated memory, unless a network needs more
-LATENCY = 30  # of the DRAM in cycles, where a bench does not draw it
 CYCLE_LIMIT = 5_000_000  # of a run
 
 CAMPAIGN_CYCLES = 200_000_000  # of all runs of a bench together

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model against the RTL: random layers, drawn anew with each seed, and the bundled network."""
+"""The cost model against the RTL: random layers on DRAMs of random latencies, drawn anew with each seed, and the
+bundled network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from tb.net.host import Host, Result
 from tb.net.random_layers import draws
 
 SHARE, CYCLES = 0.03, 64  # a prediction is within the larger of this share and so many cycles
+LATENCIES = (10, 30, 100, 300)  # of the DRAM, drawn for each layer
 REJECTED = 0.15  # of the layers drawn, beside three: the compiler rejects no more
 
 
@@ -77,7 +79,7 @@ async def predicts_layers(dut) -> None:
     await host.begin()
     count = scaled(tb.arguments["layers"])
     with TemporaryDirectory() as folder:
-        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.config):
+        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.config, LATENCIES):
             if judge.drawn - judge.rejected == count:
                 break
             number, judge.drawn = judge.drawn, judge.drawn + 1
@@ -85,7 +87,8 @@ async def predicts_layers(dut) -> None:
                 judge.rejected += 1
                 dut._log.info("layer %d, %s rejected: %s", number, draw.layer, draw.reason)
                 continue
-            await _layer(host, judge, f"layer {number}, {draw.layer}", draw.image, tb.rng)
+            about = f"layer {number}, {draw.layer}, DRAM latency {draw.image.config.dram_latency}"
+            await _layer(host, judge, about, draw.image, tb.rng)
     judge.rejections()
     await _network(host, judge, scoreboard, tb.config)
     await tb.finish(scoreboard, **judge.summary())
@@ -129,4 +132,5 @@ def _together(steps: Sequence[ImageStep]) -> list[list[int]]:
 
 
 async def _run(host: Host, image: Image, values: np.ndarray) -> tuple[Prediction, Result]:
+    host.set_latency(image.config.dram_latency)
     return predict(image), await host.run(image.with_input(values), image.program.address, CYCLE_LIMIT)

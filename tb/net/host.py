@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
+from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import Counter, ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
-from tb.net.bench import LATENCY
 from tb.sim import dram
 from tb.tiling.registers import CLEAR_INTERRUPT, START, Registers
 
@@ -57,14 +57,18 @@ async def watched(tb: Testbench) -> dict[Counter, int]:
 class Host:
     """Run programs on the simulated SoC."""
 
-    def __init__(self, tb: Testbench, dram_bytes: int, latency: int = LATENCY) -> None:
-        """latency: of the DRAM, in cycles."""
+    def __init__(self, tb: Testbench, dram_bytes: int) -> None:
         self.tb, self.dram_bytes = tb, dram_bytes
         self.registers = Registers(tb)
         dut = tb.dut
-        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = latency, 0, 0, 0
+        self.set_latency(DEFAULT.dram_latency)
+        dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = 0, 0, 0
         dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = dram_bytes, dram.DECERR, 0
         dut.trace_pass_i.value = dut.trace_select_i.value = dut.flip_i.value = 0
+
+    def set_latency(self, cycles: int) -> None:
+        """Set the latency of the DRAM."""
+        self.tb.dut.latency_i.value = cycles
 
     async def begin(self) -> None:
         await self.tb.reset()

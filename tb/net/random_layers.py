@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random networks of one layer, for the cost model's test: operators of a model, or fused operators of any window."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -91,16 +91,24 @@ class Draw:
     reason: str = ""
 
 
-def draws(seed: int, path: Path, config: AcceleratorConfig = DEFAULT) -> Iterator[Draw]:
-    """Random layers without end, compiled for an accelerator; path: for the models' file."""
+def draws(
+    seed: int,
+    path: Path,
+    config: AcceleratorConfig = DEFAULT,
+    latencies: Sequence[int] = (DEFAULT.dram_latency,),
+) -> Iterator[Draw]:
+    """Random layers without end, compiled for an accelerator with a DRAM of one of the latencies; path: for the models'
+    file."""
     number = -1
     while True:
         number += 1
         rng = np.random.default_rng([seed, number])
+        latency = latencies[int(rng.integers(len(latencies)))]
+        with_dram = replace(config, dram_latency=latency)
         if rng.random() < WINDOWS:
-            yield _compile_group(draw_chain(rng, 1), config)
+            yield _compile_group(draw_chain(rng, 1), with_dram)
         else:
-            yield compile_layer(draw_layer(rng), rng, path, config)
+            yield compile_layer(draw_layer(rng), rng, path, with_dram)
 
 
 def _compile_group(layer: Chain, config: AcceleratorConfig) -> Draw:

@@ -9,10 +9,13 @@ from itertools import accumulate, permutations
 
 import numpy as np
 
-from eyrie.compiler.emit.order import BETWEEN, GAP, READY, Move, Work, in_runs, listed, needed_by
+from eyrie.compiler.emit.order import BETWEEN, Move, Work, in_runs, listed, needed_by
 from eyrie.compiler.ir.program import Command, Run, Transfer, encoded
+from eyrie.compiler.target.transfers import GAP, ready
+from eyrie.model.config import DEFAULT
 
 SLOTS = 3  # of a ring
+READY = ready(DEFAULT)
 
 
 @dataclass
@@ -35,7 +38,7 @@ class Drawn:
         return number
 
     def commands(self) -> list[Command]:
-        return listed(self.moves, self.works, 1)
+        return listed(self.moves, self.works, DEFAULT)
 
 
 def drawn(rng: np.random.Generator, passes: int, waits: bool = True, streams: bool = True) -> Drawn:

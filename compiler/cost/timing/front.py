@@ -11,25 +11,26 @@ from dataclasses import dataclass, field
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer, encoded
+from eyrie.model.config import READ_BEATS, AcceleratorConfig
 
-DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of runtime/soc/axi_dram.sv)
-READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
-READ_BURSTS, READ_BEATS = 28, 256  # of loads under way at most; no new one while more beats are to come (axi_reader)
+READ_BURSTS = 28  # of loads under way at most (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
 PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
 LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, semaphores
 FIRST_ASK = 2  # StClear, then started_q of command_fetch
 STORE_START = 6  # from a store's start to its first beat: dma_rows, splitter, offer, GLB read, queue, W register
 STORE_READ = 3  # from a word's GLB read to its beat
-STORED = DRAM_LATENCY + 1  # from a store's last beat to its count
+AR_REGISTER = 1  # from a burst's issue in axi_reader to its request
+STORED = 1  # from a store's response to its count
 TRANSFER_QUEUE, PASS_QUEUE = 16, 64  # of tiling_controller
 FINISH = 2  # run_control: StFinish, and one cycle to reach it
 
 
 @dataclass
 class ReadPort:
-    """axi_reader: bursts in the order of their issue, a beat a cycle."""
+    """axi_reader: bursts in the order of their issue, a beat a cycle. latency: of the DRAM, in cycles"""
 
+    latency: int
     issued: int = -1  # cycle of the last issue
     free: int = 0  # first cycle in which no beat is planned
     _ends: list[int] = field(default_factory=list)  # beats up to and with each burst
@@ -39,7 +40,7 @@ class ReadPort:
         """Issues a burst as soon as it may be, from `ready` on; returns the cycle of its first beat. urgent: it is of
         commands, which wait for nothing."""
         self.issued = max(ready, self.issued + 1) if urgent else self.earliest(ready)
-        start = max(self.free, self.issued + READ_LATENCY)
+        start = max(self.free, self.issued + AR_REGISTER + self.latency)
         self.free = start + beats
         self._ends.append((self._ends[-1] if self._ends else 0) + beats)
         self._starts.append(start)
@@ -88,9 +89,10 @@ class Front:
     passes are done and when chunks are freed. The rows of a block count as one behind the other.
     """
 
-    def __init__(self, commands: list[Command], ids: range, banks: Banks, bus_words: int) -> None:
-        """ids: indices of the descriptor's ID words; bus_words: in a beat of the DRAM port."""
-        self._port, self._banks, self._bus_words = ReadPort(), banks, bus_words
+    def __init__(self, commands: list[Command], ids: range, banks: Banks, config: AcceleratorConfig) -> None:
+        """ids: indices of the descriptor's ID words"""
+        self._port, self._banks, self._bus_words = ReadPort(config.dram_latency), banks, config.bus_words
+        self._stored = config.dram_latency + STORED  # from a store's last beat to its count
         self._transfers_known = 0  # what transfers do to the banks is known before this cycle
         self._taken: list[int] = []  # cycle in which the decoder takes each word
         self._fetched: list[int] = []  # cycle in which each word is at its input
@@ -301,4 +303,4 @@ class Front:
         self._banks.sweep(False, first - STORE_READ, transfer.glb_address, transfer.words, self._bus_words)
         self._store_free = first + transfer.words // self._bus_words
         self._splitter_free = self._row_taken + 1
-        return self._store_free - 1 + STORED
+        return self._store_free - 1 + self._stored
