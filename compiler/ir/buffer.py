@@ -2,6 +2,7 @@
 """Buffers: GLB words with a name and a lifetime."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 Region = list[tuple[int, int]]  # (first GLB word, words)
 
@@ -25,7 +26,7 @@ class LiveRange:
 
 @dataclass
 class Buffer:
-    """A range of GLB words. Its parts may have different lifetimes.
+    """A range of GLB words. Its parts, which never change, may have different lifetimes.
 
     group    the name of the fused operator; what: its feature map or its weights and quantisation parameters
     loaded   filled by transfers; space that becomes free early lets them run ahead
@@ -50,15 +51,15 @@ class Buffer:
     def name(self) -> str:
         return f"{self.group} {self.what}"
 
-    @property
+    @cached_property
     def words(self) -> int:
         return max(part.end for part in self.parts)
 
-    @property
+    @cached_property
     def birth(self) -> int:
         return min(part.birth for part in self.parts)
 
-    @property
+    @cached_property
     def death(self) -> int:
         return max(part.death for part in self.parts)
 

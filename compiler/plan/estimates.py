@@ -8,6 +8,8 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.plan.bounds import Bounds, in_turn_of
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.nests import MOST_GROUPS, possible_segments
 from eyrie.model.config import AcceleratorConfig
 
 Cost = tuple[float, float]  # the first entry before the second
@@ -43,6 +45,9 @@ class Estimates:
         self._kind_of: dict[int, tuple[Group, int]] = {}  # by the group's identity
         self._peaks: dict[tuple, tuple[float, float]] = {}
         self._found: dict[tuple, Estimate | None] = {}
+        self._fitting: dict[tuple, list[tuple[Segment, Estimate]]] = {}
+        self._least: dict[tuple, float] = {}
+        self._asked: list[Flow] = []  # whose groups the keys of the last two name by identity
 
     def needed_words(self, segment: Segment) -> float:
         """Of the GLB, at least; infinite where there is no mapping."""
@@ -62,6 +67,28 @@ class Estimates:
         if key not in self._found:
             self._found[key] = self._estimate(segment)
         return self._found[key]
+
+    def fitting(self, flow: Flow, first: int, from_dram: bool) -> list[tuple[Segment, Estimate]]:
+        """Return all segments that begin with group `first` and fit the GLB, perhaps as they lie in another flow."""
+        key = self._scene(flow, first, min(first + MOST_GROUPS, len(flow.groups)), from_dram)
+        if key not in self._fitting:
+            segments = possible_segments(flow, first, from_dram)
+            found = [(replace(segment), self.of(segment)) for segment in segments]  # copies, without jobs
+            self._fitting[key] = [(segment, estimate) for segment, estimate in found if estimate]
+        return self._fitting[key]
+
+    def least_words(self, flow: Flow, n: int) -> float:
+        """Return the GLB words that group n needs at least."""
+        key = self._scene(flow, n, n + 1, True)
+        if key not in self._least:
+            self._least[key] = min(map(self.needed_words, possible_segments(flow, n, True, 1)))
+        return self._least[key]
+
+    def _scene(self, flow: Flow, first: int, last: int, from_dram: bool) -> tuple:
+        """Return a key that is equal where the same segments can begin with a group."""
+        if not self._asked or self._asked[-1] is not flow:
+            self._asked.append(flow)
+        return tuple(map(id, flow.groups[first:last])), from_dram, flow.around(first, last, from_dram)
 
     def _estimate(self, segment: Segment) -> Estimate | None:
         needed = self.needed_words(segment)

@@ -118,6 +118,17 @@ class Flow:
             found.append(first - 1)
         return [n for n in found if n not in freed]
 
+    def around(self, first: int, last: int, from_dram: bool) -> tuple:
+        """Return all that segments of groups first to last - 1 know of the other groups: equal for the same groups at
+        another place, or in another sequence."""
+        spans = [(first, end) for end in range(first + 1, last + 1)]
+        return (
+            first > 0 and self.passed_on(first - 1),
+            tuple((self.passed_on(n), self.held(n)) for n in range(first, last)),
+            tuple(tuple(self.from_dram(maker) for maker in self.makers[n][1:]) for n in range(first, last)),
+            tuple((self.words_across(*span, from_dram), tuple(self.freed(*span, from_dram))) for span in spans),
+        )
+
     @cached_property
     def _all_held(self) -> list[int]:
         return [n for n in range(len(self.groups)) if self.held(n)]

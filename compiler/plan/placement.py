@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -164,9 +164,10 @@ class Space:
         if apart:
             for _, start, end, _ in self._until_birth(buffer)[-RECENT:]:
                 edges |= {start, end, start - buffer.words, end - buffer.words}
-        found = {a for a in edges if a % 2 == 0 and any(low <= a <= high for low, high in allowed)}
-        if not buffer.loaded:
-            for low, high in allowed:
+        even, found = sorted(edge for edge in edges if edge % 2 == 0), set[int]()
+        for low, high in allowed:
+            found.update(even[bisect_left(even, low) : bisect_right(even, high)])
+            if not buffer.loaded:
                 found.update(range(-(-low // GRID_WORDS) * GRID_WORDS, high + 1, GRID_WORDS))
         return sorted(found)
 

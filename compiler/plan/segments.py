@@ -11,7 +11,7 @@ from eyrie.compiler.plan.bounds import LEAKAGE_PJ
 from eyrie.compiler.plan.estimates import Cost, Estimate, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.mappings import mappings_of
-from eyrie.compiler.plan.nests import MOST_GROUPS, possible_segments
+from eyrie.compiler.plan.nests import MOST_GROUPS
 from eyrie.compiler.target.transfers import port_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
@@ -83,8 +83,7 @@ class SegmentPlanner:
     def _least_words(self, n: int) -> float:
         """Of group n by itself."""
         if n not in self._least:
-            alone = possible_segments(self.flow, n, True, 1)
-            self._least[n] = min(map(self._estimates.needed_words, alone))
+            self._least[n] = self._estimates.least_words(self.flow, n)
         return self._least[n]
 
     def _cut(self, rejected: frozenset) -> tuple[Cost, list[Segment]] | None:
@@ -95,7 +94,7 @@ class SegmentPlanner:
         for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
             befores = sorted(ends.pop(here, []), key=lambda path: path.cost)[:MOST_BEFORE]
             for fitting in self._fitting_from(*here) if befores else ():
-                if fitting.segment.key not in rejected and (path := self._longer(befores, fitting)):
+                if not (rejected and fitting.segment.key in rejected) and (path := self._longer(befores, fitting)):
                     ends.setdefault(fitting.behind, []).append(path)
         if not ends.get((count, True)):
             return None
@@ -130,10 +129,10 @@ class SegmentPlanner:
         """All segments that begin with a group, as far as they fit the GLB."""
         if (first, from_dram) not in self._fitting:
             found = self._fitting[first, from_dram] = []
-            for segment in possible_segments(self.flow, first, from_dram):
-                if estimate := self._estimates.of(segment):
-                    behind = segment.last, next_from_dram(self.flow, segment)
-                    found.append(_Fitting(replace(segment), estimate, behind))  # a copy: without jobs
+            for known, estimate in self._estimates.fitting(self.flow, first, from_dram):
+                last = first + known.last - known.first
+                segment = replace(known, network=self.flow.groups, first=first, last=last)
+                found.append(_Fitting(segment, estimate, (last, next_from_dram(self.flow, segment))))
         return self._fitting[first, from_dram]
 
 

@@ -246,6 +246,25 @@ def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
     assert replanned
 
 
+def test_what_is_known_of_segments_holds_in_another_flow(seed: int) -> None:
+    """The same groups with other maps in DRAM, with a stored map, or without their neighbours: a planner that shares
+    estimates with others plans as one that has its own."""
+    compared = 0
+    for number in range(NETWORKS):
+        flow = branched(np.random.default_rng([seed, number]), 5)
+        groups, shared = flow.groups, estimates(SMALL)
+        stored = (*groups[:2], replace(groups[2], stored=True), *groups[3:])
+        flows = (flow, Flow(groups), Flow(groups[1:]), Flow(groups[:3]), Flow(groups[2:]), Flow(stored), flow)
+        for each in flows:
+            with suppress(DoesNotFit):
+                alone = SegmentPlanner(each, estimates(SMALL)).cheapest()
+                cost, segments = SegmentPlanner(each, shared).cheapest()
+                assert (cost, [s.key for s in segments]) == (alone[0], [s.key for s in alone[1]])
+                assert all(segment.network is each.groups for segment in segments)
+                compared += 1
+    assert compared > 3 * NETWORKS
+
+
 def first_from_dram(flow: Flow, n: int) -> bool:
     """Return whether a long-lived source of a group is in DRAM, by the rules of docs/concepts/fusion-and-tiling.md."""
     makers = [m for m in range(n) if flow.groups[m].output.name == flow.groups[n].source.name]
