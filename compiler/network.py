@@ -77,9 +77,18 @@ def compile_graph(work: Imported, until: str = NAMES[-1], on_stage: Callable[[st
     ways = [*product(planned_for(work.config), composed, turned)]
     if len(ways) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
+    return _best_way(work, ways, on_stage)
 
-    def compiled(config: AcceleratorConfig, compose: bool, turn: bool) -> Built:
-        way = replace(work, config=config, compose=compose, turn=turn)
+
+def _best_way(
+    work: Imported,
+    ways: Sequence[tuple[AcceleratorConfig, bool, bool]],
+    on_stage: Callable[[str], None] | None,
+) -> Built:
+    """Return the best result. ways: the configuration to plan for, `compose` and `turn` of each variant"""
+
+    def compiled(planned: AcceleratorConfig, compose: bool, turn: bool) -> Built:
+        way = replace(work, config=planned, compose=compose, turn=turn)
         return labelled(reached(run_stages(way, STAGES[1:], on_stage), Built), work.config)
 
     return best([partial(compiled, *way) for way in ways], _judged, _estimated)
@@ -116,13 +125,8 @@ def compile_part(
     work = Imported(model, config, objective, search_iterations, compose=compose, graph=graph)
     if until != NAMES[-1]:
         return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
-
-    def compiled(planned: AcceleratorConfig, turn: bool) -> Built:
-        way = replace(work, config=planned, turn=turn)
-        return labelled(reached(run_stages(way, STAGES[1:], on_stage), Built), config)
-
-    ways = product(planned_for(config), (False, True) if turns(graph) else (False,))
-    return best([partial(compiled, *way) for way in ways], _judged, _estimated)
+    turned = (False, True) if turns(graph) else (False,)
+    return _best_way(work, [*product(planned_for(config), (compose,), turned)], on_stage)
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:

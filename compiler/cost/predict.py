@@ -2,8 +2,8 @@
 """What a compiled program costs: cycles, bytes at each level, energy.
 
 Bytes are exact. Cycles come from a timeline of the accelerator's units (compiler/cost/timing), which follows channel
-groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is
-the simulated one, with the latency of the configuration and a beat a cycle.
+groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is the simulated one, with the
+latency of the configuration and a beat a cycle.
 """
 
 from collections.abc import Sequence

@@ -47,7 +47,7 @@ class Estimates:
         self._found: dict[tuple, Estimate | None] = {}
         self._fitting: dict[tuple, list[tuple[Segment, Estimate]]] = {}
         self._least: dict[tuple, float] = {}
-        self._asked: list[Flow] = []  # whose groups the keys of the last two name by identity
+        self._asked: dict[int, Flow] = {}  # by identity; their groups are keys of the last two by identity, too
 
     def needed_words(self, segment: Segment) -> float:
         """Of the GLB, at least; infinite where there is no mapping."""
@@ -86,8 +86,7 @@ class Estimates:
 
     def _scene(self, flow: Flow, first: int, last: int, from_dram: bool) -> tuple:
         """Return a key that is equal where the same segments can begin with a group."""
-        if not self._asked or self._asked[-1] is not flow:
-            self._asked.append(flow)
+        self._asked[id(flow)] = flow
         return tuple(map(id, flow.groups[first:last])), from_dram, flow.around(first, last, from_dram)
 
     def _estimate(self, segment: Segment) -> Estimate | None:

@@ -36,14 +36,14 @@ class SegmentPlanner:
         self.flow = flow
         self._estimates, self._config, self._objective = estimates, estimates.config, estimates.objective
         self._settled = False  # whether all held maps have been tried in DRAM
-        self._least: dict[int, float] = {}  # words that a group needs at least, with the maps that are there meanwhile
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
 
     def cheapest(self, rejected: frozenset = frozenset(), in_glb: bool = False) -> tuple[Cost, list[Segment]]:
         """The segments and their cost. rejected: keys of segments that could not be placed; in_glb: held maps are not
         tried in DRAM where they fit the GLB. Raises DoesNotFit."""
         while True:
-            words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
+            least = (self._estimates.least_words(self.flow, n) for n in range(len(self.flow.groups)))
+            words, name = max((words, group.name) for words, group in zip(least, self.flow.groups))
             fits = words <= self._config.glb_words
             if fits and (found := self._cut(rejected)):
                 return found if self._settled or in_glb else self._with_maps_in_dram(found, rejected)
@@ -62,13 +62,13 @@ class SegmentPlanner:
         """The plan with each held map in DRAM that costs less there, the largest tried first."""
         self._settled = True
         for name in self.flow.held_names():
-            flow, least, fitting = self.flow, dict(self._least), dict(self._fitting)
+            flow, fitting = self.flow, dict(self._fitting)
             self._to_dram(name)
             other = self._cut(rejected)
             if other and other[0] < found[0]:
                 found = other
             else:
-                self.flow, self._least, self._fitting = flow, least, fitting
+                self.flow, self._fitting = flow, fitting
         return found
 
     def _to_dram(self, name: str) -> None:
@@ -76,15 +76,8 @@ class SegmentPlanner:
         maker = next(n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.name == name)
         self.flow = replace(self.flow, in_dram=self.flow.in_dram | {name})
         for first in range(maker - MOST_GROUPS + 1, self.flow.readers[maker][-1] + 1):
-            self._least.pop(first, None)
             for from_dram in (False, True):
                 self._fitting.pop((first, from_dram), None)
-
-    def _least_words(self, n: int) -> float:
-        """Of group n by itself."""
-        if n not in self._least:
-            self._least[n] = self._estimates.least_words(self.flow, n)
-        return self._least[n]
 
     def _cut(self, rejected: frozenset) -> tuple[Cost, list[Segment]] | None:
         """A dynamic programme over the last segment: exact, but for the MOST_BEFORE cheapest of those before that are
@@ -112,11 +105,11 @@ class SegmentPlanner:
         if segment.nest.in_place:
             befores = [path for path in befores if not _needs_slack_too_late(path.segment, segment)]
         (first, second), head, reads = WAITED[self._objective], estimate.head, estimate.reads
-        best, before = (inf, inf), None
+        best, before, port = (inf, inf), None, port_words(config)
         for path in befores:
             wait = path.tail if path.makes < reads else 0
             if path.free < head:
-                wait += (head - path.free) // port_words(config)
+                wait += (head - path.free) // port
             cost = path.cost[0] + first * wait, path.cost[1] + second * wait
             if cost < best:
                 best, before = cost, path

@@ -10,8 +10,8 @@ _REQUEST = 60  # cycles from the end of a job to the first request for words tha
 
 
 def port_words(config: AcceleratorConfig) -> float:
-    """Return the words that the DRAM port loads in a cycle: those of a beat, or fewer if the latency is too long for
-    the beats that may be under way."""
+    """Return the words that the DRAM port loads in a cycle: a beat, or less if the latency is too long for the beats
+    that may be under way."""
     hidden = config.dram_latency + 1 <= READ_BEATS
     return config.bus_words if hidden else config.bus_words * READ_BEATS / (config.dram_latency + 1)
 

@@ -33,9 +33,9 @@ def parameters() -> str:
         table(("RTL", "JSON", "default", "legal", "meaning", "reason for the bounds"), rows),
         f"`GLB_BANKS` x `GLB_BANK_WORDS` must be {config.GLB_RULE} words of 64 bits.",
         f"The JSON file may also have `clock_hz` (default {config.DEFAULT.clock_hz:,}), the nominal clock rate for "
-        f"time and energy, and `dram_latency` ({config.LATENCY_RULE}, default {config.DEFAULT.dram_latency}), "
-        "the cycles from a request to the first beat of the DRAM: the compiler plans for it, and the simulated DRAM "
-        "has it. Neither is a parameter of the RTL.",
+        f"time and energy. `dram_latency` ({config.LATENCY_RULE}, default {config.DEFAULT.dram_latency}) is the number "
+        "of cycles from a request to the first beat of the DRAM: the compiler plans for it, and the simulated DRAM has "
+        "it. Neither is a parameter of the RTL.",
     )
 
 

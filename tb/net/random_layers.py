@@ -91,12 +91,7 @@ class Draw:
     reason: str = ""
 
 
-def draws(
-    seed: int,
-    path: Path,
-    config: AcceleratorConfig = DEFAULT,
-    latencies: Sequence[int] = (DEFAULT.dram_latency,),
-) -> Iterator[Draw]:
+def draws(seed: int, path: Path, config: AcceleratorConfig, latencies: Sequence[int]) -> Iterator[Draw]:
     """Random layers without end, compiled for an accelerator with a DRAM of one of the latencies; path: for the models'
     file."""
     number = -1
