@@ -6,7 +6,6 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
 from eyrie.compiler.ir.plan import Job
 from eyrie.compiler.plan.constants import WorkConstants
-from eyrie.compiler.plan.filters import row_stationary_groups
 from eyrie.compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
 from eyrie.compiler.target.descriptors.elementwise import (
     constants_beside,
@@ -18,7 +17,7 @@ from eyrie.compiler.target.descriptors.elementwise import (
 )
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.compiler.target.descriptors.streams import linear_stream
-from eyrie.compiler.target.limits import filter_sets
+from eyrie.compiler.target.limits import filter_sets, row_stationary_groups
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
@@ -93,7 +92,7 @@ def _array_descriptor(
     one_pixel = bool(group.operations)  # which take a word at a time
     filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
-        halves, sets = row_stationary_groups(group) // source.groups, filter_sets(config)
+        halves, sets = row_stationary_groups(group.source.shape[2]) // source.groups, filter_sets(config)
         return convolution_descriptor(
             config,
             ConvolutionPass(

@@ -9,7 +9,7 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from eyrie.compiler.plan.mappings import Access, job_key, mappings_of, remembered, stays
-from eyrie.compiler.target.limits import filter_sets, single_tile, slides
+from eyrie.compiler.target.limits import filter_sets, row_stationary_groups, single_tile, slides
 from eyrie.compiler.target.mapping import Mapping, Packing
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
@@ -24,7 +24,7 @@ def pack(group: Filtered, packing: Packing, config: AcceleratorConfig) -> np.nda
         filters = group.filters.transpose(0, 3, 1, 2)
         sets = filter_sets(config)
         packed = pack_convolution(filters, WORD_CHANNELS, packing.tile // sets, 1, sets, split=False)
-        return packed[:, : row_stationary_groups(group)]
+        return packed[:, : row_stationary_groups(group.source.shape[2])]
     filters = group.spread() if isinstance(group, Grouped) else group.filters
     return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, packing.tile)
 
@@ -62,16 +62,10 @@ class Packed:
         return self._filters[packing]
 
 
-def row_stationary_groups(group: Convolution) -> int:
-    """Channel groups of a row-stationary pass: halves of words, of which a single one may be without channels."""
-    channels = group.source.shape[2]
-    return 1 if channels <= WORD_CHANNELS else 2 * word_groups(channels)
-
-
 def pass_groups(group: Filtered, mode: ArrayMode) -> int:
     """Channel groups that are multiplied for a tile of filters; by taps, each tap is one."""
     if mode == ArrayMode.CONVOLUTION:
-        return row_stationary_groups(group)
+        return row_stationary_groups(group.source.shape[2])
     taps = group.window.taps if group.filters.ndim > 2 else 1
     return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the accelerator runs at all."""
 
+from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.target.blocks import Blocks
 from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
@@ -102,6 +103,11 @@ def filter_sets(config: AcceleratorConfig) -> int:
     """PE sets that share the filters of a row-stationary tile: an even number, since two read each of their words, of
     which each has as many of the 8 of a GLB word. 0: there are no two."""
     return min(config.sets // 2 * 2, 4)
+
+
+def row_stationary_groups(channels: int) -> int:
+    """Channel groups of a row-stationary pass: halves of words, of which a single one may be without channels."""
+    return 1 if channels <= WORD_CHANNELS else 2 * word_groups(channels)
 
 
 def legal(config: AcceleratorConfig, descriptor: Descriptor) -> Descriptor:

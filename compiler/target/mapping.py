@@ -17,6 +17,7 @@ from eyrie.compiler.target.limits import (
     most_dealt,
     most_pixels,
     pairs,
+    row_stationary_groups,
     single_tile,
     slides,
     walks,
@@ -319,8 +320,7 @@ def _row_stationary(config: AcceleratorConfig, group: Group, rows: int) -> list[
     if not isinstance(group, Convolution) or not sets or not slides(window) or group.averaged:
         return []
     width, stride = group.map_shape[1], window.stride[0]
-    groups = -(-group.source.shape[2] // WORD_CHANNELS)
-    found = []
+    groups, found = row_stationary_groups(group.source.shape[2]), []
     for p in (GLB_WORD_BYTES // sets, GLB_WORD_BYTES):
         tile = p * sets
         if p * taps > config.filter_words or total % tile:
@@ -335,7 +335,8 @@ def _row_stationary(config: AcceleratorConfig, group: Group, rows: int) -> list[
         )  # pairs of words begin at even columns
         span = (blocks.rows - 1) * stride + window.kernel[0]
         beats = span * blocks.columns // blocks.rows * pairs((blocks.pixels - 1) * stride + taps, window.pads[2])
-        work = np.maximum(p * taps * blocks.pixels * slow, beats)
+        arrival = window.taps * tile // 2 // config.filter_lanes  # a word has half of two filters
+        work = np.maximum(np.maximum(p * taps * blocks.pixels * slow, beats), arrival)
         cycles = blocks.outer * (total // tile) * np.maximum(groups * work, _drain_cycles(group, blocks, tile))
         found += blocks.first_of_each_kind(
             ArrayMode.CONVOLUTION, np.array([tile]), np.array([total // tile]), cycles, np.ones_like(cycles, bool)
