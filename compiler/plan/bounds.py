@@ -192,9 +192,24 @@ class Bounds:
         """Of its jobs, if nothing but the array holds them up."""
         return sum(self._mapping_of(job).cycles for job in self.segment.jobs)
 
-    @cached_property
+    @property
+    def last_cycles(self) -> int:
+        """Of the last job, if nothing but the array holds it up."""
+        return self._mapping_of(self.segment.jobs[-1]).cycles
+
+    @property
     def cycles(self) -> int:
         """The array's cycles, or the transfers', whichever are more."""
+        return max(self._jobs_cycles, self._port_cycles)
+
+    @property
+    def port_excess(self) -> int:
+        """Cycles by which the transfers take longer than the array."""
+        return max(self._port_cycles - self._jobs_cycles, 0)
+
+    @cached_property
+    def _jobs_cycles(self) -> int:
+        """The array's cycles, and those between jobs."""
         jobs = self.segment.jobs
         total = self.array_cycles + JOB_OVERHEAD * len(jobs)
         for before, job in itertools.pairwise(jobs):
@@ -202,9 +217,12 @@ class Bounds:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.nest.ahead:  # each row tile's input is waited for
             total += self.segment.groups[0].source.layout.words // port_words(self.config)
-        total += self._chunk_waits
+        return total + self._chunk_waits
+
+    @cached_property
+    def _port_cycles(self) -> int:
         turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
-        return max(total, self.dram_words // port_words(self.config) + turns)
+        return self.dram_words // port_words(self.config) + turns
 
     @property
     def _chunk_waits(self) -> int:
@@ -238,12 +256,21 @@ class Bounds:
     def head_words(self) -> int:
         """Words that the first job waits for: of its input, if that comes from DRAM, and of the first group's
         constants."""
-        group, job = self.segment.groups[0], self.segment.jobs[0]
-        words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
-        if self.segment.nest.from_dram:
-            source = self._parts[0].source
-            words += (job.reads[1] - job.reads[0]) * source.layout.row_words
-        return words
+        group = self.segment.groups[0]
+        return self.input_words + _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
+
+    @property
+    def input_words(self) -> int:
+        """Words of its input from DRAM that the first job waits for."""
+        first, last = self.segment.jobs[0].reads
+        return (last - first) * self._parts[0].source.layout.row_words if self.segment.nest.from_dram else 0
+
+    @property
+    def stored_words(self) -> int:
+        """Words that the last job stores."""
+        job = self.segment.jobs[-1]
+        words = (job.last - job.first) * self._parts[-1].output.layout.row_words
+        return words if self.segment.nest.to_dram else 0
 
     @cached_property
     def map_words(self) -> int:

@@ -22,6 +22,10 @@ class Estimate:
     needed  GLB words at least
     cost    of Bounds
     head    words that its first job waits for
+    input   words of its input from DRAM among them
+    stored  words that its last job stores
+    last    cycles of its last job
+    excess  cycles by which its transfers take longer than its jobs
     tail    cycles from its last multiplication until the last rows are there
     reads   rows that its first job needs
     makes   first row that its last job makes
@@ -30,6 +34,10 @@ class Estimate:
     needed: int
     cost: Cost
     head: int
+    input: int
+    stored: int
+    last: int
+    excess: int
     tail: int
     reads: int
     makes: int
@@ -98,8 +106,18 @@ class Estimates:
             cost = bounds.cost(self.objective, self._port_busy)
         except DoesNotFit:
             return None
-        first, last = segment.jobs[0], segment.jobs[-1]
-        return Estimate(int(needed), cost, bounds.head_words, bounds.tail_cycles, first.reads[1], last.first)
+        return Estimate(
+            needed=int(needed),
+            cost=cost,
+            head=bounds.head_words,
+            input=bounds.input_words,
+            stored=bounds.stored_words,
+            last=bounds.last_cycles,
+            excess=bounds.port_excess,
+            tail=bounds.tail_cycles,
+            reads=segment.jobs[0].reads[1],
+            makes=segment.jobs[-1].first,
+        )
 
     def _key(self, segment: Segment) -> tuple:
         """Without what is there beside it."""

@@ -12,7 +12,7 @@ from eyrie.compiler.plan.estimates import Cost, Estimate, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.mappings import mappings_of
 from eyrie.compiler.plan.nests import MOST_GROUPS
-from eyrie.compiler.target.transfers import port_words
+from eyrie.compiler.target.transfers import TURN, port_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 MOST_BEFORE = 32  # segments that one is tried behind
@@ -99,24 +99,31 @@ class SegmentPlanner:
         return best.cost, segments[::-1]
 
     def _longer(self, befores: "list[_Path]", fitting: "_Fitting") -> "_Path | None":
-        """The cheapest way to a segment and through it. Between two segments the port is waited for, as far as there
-        was no room to load before, and rows that the first one makes last."""
-        segment, estimate, config = fitting.segment, fitting.estimate, self._config
+        """Return the cheapest way to a segment and through it."""
+        segment, (cost, second_cost) = fitting.segment, fitting.estimate.cost
         if segment.nest.in_place:
             befores = [path for path in befores if not _needs_slack_too_late(path.segment, segment)]
-        (first, second), head, reads = WAITED[self._objective], estimate.head, estimate.reads
-        best, before, port = (inf, inf), None, port_words(config)
+        first, second = WAITED[self._objective]
+        best, before = (inf, inf), None
         for path in befores:
-            wait = path.tail if path.makes < reads else 0
-            if path.free < head:
-                wait += (head - path.free) // port
-            cost = path.cost[0] + first * wait, path.cost[1] + second * wait
-            if cost < best:
-                best, before = cost, path
-        if before is None:
-            return None
-        cost = best[0] + estimate.cost[0], best[1] + estimate.cost[1]
-        return _Path(cost, segment, before, config.glb_words - estimate.needed, estimate.tail, estimate.makes)
+            wait = self._wait(path.fitting, fitting) if path.fitting else 0
+            spent = path.cost[0] + first * wait, path.cost[1] + second * wait
+            if spent < best:
+                best, before = spent, path
+        return before and _Path((best[0] + cost, best[1] + second_cost), fitting, before)
+
+    def _wait(self, before: "_Fitting", behind: "_Fitting") -> int:
+        """Return the cycles between two segments in which the array waits for the port, as far as there was no room to
+        load before, and for the rows that the first one makes last. If they go through DRAM, the array waits until they
+        are stored and loaded; or, if the port is the limit, the port waits for the last job."""
+        first, second, port = before.estimate, behind.estimate, port_words(self._config)
+        head, free, wait = second.head, self._config.glb_words - first.needed, 0
+        if first.makes < second.reads:
+            wait = first.tail
+            if behind.segment.nest.from_dram and before.segment.last - 1 == behind.maker:
+                wait += TURN + min((first.stored + second.input) // port, first.last)
+                head -= second.input
+        return wait + max((head - free) // port - first.excess, 0)
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
@@ -125,30 +132,33 @@ class SegmentPlanner:
             for known, estimate in self._estimates.fitting(self.flow, first, from_dram):
                 last = first + known.last - known.first
                 segment = replace(known, network=self.flow.groups, first=first, last=last)
-                found.append(_Fitting(segment, estimate, (last, next_from_dram(self.flow, segment))))
+                behind = last, next_from_dram(self.flow, segment)
+                found.append(_Fitting(segment, estimate, self.flow.makers[first][0], behind))
         return self._fitting[first, from_dram]
 
 
 @dataclass(frozen=True)
 class _Fitting:
-    """A segment that fits the GLB, and where the next one begins: group, and whether its source comes from DRAM."""
+    """A segment that fits the GLB; the group that makes its source; where the next segment begins: its group, and
+    whether its source comes from DRAM."""
 
     segment: Segment
     estimate: Estimate
+    maker: int
     behind: tuple[int, bool]
 
 
 @dataclass
 class _Path:
-    """Segments from the first group on: the last of them and those before; what they cost. free: GLB words beside the
-    last one; tail, makes: of its estimate."""
+    """Segments from the first group on: what they cost, the last of them, and those before."""
 
     cost: Cost
-    segment: Segment | None = None
+    fitting: _Fitting | None = None
     before: "_Path | None" = None
-    free: float = inf
-    tail: int = 0
-    makes: float = inf
+
+    @property
+    def segment(self) -> Segment | None:
+        return self.fitting and self.fitting.segment
 
 
 def next_from_dram(flow: Flow, segment: Segment) -> bool:

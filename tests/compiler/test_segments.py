@@ -23,6 +23,7 @@ from eyrie.compiler.plan.estimates import Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import possible_segments
 from eyrie.compiler.plan.segments import MOST_BEFORE, SegmentPlanner, _needs_slack_too_late, next_from_dram
+from eyrie.compiler.target.transfers import TURN
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled
@@ -95,19 +96,30 @@ class Measured:
         bounds = Bounds(segment, config)
         self.segment, self.cost = segment, cost_of(bounds, objective)
         if self.cost is not None:
+            first, last, nest = segment.jobs[0], segment.jobs[-1], segment.nest
             self.head, self.tail, self.free = (
                 bounds.head_words,
                 bounds.tail_cycles,
                 config.glb_words - bounds.peak_words,
             )
-            self.reads, self.makes = segment.jobs[0].reads[1], segment.jobs[-1].first
+            self.reads, self.makes = first.reads[1], last.first
+            row, made = segment.groups[0].source.layout.row_words, segment.groups[-1].output.layout.row_words
+            self.input = nest.from_dram * (first.reads[1] - first.reads[0]) * row // nest.tilings[0].channels
+            self.stored = nest.to_dram * (last.last - last.first) * made // nest.tilings[-1].parts
+            self.excess, self.last_cycles = bounds.port_excess, bounds.last_cycles
 
 
 def waited(before: Measured, here: Measured, config: AcceleratorConfig, objective: str) -> tuple[float, float]:
     """What is waited for between two segments: the port, for words of the first job that have no room beside the
-    segment before, and the last rows of that, if the first job reads of them."""
-    late = here.reads > before.makes
-    cycles = max(0, here.head - before.free) // config.bus_words + late * before.tail
+    segment before and that this had time to load; and the last rows of that, if the first job reads of them: through
+    DRAM, these are stored and loaded, or the port, if it is the limit, waits until they are made."""
+    late, head = here.reads > before.makes, here.head
+    cycles = late * before.tail
+    same = before.segment.groups[-1].output.name == here.segment.groups[0].source.name
+    if late and same and here.segment.nest.from_dram:
+        head -= here.input
+        cycles += TURN + min((before.stored + here.input) // config.bus_words, before.last_cycles)
+    cycles += max(0, (head - before.free) // config.bus_words - before.excess)
     return {"cycles": (cycles, 0), "bytes": (0, cycles), "energy": (LEAKAGE_PJ * cycles, cycles)}[objective]
 
 
