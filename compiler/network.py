@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.compiler.pipeline import NAMES, STAGES, Built, Imported, Request, reached, run_stages, stage_named
+from eyrie.compiler.pipeline import NAMES, STAGES, Built, Imported, Planned, Request, reached, run_stages, stage_named
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # which takes a while to import
 
 T = TypeVar("T")
 CLEARLY = 1.02  # times the least estimate: above, a variant is slower
+FAR = 1.25  # times the least estimate of a plan: above, places do not make up for it
 LONG = 1_000_000  # cycles of a network that takes long to predict, and whose estimate is exact to 2 %
+ALLOCATION = NAMES.index("segments") + 1  # the stage that gives plans their places
 
 
 def compile_network(
@@ -85,13 +87,24 @@ def _best_way(
     ways: Sequence[tuple[AcceleratorConfig, bool, bool]],
     on_stage: Callable[[str], None] | None,
 ) -> Built:
-    """Return the best result. ways: the configuration to plan for, `compose` and `turn` of each variant"""
+    """Return the best result. ways: the configuration to plan for, `compose` and `turn` of each variant
 
-    def compiled(planned: AcceleratorConfig, compose: bool, turn: bool) -> Built:
+    Variants with plans that are far from the best are compiled only if all others find no places.
+    """
+
+    def planned(planned: AcceleratorConfig, compose: bool, turn: bool) -> Planned:
         way = replace(work, config=planned, compose=compose, turn=turn)
-        return labelled(reached(run_stages(way, STAGES[1:], on_stage), Built), work.config)
+        return reached(run_stages(way, STAGES[1:ALLOCATION], on_stage), Planned)
 
-    return best([partial(compiled, *way) for way in ways], _judged, _estimated)
+    def compiled(plan: Planned) -> Built:
+        return labelled(reached(run_stages(plan, STAGES[ALLOCATION:], on_stage), Built), work.config)
+
+    plans = succeeding([partial(planned, *way) for way in ways])
+    cycles = [*map(_planned_cycles, plans)]
+    likely, far = list[Callable[[], Built]](), list[Callable[[], Built]]()
+    for plan, each in zip(plans, cycles):
+        (far if each > FAR * min(cycles) else likely).append(partial(compiled, plan))
+    return best(likely, _judged, _estimated, far)
 
 
 def compile_greedily(
@@ -155,12 +168,28 @@ def best(
     attempts: Sequence[Callable[[], T]],
     judged: Callable[[T], float | tuple],
     estimated: Callable[[T], float] | None = None,
+    others: Sequence[Callable[[], T]] = (),
 ) -> T:
-    """Return the result that `judged` rates lowest. Raise the last attempt's error if all attempts fail.
+    """Return the result that `judged` rates lowest. Raise the last error if all attempts, and all others, fail.
 
     estimated: a faster estimate of the rating, 0 if there is none; a result whose estimate is well above the lowest one
-    is not rated, if the rating takes long
+    is not rated, if the rating takes long; others: attempts to make if all these fail
     """
+    from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
+
+    try:
+        found = succeeding(attempts)
+    except (DoesNotFit, Unsupported):
+        if not others:
+            raise
+        found = succeeding(others)
+    if estimated and (least := min(map(estimated, found))) > LONG:
+        found = [each for each in found if estimated(each) <= CLEARLY * least]
+    return found[0] if len(found) == 1 else min(found, key=judged)
+
+
+def succeeding(attempts: Sequence[Callable[[], T]]) -> list[T]:
+    """Return the results of the attempts that succeed. Raise the last error if all fail."""
     from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 
     found, failures = list[T](), list[CompileError]()
@@ -171,13 +200,20 @@ def best(
             failures.append(error)
     if not found:
         raise failures[-1]
-    if estimated and (least := min(map(estimated, found))) > LONG:
-        found = [each for each in found if estimated(each) <= CLEARLY * least]
-    return found[0] if len(found) == 1 else min(found, key=judged)
+    return found
+
+
+def _planned_cycles(work: Planned) -> float:
+    """Return the planner's estimate of the cycles before places are known; 0 if they are not the objective."""
+    from eyrie.compiler.plan.bounds import Bounds
+
+    if work.objective != OBJECTIVES[0]:
+        return 0.0
+    return sum(Bounds(segment, work.config).cycles for segment in work.plan.segments)
 
 
 def _estimated(work: Built) -> float:
-    """Return the planner's estimate of the cycles; 0 if they are not the objective."""
+    """Return the estimate of the cycles; 0 if they are not the objective."""
     return work.placed.cost if work.objective == OBJECTIVES[0] else 0.0
 
 

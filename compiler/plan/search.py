@@ -21,6 +21,7 @@ from eyrie.model.config import AcceleratorConfig
 
 HOTTEST = 25.0  # cycles by which a worse arrangement may be taken, at the beginning
 STARTS = 6
+IDLE_STARTS = 2  # one after the other without a better solution, after which the search ends
 FEW_JOBS = 40
 HOPELESS = 12  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
@@ -66,9 +67,12 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
     """
     search = _Search(plan, config, min(MOST_CANDIDATES, max(search_iterations // ITERATIONS, 1)))
     share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # an arrangement takes longer the more jobs there are
+    since = 0  # starts since the best solution so far
     for start in range(STARTS):
+        before = search.best
         search.anneal(np.random.default_rng(start), math.ceil(search_iterations * share / STARTS))
-        if search.done:
+        since = since + 1 if search.best is before else 0
+        if search.done or (search.best and since == IDLE_STARTS):
             break
     if not search.best:
         search.anneal(np.random.default_rng(STARTS), min(search_iterations, HOPELESS))

@@ -7,13 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eyrie.compiler import network
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_graph
 from eyrie.compiler.passes.simplify import simplified, turns
 from eyrie.compiler.pipeline import STAGES, Built, Imported, run_stages
+from eyrie.compiler.plan import settle
+from eyrie.compiler.plan.search import Placed
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.reference import Reference
@@ -114,6 +118,27 @@ def test_what_costs_less_is_taken(config: AcceleratorConfig) -> None:
     assert turned < 0.85 * upright
     model = imported(graph, config)
     assert predict(compile_graph(model).image).cycles == turned
+
+
+@pytest.mark.parametrize("worse", [network.FAR / 1.01, network.FAR * 1.01])
+@pytest.mark.parametrize("finds_places", [True, False])
+def test_a_plan_far_from_the_best_gets_places_only_if_the_best_finds_none(
+    worse: float, finds_places: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, seen = imported(column_convolutions(97), DEFAULT), list[str]()
+    candidates = settle.search.candidates
+
+    def found(plan: Plan, *rest: object) -> list[Placed]:
+        if not finds_places and any(group.output.shape[1] > 1 for group in plan.groups):
+            raise DoesNotFit("no places")
+        return candidates(plan, *rest)
+
+    monkeypatch.setattr(network, "_planned_cycles", lambda work: 1000 if work.turn else 1000 * worse)
+    monkeypatch.setattr(settle.search, "candidates", found)
+    made = compile_graph(model, on_stage=seen.append)
+    assert made.turn == finds_places
+    assert seen.count("segments") == 2
+    assert seen.count("places") == 1 + (worse > network.FAR and not finds_places) + (worse < network.FAR)
 
 
 def test_what_is_wider_than_a_column_stays() -> None:
