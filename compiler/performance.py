@@ -16,6 +16,7 @@ from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.layer import Filtered
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.pipeline import Built
+from eyrie.compiler.plan.arrival import soonest
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
@@ -73,6 +74,7 @@ def _performance(stages: Built) -> Performance:
         config.clock_hz,
         cycles,
         roofline_cycles(image),
+        round(stages.placed.cost / soonest(stages.placed.cycles, stages.placed.pieces, config) - 1, 4),
         milliseconds=round(1e3 * cycles / config.clock_hz, 6),
         images_per_second=round(image.images * config.clock_hz / cycles, 3),
         macs=sum(layer.macs for layer in layers),

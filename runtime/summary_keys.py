@@ -93,6 +93,7 @@ COMPILATION: Keys = {
     "clock_hz": "Clock rate of the configuration, in Hz.",
     "cycles": "Predicted cycles of a run.",
     "roofline_cycles": "As in a network run.",
+    "search_gap": "Share by which the estimate of the schedule is above its lower bound, with all transfers in time.",
     "milliseconds": "`cycles` at `clock_hz`.",
     "images_per_second": "`images` / time of a run.",
     "macs": "MACs of the network.",

@@ -42,6 +42,7 @@ class Layer:
 class Performance:
     """The predicted cost of a run of a compiled network.
 
+    search_gap: the share by which the planner's estimate is above its lower bound, with every transfer in time
     macs: MACs of the network; energy_uJ: for operands without zeros
     """
 
@@ -49,6 +50,7 @@ class Performance:
     clock_hz: int
     cycles: int
     roofline_cycles: int
+    search_gap: float
     milliseconds: float
     images_per_second: float
     macs: int
@@ -94,6 +96,7 @@ class Performance:
         ratio = self.dram_bytes / self.compulsory_dram_bytes
         return [
             f"{self.cycles:,} cycles predicted; the roofline of the network is {self.roofline_cycles:,} cycles",
+            f"the search for addresses ended {100 * self.search_gap:.2f} % above its lower bound",
             f"{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
             f"{self.images_per_second:,.1f} images a second",
             f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; {ratio:.3f} times the "

@@ -5,7 +5,7 @@ The DRAM port is followed job by job, in words, not transfer by transfer as by `
 asks this for each place that it tries.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from eyrie.compiler.target.transfers import late, port_words
@@ -25,6 +25,11 @@ class Piece:
     words: int
     chunk: int = 0
     again: bool = False
+
+
+def soonest(cycles: list[int], pieces: list[Piece], config: AcceleratorConfig) -> float:
+    """Return finished() if no transfer waits for its words: a lower bound for all places."""
+    return finished(cycles, [replace(piece, free=0.0) for piece in pieces], config)
 
 
 def finished(cycles: list[int], pieces: list[Piece], config: AcceleratorConfig) -> float:

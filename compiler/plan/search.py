@@ -11,7 +11,7 @@ from eyrie.compiler.ir.buffer import Buffer
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.plan import Plan, Segment
 from eyrie.compiler.plan.arrangement import Arrangement
-from eyrie.compiler.plan.arrival import Piece, finished
+from eyrie.compiler.plan.arrival import Piece, finished, soonest
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.constants import WorkConstants, place_constants
 from eyrie.compiler.plan.eviction import EvictingSpace
@@ -99,7 +99,7 @@ class _Search:
     first   the arrangement that each start begins with
     found   all solutions so far
     best    the cheapest one
-    least   its cost if all transfers found room: a lower bound for the same mappings
+    least   its `soonest`, a lower bound for the same mappings
     failed  the number of arrangements in which a fused operator found no room
     """
 
@@ -163,7 +163,7 @@ class _Search:
             placed = replace(placed, buffers=[replace(buffer) for buffer in placed.buffers])
             if self.best is None or placed.cost < self.best.cost:
                 self.best = placed
-                self.least = self._finished(placed.cycles, [replace(piece, free=0.0) for piece in placed.pieces])
+                self.least = soonest(placed.cycles, placed.pieces, self.config)
             if placed.cost <= CLOSE * self.best.cost:
                 self.found.append(placed)
             if self.done:
@@ -183,10 +183,7 @@ class _Search:
             if of_group.chunks:
                 pieces += of_group.chunks.pieces(space, self._jobs_of[n])
         cycles = [constants[job.group].mapping_of(job.last - job.first).cycles for job in self.plan.jobs]
-        return Placed(self._finished(cycles, pieces), cycles, pieces, constants, space.placed)
-
-    def _finished(self, cycles: list[int], pieces: list[Piece]) -> float:
-        return finished(cycles, pieces, self.config)
+        return Placed(finished(cycles, pieces, self.config), cycles, pieces, constants, space.placed)
 
     def _map_of(self, failure: DoesNotFit) -> int | None:
         """Return the number of the feature map that found no room, if it was one."""

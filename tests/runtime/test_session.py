@@ -170,7 +170,7 @@ DAMAGES = {
     "no graph": (lambda net: (net / "graph.txt").unlink(), "graph.txt: cannot be read (No such file"),
     "another version": (
         edit(lambda contents, _: contents.update(version=1)),
-        "network.json: has version 1 of the format, this is version 2",
+        "network.json: has version 1 of the format, this is version ",
     ),
     "not sealed": (unsealed, "network.json: an entry is not as it was written"),
     "no text": (lambda net: (net / "network.json").write_bytes(b"\xff"), "network.json: not JSON (no text in UTF-8)"),
