@@ -55,7 +55,6 @@ class Estimates:
         self._found: dict[tuple, Estimate | None] = {}
         self._fitting: dict[tuple, list[tuple[Segment, Estimate]]] = {}
         self._least: dict[tuple, float] = {}
-        self._asked: dict[int, Flow] = {}  # by identity; their groups are keys of the last two by identity, too
 
     def needed_words(self, segment: Segment) -> float:
         """Of the GLB, at least; infinite where there is no mapping."""
@@ -94,8 +93,7 @@ class Estimates:
 
     def _scene(self, flow: Flow, first: int, last: int, from_dram: bool) -> tuple:
         """Return a key that is equal where the same segments can begin with a group."""
-        self._asked[id(flow)] = flow
-        return tuple(map(id, flow.groups[first:last])), from_dram, flow.around(first, last, from_dram)
+        return tuple(map(self._kind, flow.groups[first:last])), from_dram, flow.around(first, last, from_dram)
 
     def _estimate(self, segment: Segment) -> Estimate | None:
         needed = self.needed_words(segment)
@@ -124,10 +122,10 @@ class Estimates:
         return tuple(map(self._kind, segment.groups)), segment.nest, segment.freed
 
     def _kind(self, group: Group) -> int:
-        """The same of groups of which segments cost the same."""
+        """Return a number that is equal for groups with the same segments."""
         if id(group) not in self._kind_of:
-            constants = tuple(operation.constant_words for operation in group.operations)
-            planar = group.source.planar, group.output.planar
-            kind = group.geometry, group.output.shape, planar, constants
+            operations = tuple((each.kind, each.constants is None, each.constant_words) for each in group.operations)
+            maps = tuple((map_.shape, map_.planar) for map_ in (group.source, group.output, *group.others))
+            kind = group.geometry, maps, operations
             self._kind_of[id(group)] = group, self._kinds.setdefault(kind, len(self._kinds))
         return self._kind_of[id(group)][1]

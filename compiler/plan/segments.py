@@ -37,13 +37,13 @@ class SegmentPlanner:
         self._estimates, self._config, self._objective = estimates, estimates.config, estimates.objective
         self._settled = False  # whether all held maps have been tried in DRAM
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
+        self._least: dict[int, float] = {}
 
     def cheapest(self, rejected: frozenset = frozenset(), in_glb: bool = False) -> tuple[Cost, list[Segment]]:
         """The segments and their cost. rejected: keys of segments that could not be placed; in_glb: held maps are not
         tried in DRAM where they fit the GLB. Raises DoesNotFit."""
         while True:
-            least = (self._estimates.least_words(self.flow, n) for n in range(len(self.flow.groups)))
-            words, name = max((words, group.name) for words, group in zip(least, self.flow.groups))
+            words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
             fits = words <= self._config.glb_words
             if fits and (found := self._cut(rejected)):
                 return found if self._settled or in_glb else self._with_maps_in_dram(found, rejected)
@@ -76,6 +76,7 @@ class SegmentPlanner:
         maker = next(n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.name == name)
         self.flow = replace(self.flow, in_dram=self.flow.in_dram | {name})
         for first in range(maker - MOST_GROUPS + 1, self.flow.readers[maker][-1] + 1):
+            self._least.pop(first, None)
             for from_dram in (False, True):
                 self._fitting.pop((first, from_dram), None)
 
@@ -105,7 +106,9 @@ class SegmentPlanner:
             befores = [path for path in befores if not _needs_slack_too_late(path.segment, segment)]
         first, second = WAITED[self._objective]
         best, before = (inf, inf), None
-        for path in befores:
+        for path in befores:  # cheapest first
+            if path.cost >= best:
+                break
             wait = self._wait(path.fitting, fitting) if path.fitting else 0
             spent = path.cost[0] + first * wait, path.cost[1] + second * wait
             if spent < best:
@@ -124,6 +127,12 @@ class SegmentPlanner:
                 wait += TURN + min((first.stored + second.input) // port, first.last)
                 head -= second.input
         return wait + max((head - free) // port - first.excess, 0)
+
+    def _least_words(self, n: int) -> float:
+        """Return the GLB words that group n needs at least."""
+        if n not in self._least:
+            self._least[n] = self._estimates.least_words(self.flow, n)
+        return self._least[n]
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
