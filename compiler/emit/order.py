@@ -13,10 +13,9 @@ from heapq import heappop, heappush
 from itertools import accumulate
 
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer
-from eyrie.compiler.target.transfers import GAP, port_words, ready
+from eyrie.compiler.target.times import BETWEEN, GAP, port_words, ready
 from eyrie.model.config import AcceleratorConfig
 
-BETWEEN = 30  # cycles from a pass's last multiplication to the next one's first
 LISTED_AHEAD = 8  # transfers listed before a pass that begin behind the one before it: half of the accelerator's queue
 LAST = 1 << 60
 

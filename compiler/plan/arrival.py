@@ -8,7 +8,7 @@ asks this for each place that it tries.
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
-from eyrie.compiler.target.transfers import late, port_words
+from eyrie.compiler.target.times import late, port_words
 from eyrie.model.config import AcceleratorConfig
 
 

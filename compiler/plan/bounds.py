@@ -13,13 +13,11 @@ from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
-from eyrie.compiler.target.transfers import TURN, port_words, ready
+from eyrie.compiler.target.times import BETWEEN, TURN, WRITTEN, port_words, ready
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
-JOB_OVERHEAD = 40  # cycles between two jobs
-READ_LATENCY = 100  # cycles until rows just written are multiplied
 RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM
 AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for filters that come again
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
@@ -211,7 +209,7 @@ class Bounds:
     def _jobs_cycles(self) -> int:
         """The array's cycles, and those between jobs."""
         jobs = self.segment.jobs
-        total = self.array_cycles + JOB_OVERHEAD * len(jobs)
+        total = self.array_cycles + BETWEEN * len(jobs)
         for before, job in itertools.pairwise(jobs):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
@@ -245,7 +243,7 @@ class Bounds:
     def _drained(self, job: Job) -> int:
         """Cycles from a job's last multiplication until what it makes can be read."""
         mapping = self._mapping_of(job)
-        return mapping.tile * mapping.blocks.pixels + READ_LATENCY
+        return mapping.tile * mapping.blocks.pixels + WRITTEN
 
     @property
     def tail_cycles(self) -> int:

@@ -20,7 +20,7 @@ from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.limits import filter_sets, slides
 from eyrie.compiler.target.mapping import mappings
-from eyrie.compiler.target.transfers import port_words
+from eyrie.compiler.target.times import port_words
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 

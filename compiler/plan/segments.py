@@ -12,7 +12,7 @@ from eyrie.compiler.plan.estimates import Cost, Estimate, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.mappings import mappings_of
 from eyrie.compiler.plan.nests import MOST_GROUPS
-from eyrie.compiler.target.transfers import TURN, port_words
+from eyrie.compiler.target.times import TURN, port_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 
 MOST_BEFORE = 32  # segments that one is tried behind

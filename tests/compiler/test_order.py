@@ -11,7 +11,7 @@ import numpy as np
 
 from eyrie.compiler.emit.order import BETWEEN, Move, Work, in_runs, listed, needed_by
 from eyrie.compiler.ir.program import Command, Run, Transfer, encoded
-from eyrie.compiler.target.transfers import GAP, ready
+from eyrie.compiler.target.times import GAP, ready
 from eyrie.model.config import DEFAULT
 
 SLOTS = 3  # of a ring

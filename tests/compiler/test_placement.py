@@ -11,7 +11,7 @@ from eyrie.compiler.ir.buffer import Buffer, LiveRange, whole
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.plan.arrival import Piece, finished
 from eyrie.compiler.plan.placement import Space
-from eyrie.compiler.target.transfers import late
+from eyrie.compiler.target.times import late
 from eyrie.model.config import DEFAULT, WIDE
 
 WORDS, TIMES = 512, 12

@@ -23,7 +23,7 @@ from eyrie.compiler.plan.estimates import Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import possible_segments
 from eyrie.compiler.plan.segments import MOST_BEFORE, SegmentPlanner, _needs_slack_too_late, next_from_dram
-from eyrie.compiler.target.transfers import TURN
+from eyrie.compiler.target.times import TURN
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled

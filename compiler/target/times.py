@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of transfers for planning: rounded, from the latency of the DRAM. `timing/front.py` has the exact times."""
+"""Times of jobs and transfers for planning: rounded, from the latency of the DRAM. `cost/timing` has exact times."""
 
 from eyrie.model.config import READ_BEATS, AcceleratorConfig
 
+BETWEEN = 40  # cycles from a job's last multiplication to the next one's first
+WRITTEN = 100  # cycles until rows just written are multiplied
 GAP = 2  # cycles of the port for a transfer's commands
 TURN = 150  # cycles of the port from loads to stores and back
 _FIRST_WORD = 10  # cycles of a load from the arrival of its first word to its use, or of a store
