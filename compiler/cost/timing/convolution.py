@@ -25,7 +25,7 @@ class Convolution:
         self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the last set
         self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # as well, in the first
         # Of groups: by row, when filters and psum half allow it, for the first and the last set.
-        self._begins: list[dict[int, tuple[int, int]]] = []
+        self._begins: list[dict[int, tuple[int, ...]]] = []
         # Of groups: by row, when the filters sent so far do, for the first and the last pair of sets.
         self._filters: list[dict[int, list[int]]] = []
         self._beat = 0  # filter beats sent

@@ -17,7 +17,7 @@ class Depthwise(Fused):
 
     def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
         super().__init__(units, shape, begin)
-        self._work = _Words(units, shape, begin.work)
+        self._work = self._sent = _Words(units, shape, begin.work)
         self._placed = PLACES * shape.stride if shape.pixels > PLACES else len(self._leave)
 
     def _use(self, pe: int, last: list[int]) -> None:
@@ -39,7 +39,7 @@ class Depthwise(Fused):
                 pops[pe] += [end - 1] * (shape.stride if f < shape.pixels - 1 else shape.taps)
             ends[pe // cols] = max(ends[pe // cols], end)
         held.used[-1] = ends
-        self._work.free = ends
+        self._sent.free = ends
 
 
 class _Words:

@@ -30,7 +30,7 @@ class Elementwise:
         units.others.take(shape.banks_residual, others)
         if shape.operation == Operation.TABLE:
             for _ in range(enc.LOOKUP_WORDS):
-                units.others.send(max(units.others.next(), opened))
+                units.others.send(max(units.others.first(), opened))
             opened = units.others.sent + 1
         steps = self._windows if shape.window else self._one_by_one
         steps(opened)
@@ -44,7 +44,7 @@ class Elementwise:
         length, latency = (1, 0) if direct else (HALVES, LATENCY)
         free = max(free, self._written + 1) if direct else free
         for _ in shape.banks_ifmap:
-            at = max(free, words.next(), others.next() if joined else 0) + length - 1
+            at = max(free, words.first(), others.first() if joined else 0) + length - 1
             words.send(at)
             if joined:
                 others.send(at)
@@ -55,7 +55,7 @@ class Elementwise:
         words, windows, shape = self._units.words, self._units.drain.tables, self._shape
         last, fed = len(shape.banks_ifmap) - 1, -HALVES
         for n in range(last + 1):
-            at = max(free, words.next())
+            at = max(free, words.first())
             words.send(at)
             free = at + 1
             if (n + 1) % shape.window and n != last:
@@ -63,7 +63,7 @@ class Elementwise:
             fed = max(
                 at + TOTALS,
                 fed + HALVES,
-                windows.next() if shape.operation == Operation.SUM else 0,
+                windows.first() if shape.operation == Operation.SUM else 0,
                 self._written - LATENCY - SKID,
             )
             if shape.operation == Operation.SUM:

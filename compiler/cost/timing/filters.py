@@ -32,14 +32,15 @@ class Filters:
         self._to = 0  # the row of the next beat
         self.lead = 0  # the row that has the first filter of the group that is used: none has more
         self.counts = [0] * SET_ROWS  # of that group, by row
-        self._shape: PassShape | None = None
-        self._chunked: PassShape | None = None  # the pass, if its filters come in chunks
+        self._shape: PassShape  # of the last pass
+        self._is_pointwise = False  # it is under way, and no convolution
+        self._is_chunked = False  # as well, and waits for chunks of filters
 
     def take(self, first: int, shape: PassShape, waits: bool) -> None:
         """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself. waits: for its
         chunks"""
-        self._shape = shape if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE) else None
-        self._chunked = shape if shape.chunk_groups and waits else None
+        self._shape, self._is_pointwise = shape, shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE)
+        self._is_chunked = waits and shape.chunk_groups > 0
         self._group_beats = len(shape.banks_filter) // shape.turns
         self._filter = self._place = self._to = 0  # of the next beat: filter of its row, in its group; row, as dealt
         self._round = self._freed = 0  # filter that rows use next; chunks freed in the pass
@@ -52,7 +53,7 @@ class Filters:
         for words in (*self._used, *self._seen):
             del words[: -self._depth]
         self.skip(self._freed)
-        self._freed, self._shape, self._chunked = 0, None, None
+        self._freed, self._is_pointwise, self._is_chunked = 0, False, False
 
     def skip(self, chunks: int) -> None:
         """A pass has used so many chunks."""
@@ -79,13 +80,13 @@ class Filters:
 
     def wait_for_chunk(self) -> None:
         """The chunk that the next beat waits for, if it is not known when that is there, is loaded."""
-        while self._chunked and not self.stream.ahead and self._chunk_there(len(self.stream.granted)) is None:
+        while self._is_chunked and not self.stream.ahead and self._chunk_there(len(self.stream.granted)) is None:
             self._front.chunk(self._chunks + self._chunk_of(len(self.stream.granted) // self._group_beats) + 1)
 
     def send(self, at: int) -> None:
         """The next beat goes in cycle `at`; the chunks whose last beat has been fetched are free."""
         self.stream.send(at)
-        if self._chunked:
+        if self._is_chunked:
             self._free_chunks()
 
     def use(self, free: list[int], length: int) -> None:
@@ -104,7 +105,7 @@ class Filters:
 
     def _count_filters(self) -> None:
         """Of the group that is used next."""
-        if self._shape:
+        if self._is_pointwise:
             self.lead = self._shape.dealt_from(self._turns_used)
             self.counts = [self._shape.filters[(row - self.lead) % SET_ROWS] for row in range(SET_ROWS)]
 
@@ -118,7 +119,7 @@ class Filters:
     def catch_up(self, cycle: int) -> None:
         """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
         while (
-            self._shape
+            self._is_pointwise
             and len(self._seen[self._to]) + self._shape.each <= len(self._used[self._to]) + self._depth
             and (at := self.stream.next(cycle)) is not None
             and at < cycle
@@ -130,7 +131,7 @@ class Filters:
         """Sends the next beat, for which there is room when words so many before are used."""
         stream, shape, filters, each = self.stream, self._shape, self._shape.filters, self._shape.each
         seen, used = self._seen[self._to], self._used[self._to]
-        at, before = stream.next(), len(seen) + each - 1 - self._depth
+        at, before = stream.first(), len(seen) + each - 1 - self._depth
         if before >= 0 and used[before] >= at:
             at = used[before] + 1
         self.send(at)
@@ -148,9 +149,9 @@ class Filters:
 
     def _chunk_there(self, beat: int) -> int | None:
         """A chunk's first beat waits for it."""
-        shape = self._chunked
-        if not shape:
+        if not self._is_chunked:
             return 0
+        shape = self._shape
         turn, first = divmod(beat, self._group_beats)
         inner, group = divmod(turn % (shape.inner * shape.groups), shape.groups)
         if first or inner or group % shape.chunk_groups:
@@ -160,13 +161,13 @@ class Filters:
 
     def _chunk_of(self, turn: int) -> int:
         """The chunk of the pass in which a turn's filters are."""
-        shape = self._chunked
+        shape = self._shape
         round_, rest = divmod(turn, shape.inner * shape.groups)
         return (round_ * shape.groups + rest % shape.groups) // shape.chunk_groups
 
     def _free_chunks(self) -> None:
         """Chunks whose last beat has been fetched."""
-        shape = self._chunked
+        shape = self._shape
         while True:
             round_, chunk = divmod(self._freed, shape.groups // shape.chunk_groups)
             last = ((round_ + 1) * shape.inner - 1) * shape.groups + (chunk + 1) * shape.chunk_groups

@@ -6,6 +6,7 @@ an event and works its way to it; no unit steps through cycles. What the numbers
 """
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from eyrie.compiler.cost.timing.banks import Banks
@@ -63,7 +64,7 @@ class ReadPort:
         return self._starts[burst] + number - before - 1
 
 
-def bursts(address: int, words: int, bus_words: int):
+def bursts(address: int, words: int, bus_words: int) -> Iterator[int]:
     """Beats of the bursts of a stretch of words on a port of so many words."""
     beat, left = address // 8 // bus_words, words // bus_words
     page = PAGE_WORDS // bus_words
@@ -116,7 +117,7 @@ class Front:
         self._list(commands, ids)
 
     def _list(self, commands: list[Command], ids: range) -> None:
-        configs, ids_written = [], False
+        configs, ids_written = list[int](), False
         for found, words in encoded(commands):
             first, count, command = len(self._kinds), len(words), found[0]
             if isinstance(command, Config):
@@ -130,7 +131,8 @@ class Front:
                 )
                 configs, ids_written = [], False
             elif isinstance(command, Transfer):
-                self._kinds += [None] * (count - 1) + [found]
+                transfers = [each for each in found if isinstance(each, Transfer)]
+                self._kinds += [*[None] * (count - 1), transfers]
             else:
                 self._kinds.append(None)
 
@@ -218,7 +220,7 @@ class Front:
                     return False
                 at = max(at, self.left[self._entries - PASS_QUEUE] + 1)
             self._entries += 1
-        elif kind is not None:
+        elif isinstance(kind, list):
             if not self._hand_over(kind, at):
                 return False
             at = self._queue[-1][1] - 1
@@ -250,7 +252,9 @@ class Front:
         return self._taken[needed - 1] + 1 if needed <= len(self._taken) else None
 
     def _ask(self) -> None:
-        start = self._port.issue(self._ask_time() + 1, FETCH_WORDS // self._bus_words, urgent=True)
+        ready = self._ask_time()
+        assert ready is not None
+        start = self._port.issue(ready + 1, FETCH_WORDS // self._bus_words, urgent=True)
         self._fetched += [start + 1 + word // self._bus_words for word in range(FETCH_WORDS)]
         self._asked += 1
 

@@ -8,7 +8,7 @@ last to get its ifmap words.
 from eyrie.compiler.cost.timing.drain import PIXEL
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.streams import NEVER
-from eyrie.compiler.cost.timing.units import Begin, Units
+from eyrie.compiler.cost.timing.units import Begin, Units, Work
 from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS
 
@@ -23,7 +23,7 @@ class Fused:
 
     def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
         self._units, self._shape, self._begin = units, shape, begin
-        self._work = _Pointwise(units, shape, begin.work)
+        self._work: Work = _Pointwise(units, shape, begin.work)
         self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
         self._columns = sorted({pe % units.config.cols for pe in self._pes})
         self._begun: dict[int, int] = {}  # when each PE began the group under way
@@ -55,7 +55,7 @@ class Fused:
         """The depthwise stream sends the next words, from cycle `room` on; returns that of the last."""
         stream = self._units.depthwise
         for _ in range(count):
-            stream.send(max(room, stream.next()))
+            stream.send(max(room, stream.first()))
         return stream.sent
 
     def _multiply(self, job: int) -> None:
@@ -111,7 +111,7 @@ class _Pointwise:
         self._free = [free] * SET_ROWS  # by row: the first cycle in which the PE has nothing to do
         self.words: list[int] = []
         self._ends: list[int] = []  # of the groups done
-        self._done: int | None = None  # filters done of the group under way
+        self._left = 0  # filters of the group under way
         self._sent = 0  # when the last group's words were with the PEs
         self._last_sent: list[int] = []  # of depthwise groups: when their words left the buffer
 
@@ -130,12 +130,12 @@ class _Pointwise:
 
     def run_until(self, limit: int, row: int = 0) -> int:
         """Works until cycle `limit`; returns the first cycle from then on in which a row is between two filters."""
-        while self._done is not None or self._start(limit):
-            while self._done < self._shape.filters[0]:
+        while self._left or self._start(limit):
+            while self._left:
                 if max(self._free[self._filters.lead], self._filters.there(limit)) >= limit:
                     return self._between(limit, row)
                 self._filters.use(self._free, self._length)
-                self._done += 1
+                self._left -= 1
             self._end_group()
             if self._free[self._filters.lead] >= limit:
                 break
@@ -164,11 +164,10 @@ class _Pointwise:
         self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]
         if tile == shape.tiles - 1:
             self._last_sent.append(sent)
-        self._done = 0
+        self._left = shape.filters[0]
         return True
 
     def _end_group(self) -> None:
-        self._done = None
         self._ends.append(max(self._free))
         if len(self._ends) % self._shape.groups == 0:
             self._drain.tile(self._shape, self._filters.tile_end(self._free))
@@ -177,7 +176,7 @@ class _Pointwise:
         """When a SUPER has room for the first word of a depthwise group."""
         oldest, limit = job - self._groups_held, self._free[self._filters.lead]
         while len(self._last_sent) <= oldest:
-            if self._done is None:
+            if not self._left:
                 self._start(NEVER)
             limit = self.run_until(max(limit, self._free[self._filters.lead]) + 1)
         return self._last_sent[oldest] if oldest >= 0 else 0

@@ -6,6 +6,7 @@ its times for the others. It leaves out that other addresses meet transfers and 
 """
 
 from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -43,9 +44,9 @@ def structure(descriptor: Descriptor) -> tuple:
 
 @lru_cache(4096)
 def _structure(of: tuple[int, ...]) -> tuple:
-    words, descriptor = list(of), Descriptor(of)
+    words, descriptor = list[Hashable](of), Descriptor(of)
     for index, (word, names) in VALUES.items():
-        words[index] = word.pack(**{**word.unpack(words[index]), **dict.fromkeys(names, 0)})
+        words[index] = word.pack(**{**word.unpack(of[index]), **dict.fromkeys(names, 0)})
     for stream in Stream:
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         if not descriptor.uses(stream):

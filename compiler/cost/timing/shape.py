@@ -29,7 +29,7 @@ class PassShape:
     pixels: int
     stride: int
     taps: int
-    filters: tuple[int, int, int]
+    filters: tuple[int, ...]  # by row of a set
     each: int  # pointwise filters that come, and are dealt, at a time
     rotation: int  # rows by which each tile is dealt from behind the one before
     groups: int
@@ -153,7 +153,8 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         [] if mode == ArrayMode.ELEMENTWISE else _beats(config, descriptor, mode, ifmap, at, ifmap.length // turns),
         _pair_banks(config, ifmap, at),
         _word_banks(config, filters, config.filter_lanes),
-        *(_word_banks(config, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.PARAMETERS)),
+        _word_banks(config, descriptor.stream(Stream.DEPTHWISE)),
+        _word_banks(config, descriptor.stream(Stream.PARAMETERS)),
         _ofmap_banks(config, descriptor),
         _word_banks(config, descriptor.stream(Stream.RESIDUAL)),
         Operation(descriptor.result["operation"]),

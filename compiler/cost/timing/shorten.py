@@ -5,6 +5,7 @@ After some iterations of its outermost loop a pass is in a steady state, in whic
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.model.encoding import ArrayMode
@@ -70,8 +71,8 @@ def _first(shape: PassShape, loop: str, marks: int) -> Shortened | None:
     kept = max(KEPT, -(-turns * count // shape.turns))
     if count < LEAST * kept:
         return None
-    banks = {f"banks_{name}": _part(shape, name, kept, count) for name in names}
-    return Shortened(replace(shape, **{loop: kept}, **banks), kept, count - kept, marks, loop == "tiles")
+    changed: dict[str, Any] = {f"banks_{name}": _part(shape, name, kept, count) for name in names} | {loop: kept}
+    return Shortened(replace(shape, **changed), kept, count - kept, marks, loop == "tiles")
 
 
 def _part(shape: PassShape, name: str, kept: int, count: int) -> list:
@@ -86,7 +87,8 @@ def _vector_pass(shape: PassShape) -> Shortened | None:
     count, rest = divmod(words, results * window)
     if count < LEAST * KEPT or rest:
         return None
-    banks = {f"banks_{name}": _part(shape, name, KEPT, count) for name in ("ifmap", "ofmap", "table")}
+    names = ["ifmap", "ofmap", "table"]
     if len(shape.banks_residual) == words:  # a second operand, not a table
-        banks["banks_residual"] = _part(shape, "residual", KEPT, count)
+        names.append("residual")
+    banks: dict[str, Any] = {f"banks_{name}": _part(shape, name, KEPT, count) for name in names}
     return Shortened(replace(shape, **banks), KEPT, count - KEPT, results, False)

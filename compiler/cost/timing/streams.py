@@ -119,12 +119,14 @@ class Ifmap:
         self.depth, self._pixel_depth = config.ifmap_words, config.pixel_words
         self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * config.cols)]
         self.pixels: list[list[int]] = []
+        self._fetched: deque[int] = deque()
         self._beats: list[tuple[tuple[int, ...], int]] = []
         self._left = 0  # beats
 
     def take(self, shape: PassShape, first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. A pointwise pass fills the pixel queues."""
-        self._masks, self._fetched = iter(shape.banks_ifmap), deque()
+        self._masks = iter(shape.banks_ifmap)
+        self._fetched.clear()
         self.reader.take(first)
         self._beats, self._place, self._left = shape.beats, 0, len(shape.banks_ifmap)
         self.pixels = [[] for _ in self.pops]
@@ -151,6 +153,7 @@ class Ifmap:
         arrived = self._arrived[pe]
         while len(arrived) <= word:
             if not self._send(NEVER):
+                assert make_room and self._waits
                 make_room(*self._waits)
         return arrived[word]
 
@@ -248,6 +251,13 @@ class Words:
         known yet, or there is none."""
         if not self._fetched and not self._fetch(limit):
             return None
+        fetched = self._fetched[0]
+        return fetched if fetched > self.sent else self.sent + 1
+
+    def first(self) -> int:
+        """The first cycle in which the next beat can be sent: there is one, and its gate is known."""
+        if not self._fetched:
+            self._fetch(NEVER)
         fetched = self._fetched[0]
         return fetched if fetched > self.sent else self.sent + 1
 
