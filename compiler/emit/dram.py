@@ -12,11 +12,14 @@ class DramLayout:
     """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
 
     def __init__(self) -> None:
-        self.end, self.parts, self.areas, self._constants = 0, [], {}, {}
+        self.end = 0
+        self.parts: list[tuple[int, np.ndarray]] = []  # addresses and words of constants
+        self.areas: dict[str, tuple[int, int]] = {}  # addresses and bytes
+        self._constants: dict[tuple[str, bytes], int] = {}  # addresses by name and digest
 
     def constant(self, name: str, words: np.ndarray) -> int:
         """The address of constants; the same ones of several images lie there once."""
-        key = name, sha256(np.ascontiguousarray(words)).digest()
+        key = name, sha256(np.ascontiguousarray(words).data).digest()
         if key not in self._constants:
             count = sum(name == other for other, _ in self._constants)
             self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)

@@ -55,7 +55,7 @@ def buffer_entries(schedule: Schedule) -> list[ImageBuffer]:
     return [
         ImageBuffer(
             buffer.name,
-            (buffer.address + part.offset) * GLB_WORD_BYTES,
+            (buffer.placed + part.offset) * GLB_WORD_BYTES,
             part.words * GLB_WORD_BYTES,
             part.birth,
             part.death,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.timeline import Timeline
-from eyrie.compiler.plan.constants import InTurn, WorkConstants
+from eyrie.compiler.plan.constants import Chunks, InTurn, WorkConstants
 from eyrie.compiler.plan.filters import PLACES
 from eyrie.model.config import GLB_WORD_BYTES
 
@@ -31,14 +31,14 @@ class Loader:
                 self._load_slice(each, turn)
         if chunks := self.constants.chunks:
             self._base = self.dram.constant(f"{self.constants.group.layer}.filters", chunks.packed)
-            self._load_until(chunks.slots)
+            self._load_until(chunks, chunks.slots)
 
     def finish(self, turns: int) -> None:
         """Loads the chunks and slices whose places fall free in the passes of so many jobs."""
         for each in self.constants.in_turn:
             self._load_slice(each, turns - 1 + PLACES)
         if chunks := self.constants.chunks:
-            self._load_until(turns * chunks.count // chunks.passes + chunks.slots)
+            self._load_until(chunks, turns * chunks.count // chunks.passes + chunks.slots)
 
     def _load_slice(self, constants: InTurn, turn: int) -> None:
         """For the turn-th job, if there is one."""
@@ -47,8 +47,7 @@ class Loader:
             [(address, _)] = constants.region(turn)
             self.timeline.load(self._bases[constants.name] + turn % slices * words * GLB_WORD_BYTES, address, words)
 
-    def _load_until(self, last: int) -> None:
-        chunks = self.constants.chunks
+    def _load_until(self, chunks: Chunks, last: int) -> None:
         for n in range(self._next, min(chunks.count, last)):
             self.timeline.load_chunk(
                 self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES, chunks.address(n), chunks.words

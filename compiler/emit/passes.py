@@ -36,11 +36,11 @@ def job_descriptor(
     """others: maps of words of the second operand; turn: which of the group's jobs it is. Raises InputError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
-        return _elementwise_descriptor(config, constants, job, source, made, others)
+        return _elementwise_descriptor(config, constants.group, constants.operation_address, job, source, made, others)
     descriptor = _array_descriptor(config, constants, job, source, made, turn)
     for operation in constants.group.operations:
         if operation.kind == Operation.TABLE:
-            beside = _lookup_stream(constants)
+            beside = _lookup_stream(constants.operation_address)
         else:
             [other] = others
             beside = _array_descriptor(config, constants, job, source, other, turn).stream(Stream.OFMAP)
@@ -50,23 +50,26 @@ def job_descriptor(
 
 def _elementwise_descriptor(
     config: AcceleratorConfig,
-    constants: WorkConstants,
+    group: Elementwise,
+    address: int | None,
     job: Job,
     source: FeatureMap,
     made: FeatureMap,
     others: tuple[FeatureMap, ...],
 ) -> Descriptor:
-    group, rows = constants.group, (job.first, job.last)
-    operation = group.operation
+    """address: of the constants of the operation"""
+    operation, rows = group.operation, (job.first, job.last)
     pixels, first = group.pixels(job.last - job.first), job.first // group.together
     residual = windows = None
     if operation.kind == Operation.TABLE:
-        residual = _lookup_stream(constants)
+        residual = _lookup_stream(address)
     elif operation.constants is not None:
-        beside = constants_beside(constants.operation_address, operation.constants.shape, made, *rows)
+        assert address is not None
+        beside = constants_beside(address, operation.constants.shape, made, *rows)
         residual, windows = (None, beside) if operation.kind == Operation.SUM else (beside, None)
     elif others:
-        residual = words_beside(*others, made, *rows)
+        [other] = others
+        residual = words_beside(other, made, *rows)
     last_channels = (group.output.shape[2] - 1) % 8 + 1
     return elementwise_descriptor(
         config,
@@ -78,8 +81,9 @@ def _elementwise_descriptor(
     )
 
 
-def _lookup_stream(constants: WorkConstants) -> StreamDescriptor:
-    return linear_stream(constants.operation_address, Level(LOOKUP_WORDS, 1))
+def _lookup_stream(address: int | None) -> StreamDescriptor:
+    assert address is not None
+    return linear_stream(address, Level(LOOKUP_WORDS, 1))
 
 
 def _array_descriptor(
@@ -92,6 +96,7 @@ def _array_descriptor(
     one_pixel = bool(group.operations)  # which take a word at a time
     filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
+        assert isinstance(group, Filtered) and filters
         halves, sets = row_stationary_groups(group.source.shape[2]) // source.groups, filter_sets(config)
         return convolution_descriptor(
             config,

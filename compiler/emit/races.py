@@ -188,7 +188,7 @@ class _Walk:
         for stream in Stream:
             self._commands[stream].append(number)
         # Its first word leaves behind the last sum of the pass before, and behind the first that it reads.
-        writes, reads = _merged(clock, self._passes[-1]), {}
+        writes, reads = _merged(clock, self._passes[-1]), dict[Stream, Words]()
         for stream in _READS:
             program = self._streams.program(descriptor, stream)
             if not program.options["enable"]:
@@ -221,7 +221,7 @@ class _Walk:
         level, counts = program.options["chunk_level"], [v.count for v in program.levels]
         turn, uses = counts[level], counts[level + 1]  # chunks of a tile; by inner blocks
         chunks = self._streams.chunks(program)
-        taken, first = self._chunks_taken, None
+        taken, first = self._chunks_taken, clock
         for tile, use in ((tile, use) for tile in range(len(chunks) // turn) for use in range(uses)):
             for n in range(tile * turn, (tile + 1) * turn):
                 if use == 0:
@@ -235,7 +235,8 @@ class _Walk:
                     clock = clock.copy()
                     clock[Kind.CHUNK] = taken + n + 1
                     self._freed.append(clock)
-            first = clock if first is None else first
+            if tile == use == 0:
+                first = clock
         return clock, first
 
     def _in_place(self, number: int, descriptor: Descriptor, written: Words, reads: dict[Stream, Words]) -> None:

@@ -31,7 +31,8 @@ class Timeline:
         self.moves: list[Move] = []
         self.works: list[Work] = []
         self._chunks: list[int] = []  # transfers that bring them
-        self._stored = defaultdict(list)  # by DRAM page: addresses, first and behind the last, and the transfer
+        # By DRAM page: addresses, first and behind the last, and the transfer.
+        self._stored: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         self._touched = np.zeros(config.glb_words, np.int64)
         self._written = np.zeros(config.glb_words, np.int64)
         self._moved = np.zeros(config.glb_words, np.int64)

@@ -48,7 +48,7 @@ class Arrangement:
     def changed(self, random: np.random.Generator, fits: bool) -> "Arrangement":
         """Return an arrangement that differs a little: in feature maps, or, if this one fits, in weights."""
         if fits and random.random() < CONSTANTS:
-            return self.turned(random.integers(len(self.apart)))
+            return self.turned(int(random.integers(len(self.apart))))
         order, where = self.order.copy(), self.where.copy()
         places = random.integers(len(where), size=random.integers(1, 4))
         where[places] = np.where(random.random(len(places)) < ANYWHERE, random.random(len(places)), np.nan)

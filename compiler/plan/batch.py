@@ -42,12 +42,12 @@ class BatchPlanner:
 
     def cheapest(self, rejected: frozenset) -> Network:
         """rejected: keys of segments that could not be placed. Raises DoesNotFit."""
-        best, reason = None, None
+        best, failures = None, list[DoesNotFit]()
         for ways, together in self._cuts:
             try:
                 one, first = _alone(ways, rejected)
             except DoesNotFit as error:
-                reason = reason or error
+                failures.append(error)
                 continue
             if self._images == 1:
                 return first
@@ -59,23 +59,23 @@ class BatchPlanner:
                 if best is None or cost < best[0]:
                     best = cost, count, [first, found[1]]
         if best is None:
-            raise reason
+            raise failures[0]
         return _repeated(self._images, *best[1:])
 
 
 def _alone(ways: list[SegmentPlanner], rejected: frozenset) -> tuple[Cost, Network]:
     """Groups that each image goes through by itself and their cost, by the first planner that finds a plan. Raises
     DoesNotFit."""
-    failure = None
+    failures = list[DoesNotFit]()
     for planner in ways:
         groups = list(planner.flow.groups)
         try:
             cost, segments = planner.cheapest(rejected) if groups else ((0, 0), [])
         except DoesNotFit as error:
-            failure = error
+            failures.append(error)
         else:
             return cost, (groups, segments)
-    raise failure
+    raise failures[-1]
 
 
 def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
@@ -83,8 +83,8 @@ def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
     yield groups, []
     for cut in reversed(range(len(groups))):
         yield groups[:cut], groups[cut:]
-        if isinstance(groups[cut], Separable):
-            first, second = halves(groups[cut])
+        if isinstance(group := groups[cut], Separable):
+            first, second = halves(group)
             yield [*groups[:cut], first], [second, *groups[cut + 1 :]]
 
 

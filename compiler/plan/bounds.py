@@ -55,11 +55,11 @@ class Bounds:
     @cached_property
     def _least_filters(self) -> int:
         """Of a group whose filters come for each job: words that the mapping that needs least keeps."""
-        segment, group = self.segment, self.segment.groups[-1]
-        if not isinstance(group, Filtered):
+        segment, part = self.segment, self._parts[-1]
+        if not isinstance(part, Filtered):
             return 0
-        rows = segment.nest.rows or group.map_shape[0]
-        return smallest_words(self.config, self._parts[-1], rows, access_of(segment, segment.last - 1))
+        rows = segment.nest.rows or segment.groups[-1].map_shape[0]
+        return smallest_words(self.config, part, rows, access_of(segment, segment.last - 1))
 
     @property
     def peak_words(self) -> int:
@@ -196,20 +196,20 @@ class Bounds:
         return self._mapping_of(self.segment.jobs[-1]).cycles
 
     @property
-    def cycles(self) -> int:
+    def cycles(self) -> float:
         """The array's cycles, or the transfers', whichever are more."""
         return max(self._jobs_cycles, self._port_cycles)
 
     @property
-    def port_excess(self) -> int:
+    def port_excess(self) -> float:
         """Cycles by which the transfers take longer than the array."""
         return max(self._port_cycles - self._jobs_cycles, 0)
 
     @cached_property
-    def _jobs_cycles(self) -> int:
+    def _jobs_cycles(self) -> float:
         """The array's cycles, and those between jobs."""
         jobs = self.segment.jobs
-        total = self.array_cycles + BETWEEN * len(jobs)
+        total: float = self.array_cycles + BETWEEN * len(jobs)
         for before, job in itertools.pairwise(jobs):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
@@ -218,7 +218,7 @@ class Bounds:
         return total + self._chunk_waits
 
     @cached_property
-    def _port_cycles(self) -> int:
+    def _port_cycles(self) -> float:
         turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
         return self.dram_words // port_words(self.config) + turns
 
@@ -228,11 +228,17 @@ class Bounds:
         if not self.segment.nest.refetch:
             return 0
         ring = self.config.glb_words - self.peak_words + self._least_filters
-        words = resident_words(self.segment.groups[-1], self.config)
+        words = self._refetched_words
         rounds = self._passes // self.segment.nest.tilings[-1].parts
         if ring >= min(words, RING_CHUNKS * LEAST_CHUNK_WORDS):
             return 0
         return ready(self.config) * rounds * words // max(ring // RING_CHUNKS, 1)
+
+    @property
+    def _refetched_words(self) -> int:
+        """Return the words of all filters of the last pass."""
+        group = self.segment.groups[-1]
+        return resident_words(group, self.config) if isinstance(group, Filtered) else 0
 
     @property
     def _passes(self) -> int:
@@ -287,7 +293,7 @@ class Bounds:
         words = self.map_words + sum(constant_words(group, self.config) for group in self.segment.groups)
         if self.segment.nest.refetch:
             row_tiles = self._passes // self.segment.nest.tilings[-1].parts
-            words += (row_tiles - 1) * resident_words(self.segment.groups[-1], self.config)
+            words += (row_tiles - 1) * self._refetched_words
         return words + self._words_again
 
     @property
@@ -311,7 +317,7 @@ class Bounds:
         return self.cycles + AGAIN_PRICE * port_busy**2 * again // port_words(self.config), self.dram_words
 
 
-def in_turn_of(peaks: tuple[int, int], config: AcceleratorConfig) -> bool:
+def in_turn_of(peaks: tuple[float, float], config: AcceleratorConfig) -> bool:
     """`Bounds.in_turn` by `Bounds.peaks`."""
     return peaks[0] > config.glb_words and peaks[1] < peaks[0]
 

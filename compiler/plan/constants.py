@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -55,22 +55,22 @@ class Chunks:
 
     @property
     def region(self) -> Region:
-        return [(self.buffer.address, self.slots * self.words)]
+        return [(self.buffer.placed, self.slots * self.words)]
 
     def address(self, n: int) -> int:
         """Of chunk n of all that come."""
-        return self.buffer.address + (self.buffer.start + n) % self.slots * self.words
+        return self.buffer.placed + (self.buffer.start + n) % self.slots * self.words
 
     def pieces(self, space: Space, jobs: list[int]) -> list[Piece]:
         """As they are loaded, their commands through the port, too; jobs: of the group."""
         free, words_of = space.free_from(self.buffer, self.words), self.words + LOAD_WORDS
-        found, latest, each = [], 0.0, self.count // self.passes
+        found, latest, each = list[tuple[int, float, int]](), 0.0, self.count // self.passes
         for n in range(min(self.slots, self.count)):
             latest = max(latest, free[(self.buffer.start + n) % self.slots])
-            if found and found[-1][:2] == [jobs[n // each], latest]:
-                found[-1][2] += words_of
-            else:
-                found.append([jobs[n // each], latest, words_of])
+            job, words = jobs[n // each], words_of
+            if found and found[-1][:2] == (job, latest):
+                words += found.pop()[2]
+            found.append((job, latest, words))
         pieces = [Piece(*piece, chunk=self.words) for piece in found]
         for turn in range(self.slots // each, self.passes):
             words = (each - max(self.slots - turn * each, 0)) * words_of
@@ -146,6 +146,7 @@ class WorkConstants:
         if self.depthwise:
             return self.depthwise.region(turn)[0][0]
         if isinstance(self.group, Depthwise) and self.part is not self.group:
+            assert self.depthwise_address is not None
             return self.depthwise_address + job.part * groups * DEPTHWISE_GROUP_WORDS
         return self.depthwise_address
 
@@ -161,8 +162,8 @@ class WorkConstants:
         words = words.ravel()
         if words.size % 2:
             words = np.append(words, np.uint64(0))  # whole beats of a port of two words
-        self.loads.append((f"{self.group.layer}.{name}", words, buffer.address))
-        self.resident.append((buffer.address, words.size))
+        self.loads.append((f"{self.group.layer}.{name}", words, buffer.placed))
+        self.resident.append((buffer.placed, words.size))
 
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
@@ -187,7 +188,7 @@ def place_constants(
     packed: list[Packed],
     config: AcceleratorConfig,
     space: EvictingSpace,
-    apart: Sequence[bool],
+    apart: np.ndarray,
     turns: set[Segment],
     streamed: dict[int, int],
 ) -> list[WorkConstants]:
@@ -236,7 +237,7 @@ class _Beside:
 
     def give(self, constants: WorkConstants, jobs: int) -> None:
         """To the group, once the buffer is placed."""
-        address, in_turn = self.buffer.address, None
+        address, in_turn, group = self.buffer.placed, None, constants.group
         if self.slices > 1:
             each = self.words.reshape(self.slices, -1)
             padded = np.pad(each, ((0, 0), (0, each.shape[1] % 2)))  # whole beats of a port of two words
@@ -248,7 +249,8 @@ class _Beside:
         elif self.name == "operation":
             constants.operation_address = address
         else:
-            last = (len(constants.group.filters) - 1) % 8 + 1
+            assert isinstance(group, Filtered)
+            last = (len(group.filters) - 1) % 8 + 1
             constants.filters, constants.table = Filters(0, 0, 0, address, last_channels=last), in_turn
 
 
@@ -296,6 +298,7 @@ def _resident(
 
 def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) -> None:
     """Filters that have their place: they come as a whole, or in chunks."""
+    assert constants.packing and constants.filters
     tile, chunk_groups = constants.packing.tile, None
     if buffer.chunk:
         chunk_groups = buffer.chunk // packed[0, 0].size
@@ -303,7 +306,7 @@ def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) 
     else:
         constants.add("filters", packed, buffer)
     constants.filters = replace(
-        constants.filters, address=buffer.address, count=tile, tiles=len(packed), chunk_groups=chunk_groups
+        constants.filters, address=buffer.placed, count=tile, tiles=len(packed), chunk_groups=chunk_groups
     )
 
 
@@ -315,8 +318,9 @@ def _place_streamed(
     is room."""
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
-    jobs = plan.jobs_of[n]
-    for found in _alike(config, constants.part, [job.last - job.first for job in jobs], constants.access):
+    jobs, part = plan.jobs_of[n], constants.part
+    assert isinstance(group, Filtered) and isinstance(part, Filtered)
+    for found in _alike(config, part, [job.last - job.first for job in jobs], constants.access):
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
@@ -360,6 +364,7 @@ def _place_streamed(
 def _add_streamed(constants: WorkConstants, chunk_groups: int) -> None:
     """Filters that come in chunks have their place."""
     chunks = constants.chunks
+    assert chunks and constants.packing and constants.filters
     words = chunks.slots * chunks.words
     ring = (chunks.buffer.placed + words, words) if chunks.slots < chunks.count else None
     constants.filters = replace(

@@ -37,7 +37,7 @@ class Estimate:
     input: int
     stored: int
     last: int
-    excess: int
+    excess: float
     tail: int
     reads: int
     makes: int

@@ -46,18 +46,21 @@ class Packed:
     @cached_property
     def depthwise(self) -> np.ndarray:
         """Of a group with depthwise work, uint64 [groups, 18]."""
-        group: Depthwise | Separable = self.group
+        group = self.group
+        assert isinstance(group, (Depthwise, Separable))
         return pack_depthwise(group.depthwise, pack_table(group.middle, word_groups(group.depthwise.shape[-1])))
 
     @cached_property
     def table(self) -> np.ndarray:
         """Of a group with filters, uint64 [blocks, 9]."""
-        group: Filtered = self.group
+        group = self.group
+        assert isinstance(group, Filtered)
         return pack_table(group.table, word_groups(len(group.filters)))
 
     def filters(self, packing: Packing) -> np.ndarray:
         """As pack()."""
         if packing not in self._filters:
+            assert isinstance(self.group, Filtered)
             self._filters[packing] = pack(self.group, packing, self.config)
         return self._filters[packing]
 

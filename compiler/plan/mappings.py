@@ -97,8 +97,8 @@ def stays(mapping: Mapping) -> bool:
 def _unmapped(config: AcceleratorConfig, group: Group, rows: int) -> DoesNotFit:
     """Why a group has no mapping."""
 
-    def failure(what: str, **fields) -> DoesNotFit:
-        return DoesNotFit(f"group {group.name}: {what}", layer=group.name, **fields)
+    def failure(what: str, remedy: str = "") -> DoesNotFit:
+        return DoesNotFit(f"group {group.name}: {what}", layer=group.name, remedy=remedy)
 
     if group.images:
         return failure(f"no mapping of {group.images} images at once fits the PEs")

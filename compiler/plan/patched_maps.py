@@ -41,15 +41,16 @@ def with_patched_inputs(
     def suits(group: Group) -> bool:
         name = group.source.name
         return (
-            isinstance(group, Convolution)
-            and name not in made
+            name not in made
             and name not in unpacked
             and read.count(name) == 1
             and group.source.shape[2] <= MOST_CHANNELS
             and group.window.dilation == (1, 1)
         )
 
-    return [_best(group, config, larger) if suits(group) else group for group in groups]
+    return [
+        _best(group, config, larger) if isinstance(group, Convolution) and suits(group) else group for group in groups
+    ]
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,13 @@ def _best(group: Convolution, config: AcceleratorConfig, larger: bool) -> Group:
     laid = ways + [
         replace(map_, packed=True)
         for map_ in ways
-        if filter_sets(config) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))
+        if filter_sets(config) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, _patches_of(map_)))
     ]
     pixels = np.prod(group.map_shape) * len(group.filters) * WORD_CHANNELS * config.sets / config.total_multipliers
 
     def least(map_: Map) -> float:
         """Cycles by words alone: two sets share one, those that read a packed map are at work on other filters."""
-        patches = map_.patches
+        patches = _patches_of(map_)
         words = (
             1 / filter_sets(config)
             if map_.packed
@@ -108,23 +109,31 @@ def _best(group: Convolution, config: AcceleratorConfig, larger: bool) -> Group:
 
 def _patches(group: Convolution, rows: _Split, cols: _Split) -> Map:
     """The source of a group as patches."""
-    window, counts = group.window, []
-    for made, stride, split in zip(group.map_shape, window.stride, (rows, cols)):
-        counts.append((made - 1) * stride // split.step + (split.taps - 1) * split.dilation + 1)
+    window = group.window
+    height, width = (
+        (made - 1) * stride // split.step + (split.taps - 1) * split.dilation + 1
+        for made, stride, split in zip(group.map_shape, window.stride, (rows, cols))
+    )
     patches = Patches(
         group.source.shape,
-        *counts,
+        height,
+        width,
         (rows.size, cols.size),
         (rows.step, cols.step),
         (window.pads[0], window.pads[2]),
         window.kernel,
     )
-    return replace(group.source, shape=(*counts, patches.channels), packed=False, patches=patches)
+    return replace(group.source, shape=(height, width, patches.channels), packed=False, patches=patches)
+
+
+def _patches_of(source: Map) -> Patches:
+    assert source.patches
+    return source.patches
 
 
 def rewritten(group: Convolution, source: Map) -> Filtered:
     """A convolution of an input as one of its patches, or as pointwise work where each is all that a filter sees."""
-    patches = source.patches
+    patches = _patches_of(source)
     splits = down, across = _splits_of(patches)
     channels = patches.shape[2]
     margins = [(0, split.taps * split.size - taps) for split, taps in zip(splits, patches.taps)]

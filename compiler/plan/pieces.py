@@ -53,7 +53,7 @@ def planners(groups: list[Group], estimates: Estimates) -> list[SegmentPlanner]:
     def plan(sizes: Sizes) -> SegmentPlanner:
         return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates, sizes))), estimates)
 
-    found, sizes = [plan(frozenset())], frozenset()
+    found, sizes = [plan(frozenset())], Sizes()
     for size in gaining_sizes(groups, estimates.config):
         tried = plan(sizes | {size})
         if any(group.flat for group in tried.flow.groups) and _spent(tried) < _spent(found[0]):
@@ -77,7 +77,8 @@ def _ranked(ways: list[Pieces], estimates: Estimates) -> list[int]:
     fitting = sorted((cost, n) for n, cost in enumerate(costs) if not isinstance(cost, DoesNotFit))
     if fitting:
         return [n for cost, n in fitting if cost[0] <= ABOUT * fitting[0][0][0]]
-    return [min(range(len(ways)), key=lambda n: costs[n].demand or inf)]
+    demands = [cost.demand or inf for cost in costs if isinstance(cost, DoesNotFit)]
+    return [demands.index(min(demands))]
 
 
 def _cost(groups: Pieces, estimates: Estimates) -> Cost | DoesNotFit:

@@ -42,7 +42,7 @@ class Space:
     def free_from(self, buffer: Buffer, words: int) -> list[float]:
         """For each run of so many words of a placed buffer, the jobs that are over when all of them can be loaded: the
         last one in part where words of a ring fall free while it runs."""
-        return _runs(self._until_birth(buffer), buffer.address, buffer.words, words)
+        return _runs(self._until_birth(buffer), buffer.placed, buffer.words, words)
 
     def _until_birth(self, buffer: Buffer) -> list[tuple[int, int, int, float]]:
         return self._until[: bisect_left(self._until, (buffer.birth,))]

@@ -2,7 +2,7 @@
 """Which maps lie in planes wherever they are as a whole: those of pointwise groups that keep more columns of the array
 busy with a map of one row than with rows that do not divide well."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from eyrie.compiler.ir.layer import Group, Map, Pointwise, Separable, halves
@@ -42,19 +42,19 @@ def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
     return with_planar(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
 
 
-def in_planes_alone(groups: list[Group], sizes: Sizes) -> list[Group]:
+def in_planes_alone(groups: Sequence[Group], sizes: Sizes) -> list[Group]:
     """As well with the maps at their ends, which lie as the groups beside them say."""
     return with_planar(groups, {name for names in _rows(groups, sizes) for name in names})
 
 
-def _rows(groups: list[Group], sizes: Sizes) -> Iterator[set[str]]:
+def _rows(groups: Sequence[Group], sizes: Sizes) -> Iterator[set[str]]:
     """Names of the maps of each group that may take them as one row."""
     for group in groups:
         if isinstance(group, Pointwise) and group.row_by_row and group.map_shape in sizes:
             yield {group.source.name, group.output.name, *(other.name for other in group.others)}
 
 
-def with_planar(groups: list[Group], names: set[str]) -> list[Group]:
+def with_planar(groups: Sequence[Group], names: set[str]) -> list[Group]:
     """Return the fused operators with the feature maps of these names in NC/8HW8 layout."""
 
     def laid(map_: Map) -> Map:
@@ -66,5 +66,5 @@ def with_planar(groups: list[Group], names: set[str]) -> list[Group]:
             for group in groups
         ]
         if names
-        else groups
+        else list(groups)
     )

@@ -145,7 +145,7 @@ class _Search:
             try:
                 placed = self._try(tried, space)
             except DoesNotFit as error:
-                group, map_ = self._number[error.layer], self._map_of(error)
+                group, map_ = self._number[error.layer or ""], self._map_of(error)
                 self.failed[group] += 1
                 if not self.best and self.failed.total() > HOPELESS:
                     return

@@ -92,12 +92,8 @@ class SegmentPlanner:
                     ends.setdefault(fitting.behind, []).append(path)
         if not ends.get((count, True)):
             return None
-        best = path = min(ends[count, True], key=lambda path: path.cost)
-        segments = []
-        while path.segment:
-            segments.append(path.segment)
-            path = path.before
-        return best.cost, segments[::-1]
+        best = min(ends[count, True], key=lambda path: path.cost)
+        return best.cost, best.segments()
 
     def _longer(self, befores: "list[_Path]", fitting: "_Fitting") -> "_Path | None":
         """Return the cheapest way to a segment and through it."""
@@ -115,12 +111,12 @@ class SegmentPlanner:
                 best, before = spent, path
         return before and _Path((best[0] + cost, best[1] + second_cost), fitting, before)
 
-    def _wait(self, before: "_Fitting", behind: "_Fitting") -> int:
+    def _wait(self, before: "_Fitting", behind: "_Fitting") -> float:
         """Return the cycles between two segments in which the array waits for the port, as far as there was no room to
         load before, and for the rows that the first one makes last. If they go through DRAM, the array waits until they
         are stored and loaded; or, if the port is the limit, the port waits for the last job."""
         first, second, port = before.estimate, behind.estimate, port_words(self._config)
-        head, free, wait = second.head, self._config.glb_words - first.needed, 0
+        head, free, wait = second.head, self._config.glb_words - first.needed, 0.0
         if first.makes < second.reads:
             wait = first.tail
             if behind.segment.nest.from_dram and before.segment.last - 1 == behind.maker:
@@ -167,7 +163,15 @@ class _Path:
 
     @property
     def segment(self) -> Segment | None:
-        return self.fitting and self.fitting.segment
+        return self.fitting.segment if self.fitting else None
+
+    def segments(self) -> list[Segment]:
+        """Return all segments in their order."""
+        path, found = self, list[Segment]()
+        while path.fitting and path.before:
+            found.append(path.fitting.segment)
+            path = path.before
+        return found[::-1]
 
 
 def next_from_dram(flow: Flow, segment: Segment) -> bool:
@@ -186,7 +190,7 @@ def _needs_slack_too_late(before: Segment | None, segment: Segment) -> bool:
 
 def _too_large(name: str, words: float, config: AcceleratorConfig) -> DoesNotFit:
     """The GLB is too small for a group that needs so many words."""
-    demand = words * GLB_WORD_BYTES
+    demand = int(words) * GLB_WORD_BYTES
     return DoesNotFit(
         f"group {name} needs at least {demand} bytes of GLB, there are {config.glb_bytes}",
         layer=name,

@@ -129,7 +129,7 @@ def verify_places(plan: Plan, placed: Placed, config: AcceleratorConfig) -> None
     owners = [(buffer, part) for buffer in placed.buffers for part in buffer.parts]
     start, birth, death = (
         np.array(values)
-        for values in zip(*((buffer.address + part.offset, part.birth, part.death) for buffer, part in owners))
+        for values in zip(*((buffer.placed + part.offset, part.birth, part.death) for buffer, part in owners))
     )
     end = start + [part.words for _, part in owners]
     shared = (start[:, None] < end) & (end[:, None] > start) & (birth[:, None] <= death) & (death[:, None] >= birth)

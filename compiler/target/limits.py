@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the accelerator runs at all."""
 
+from typing import TypeVar
+
+import numpy as np
+
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.target.blocks import Blocks
@@ -10,6 +14,8 @@ from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, Poo
 from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
+
+Count = TypeVar("Count", int, np.ndarray)  # of one mapping, or of several
 
 
 def most_pixels(config: AcceleratorConfig, stride: int | None = None) -> int:
@@ -21,7 +27,7 @@ def most_pixels(config: AcceleratorConfig, stride: int | None = None) -> int:
     return min(pointwise, (config.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
 
 
-def pairs(words: int, x: int) -> int:
+def pairs(words: Count, x: int) -> Count:
     """Pairs of adjacent words, beginning at even columns, that cover `words` words from column x on. Where they are odd
     in number, x may be any column: they are as many."""
     return -(-(words + x % 2) // 2)
@@ -60,7 +66,7 @@ def equal_stride(window: Window) -> int:
     return window.stride[0]
 
 
-def beat_filters(config: AcceleratorConfig, pixels: int) -> int:
+def beat_filters(config: AcceleratorConfig, pixels: Count) -> Count:
     """Filters of a beat in pointwise work of so many pixels a PE: as many as the port has where the PEs would wait for
     the next otherwise, else one, since rows are dealt one at a time more evenly."""
     slow = WORD_CHANNELS // config.multipliers
@@ -85,7 +91,7 @@ def single_tile(config: AcceleratorConfig, filters: int) -> int:
     return least + least % 2
 
 
-def most_dealt(config: AcceleratorConfig, count: int, pixels: int) -> int:
+def most_dealt(config: AcceleratorConfig, count: Count, pixels: Count) -> Count:
     """Filters of a tile for the row of a set that has most, the first, in work of so many pixels a PE."""
     each = beat_filters(config, pixels)
     return each * -(-(count // each) // SET_ROWS)

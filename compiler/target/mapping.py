@@ -76,7 +76,9 @@ def mappings(config: AcceleratorConfig, group: Group, rows: int, whole: bool = F
         found = [] if group.images or group.source.packed else _by_taps(config, group, rows)
         found += [] if group.images else _row_stationary(config, group, rows)
     else:
-        found = [*_separables(config, group, rows), *(_flat(config, group) if whole and group.flat else ())]
+        found = _separables(config, group, rows)
+        if whole and isinstance(group, Pointwise) and group.flat:
+            found += _flat(config, group)
     # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
     # reads the ofmap waits for the sums of the last.
     kept = -1 if isinstance(group, Separable) else 1
@@ -207,14 +209,16 @@ def has_mapping(config: AcceleratorConfig, group: Depthwise | Separable) -> bool
 
 
 def _separables(config: AcceleratorConfig, group: Group, rows: int) -> list[Mapping]:
-    depthwise = isinstance(group, (Depthwise, Separable))
-    if depthwise and not in_supers(config, group):
+    if isinstance(group, (Depthwise, Separable)) and not in_supers(config, group):
         return []
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
-    blocks = _candidates(config, group, rows, most_pixels(config, group.window.stride[0] if depthwise else None))
+    blocks = _candidates(
+        config, group, rows, most_pixels(config, None if isinstance(group, Pointwise) else group.window.stride[0])
+    )
     if isinstance(group, Depthwise):
         tile, tiles, legal = np.zeros(1, np.int64), np.ones(1, np.int64), np.ones_like(blocks.rows, bool)
     else:
+        assert isinstance(group, Filtered)
         tile, tiles, legal = _tiles(config, group, blocks)
     if mode == ArrayMode.FUSED:
         words = word_groups(group.source.shape[2]) * blocks.pixels * blocks.inner * (2 if config.sets == 1 else 1)
@@ -314,13 +318,13 @@ def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int)
 
 def _row_stationary(config: AcceleratorConfig, group: Group, rows: int) -> list[Mapping]:
     """On sets that share the filters of a tile: words of 8 channels are made of p filters of each, or of one."""
-    window, total = group.window, word_groups(len(group.filters)) * GLB_WORD_BYTES
-    taps, slow = window.kernel[1], WORD_CHANNELS // config.multipliers
-    sets = filter_sets(config)
+    window, sets = group.window, filter_sets(config)
     if not isinstance(group, Convolution) or not sets or not slides(window) or group.averaged:
         return []
+    total = word_groups(len(group.filters)) * GLB_WORD_BYTES
+    taps, slow = window.kernel[1], WORD_CHANNELS // config.multipliers
     width, stride = group.map_shape[1], window.stride[0]
-    groups, found = row_stationary_groups(group.source.shape[2]), []
+    groups, found = row_stationary_groups(group.source.shape[2]), list[Mapping]()
     for p in (GLB_WORD_BYTES // sets, GLB_WORD_BYTES):
         tile = p * sets
         if p * taps > config.filter_words or total % tile:

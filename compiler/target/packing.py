@@ -19,7 +19,7 @@ def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> 
     blocks = -(-len(bias) // 8)
 
     def padded(values: np.ndarray, kind: type) -> np.ndarray:
-        out = np.zeros(blocks * 8, kind)
+        out: np.ndarray = np.zeros(blocks * 8, kind)
         out[: len(values)] = values
         return out.reshape(blocks, 8)
 

@@ -100,5 +100,5 @@ def block_ids(
         return {"ifmap": ifmap, "filter": 0}
 
     rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(config.rows)]
-    columns = [[column_ids(row, col) for col in range(config.cols)] for row in range(config.rows)]
-    return ScanIds(rows, columns, link_enable_word(config, min(config.sets, 2)))
+    pes = [[column_ids(row, col) for col in range(config.cols)] for row in range(config.rows)]
+    return ScanIds(rows, pes, link_enable_word(config, min(config.sets, 2)))

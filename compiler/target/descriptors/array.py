@@ -36,7 +36,7 @@ class ArrayWork:
     taps: int
     stride: int
     zero_points: ZeroPoints
-    filters: tuple[int, int, int]
+    filters: tuple[int, ...]
     groups: int
     tiles: int
     rotation: int = 0

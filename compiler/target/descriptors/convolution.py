@@ -234,6 +234,7 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         return
     if sets.across > 1 or block != GLB_WORD_BYTES:
         raise InputError("an int8 ofmap needs p = 8 filters or p * t = 8, stacked, in one block of columns")
+    assert c.table_address is not None
     groups = c.p * sets.down // GLB_WORD_BYTES  # of channels, that a tile makes
     descriptor.set_stream(
         Stream.PARAMETERS,

@@ -80,12 +80,12 @@ def _ifmap_stream(
     inner_levels: list[Level],
     words: int,
     x: int,
-    tile_level: bool,
+    tiles: int,
     to_pixels: bool,
 ) -> StreamDescriptor:
     """The ifmap stream: words of a block's row, then `inner_levels`, then groups and blocks.
 
-    words: ifmap words of a row of a block, from column x on.
+    words: ifmap words of a row of a block, from column x on; tiles: of filters, each of which reads them all, or 0.
     """
     ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride[0]
     split = config.sets > 1
@@ -97,8 +97,8 @@ def _ifmap_stream(
     levels.append(Level(ifmap.groups, ifmap.group_step))
     if blocks.inner > 1 or not to_pixels:
         levels.append(inner_level(ifmap, blocks, blocks.rows * stride, blocks.width * stride))
-    if tile_level:
-        levels.append(Level(p.filters.tiles))
+    if tiles:
+        levels.append(Level(tiles))
     along = blocks.outer_width * stride
     if not blocks.images:  # which have a row in one block
         levels.append(Level(blocks.along, along, Axis.COLUMN, along))
@@ -120,9 +120,9 @@ def _ifmap_stream(
     )
 
 
-def _filter_stream(config: AcceleratorConfig, p: SeparablePass) -> StreamDescriptor:
+def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
     """Pointwise filters, dealt in turn over the rows of a set."""
-    filters, blocks, groups = p.filters, p.blocks, p.groups
+    blocks, groups = p.blocks, p.groups
     size = filters.ring[1] if filters.ring else 0
 
     def along(count: int, words: int, **tags: int) -> Level:
@@ -197,7 +197,7 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
         ),
     )
     x = -p.window.pads[2]
-    if depthwise:
+    if p.depthwise_address is not None:
         span = (blocks.rows - 1) * stride + SET_ROWS
         step = blocks.pixels * stride
         tag = enc.TAG.pack(column=span)
@@ -208,13 +208,14 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
             else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag),
         ]
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
-        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, rows, words, x, False, False))
-        _set_depthwise(config, descriptor, p)
-    elif p.by_taps:
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, rows, words, x, 0, False))
+        _set_depthwise(config, descriptor, p, p.depthwise_address)
+    elif p.by_taps and p.filters:
         descriptor.set_stream(
             Stream.IFMAP, tap_stream(config, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks)
         )
     else:
+        assert p.filters
         columns = [
             Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
             rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols),
@@ -224,10 +225,10 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
                 rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
                 Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows)),
             ]
-        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, columns, blocks.pixels, x, True, True))
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, columns, blocks.pixels, x, p.filters.tiles, True))
 
     if p.filters:
-        descriptor.set_stream(Stream.FILTER, _filter_stream(config, p))
+        descriptor.set_stream(Stream.FILTER, _filter_stream(config, p, p.filters))
         channel_blocks, tiles = p.filters.blocks, p.filters.tiles
         if p.ofmap:
             descriptor.set_stream(
@@ -252,12 +253,12 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
     return legal(config, descriptor)
 
 
-def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass) -> None:
+def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, address: int) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if config.sets == 1 else []
     descriptor.set_stream(
         Stream.DEPTHWISE,
         linear_stream(
-            p.depthwise_address,
+            address,
             Level(enc.DEPTHWISE_RUN, 1),
             Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
             *halves,
@@ -324,7 +325,7 @@ def _check(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> None
     if p.filters:
         dealt = most_dealt(config, p.filters.count, blocks.pixels)
         limits.append(("partial sums of a PE", dealt * blocks.pixels, config.psum_words))
-    if mode == ArrayMode.FUSED and p.filters.tiles > 1:
+    if mode == ArrayMode.FUSED and p.filters and p.filters.tiles > 1:
         words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if config.sets == 1 else 1)
         limits.append(("depthwise words of a SUPER", words, config.word_buffer_words))
     for what, demand, bound in limits:
