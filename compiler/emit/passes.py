@@ -3,9 +3,10 @@
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Output, Separable
 from eyrie.compiler.ir.plan import Job
 from eyrie.compiler.plan.constants import WorkConstants
+from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
 from eyrie.compiler.target.descriptors.elementwise import (
     constants_beside,
@@ -18,7 +19,7 @@ from eyrie.compiler.target.descriptors.elementwise import (
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.compiler.target.descriptors.streams import linear_stream
 from eyrie.compiler.target.limits import filter_sets, row_stationary_groups
-from eyrie.model.config import AcceleratorConfig
+from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
 from eyrie.model.operators.quantization import stored_zero_point
@@ -89,69 +90,91 @@ def _lookup_stream(address: int | None) -> StreamDescriptor:
 def _array_descriptor(
     config: AcceleratorConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap, turn: int
 ) -> Descriptor:
-    group, blocks = constants.group, constants.blocks(job)
-    zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
+    blocks, filters = constants.blocks(job), constants.filters_of(job, turn)
     if blocks.flat:
         source, made = source.flat, made.flat
-    one_pixel = bool(group.operations)  # which take a word at a time
-    filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
-        assert isinstance(group, Filtered) and filters
-        halves, sets = row_stationary_groups(group.source.shape[2]) // source.groups, filter_sets(config)
+        assert isinstance(constants.group, Convolution) and filters
         return convolution_descriptor(
-            config,
-            ConvolutionPass(
-                source,
-                group.window,
-                blocks,
-                zero_point,
-                constants.packing.tile // sets,
-                4,
-                1,
-                sets,
-                filters.tiles,
-                filters.address,
-                None,
-                filters.table_address,
-                made,
-                group.table.output,
-                filters.last_channels,
-                halves,
-                one_pixel,
-                filter_zero_point,
-                filters.ring,
-                filters.chunk_groups,
-            ),
+            config, _convolution_pass(config, constants.group, blocks, constants.packing.tile, filters, source, made)
         )
-    pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
     depthwise = constants.depthwise_of(job, turn, source.groups)
+    in_parts = constants.part is not constants.group
+    return separable_descriptor(
+        config, _separable_pass(constants.group, blocks, filters, depthwise, in_parts, source, made)
+    )
+
+
+def _convolution_pass(
+    config: AcceleratorConfig,
+    group: Convolution,
+    blocks: Blocks,
+    tile: int,
+    filters: Filters,
+    source: FeatureMap,
+    made: FeatureMap,
+) -> ConvolutionPass:
+    sets = filter_sets(config)
+    return ConvolutionPass(
+        source,
+        group.window,
+        blocks,
+        group.source.zero_point,
+        p=tile // sets,
+        q=WORD_CHANNELS,
+        r=1,
+        t=sets,
+        tiles=filters.tiles,
+        filter_address=filters.address,
+        table_address=filters.table_address,
+        ofmap=made,
+        output=group.table.output,
+        last_channels=filters.last_channels,
+        halves=row_stationary_groups(group.source.shape[2]) // source.groups,
+        one_pixel=_one_pixel(group),
+        filter_zero_point=stored_zero_point(group.filters),
+        ring=filters.ring,
+        chunk_groups=filters.chunk_groups,
+    )
+
+
+def _separable_pass(
+    group: Group,
+    blocks: Blocks,
+    filters: Filters | None,
+    depthwise: int | None,
+    in_parts: bool,
+    source: FeatureMap,
+    made: FeatureMap,
+) -> SeparablePass:
+    """depthwise: the address of the depthwise words; in_parts: the job is one of several slices of the channels"""
     middle, depthwise_zero_point = Output(), 0
     if isinstance(group, (Depthwise, Separable)):
         middle, depthwise_zero_point = group.middle.output, stored_zero_point(group.depthwise)
-    output = group.table.output if isinstance(group, Filtered) else Output()
     # Channels that there are not: what an operation on the words makes of them is not written, as what it reads may be
     # words that nobody has written. Slices of channels have no such operation.
-    in_parts = isinstance(group, Depthwise) and constants.part is not group
-    last_channels = 8 if in_parts else (group.output.shape[2] - 1) % 8 + 1
-    return separable_descriptor(
-        config,
-        SeparablePass(
-            source,
-            made,
-            group.window,
-            blocks,
-            zero_point,
-            output,
-            filters,
-            depthwise,
-            middle,
-            pool,
-            max(group.averaged, 1),
-            isinstance(group, (Convolution, Grouped)),
-            group.own_blocks if isinstance(group, Grouped) else 0,
-            one_pixel,
-            filter_zero_point,
-            depthwise_zero_point,
-            last_channels,
-        ),
+    in_slices = isinstance(group, Depthwise) and in_parts
+    return SeparablePass(
+        source,
+        made,
+        group.window,
+        blocks,
+        group.source.zero_point,
+        group.table.output if isinstance(group, Filtered) else Output(),
+        filters,
+        depthwise,
+        middle,
+        PoolMode.AVERAGE if group.averaged else PoolMode.NONE,
+        max(group.averaged, 1),
+        by_taps=isinstance(group, (Convolution, Grouped)),
+        own_blocks=group.own_blocks if isinstance(group, Grouped) else 0,
+        one_pixel=_one_pixel(group),
+        filter_zero_point=stored_zero_point(group.filters) if isinstance(group, Filtered) else 0,
+        depthwise_zero_point=depthwise_zero_point,
+        last_channels=8 if in_slices else (group.output.shape[2] - 1) % 8 + 1,
     )
+
+
+def _one_pixel(group: Group) -> bool:
+    """Whether sums leave for one pixel at a time: for operations, which take a word at a time."""
+    return bool(group.operations)

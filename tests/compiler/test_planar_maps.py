@@ -31,6 +31,7 @@ from tests.compiler.test_pieces import block
 from tests.compiler.test_segments import estimates
 
 COUNT = scaled(30)
+MORE = 300  # networks that may be drawn until all of SEEN has come
 SEEN = ("alone", "odd", "even", "rides", "to DRAM", "from DRAM", "slices", "in place", "blocks")
 
 
@@ -230,7 +231,7 @@ def test_accelerator_computes_the_golden_output(seed: int, tmp_path: Path) -> No
     """From a GLB with anything in it: what lies between the rows counts for nothing."""
     path, found, number = tmp_path / "net.tflite", Counter(), -1
     while (number := number + 1) < COUNT or not found.keys() >= set(SEEN):
-        assert number < 10 * COUNT, f"never seen: {set(SEEN) - found.keys()}"
+        assert number < 10 * COUNT + MORE, f"never seen: {set(SEEN) - found.keys()}"
         rng = np.random.default_rng([seed, number])
         if (stages := drawn(path, rng)) and (what := seen(stages)):
             found.update(what)

@@ -79,15 +79,14 @@ def _ifmap_stream(
     p: SeparablePass,
     inner_levels: list[Level],
     words: int,
-    x: int,
     tiles: int,
     to_pixels: bool,
 ) -> StreamDescriptor:
     """The ifmap stream: words of a block's row, then `inner_levels`, then groups and blocks.
 
-    words: ifmap words of a row of a block, from column x on; tiles: of filters, each of which reads them all, or 0.
+    words: ifmap words of a row of a block; tiles: of filters, each of which reads them all, or 0.
     """
-    ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride[0]
+    ifmap, blocks, stride, x = p.ifmap, p.blocks, p.window.stride[0], -p.window.pads[2]
     split = config.sets > 1
     beats = Level(pairs(words, x), 2, Axis.COLUMN, 2)
     # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
@@ -164,77 +163,28 @@ def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters
 
 def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descriptor:
     """A fused, pointwise or depthwise pass. Raises InputError where the mapping does not fit."""
-    descriptor = Descriptor()
-    blocks, depthwise = p.blocks, p.depthwise_address is not None
-    mode = (ArrayMode.FUSED if p.filters else ArrayMode.DEPTHWISE) if depthwise else ArrayMode.POINTWISE
+    descriptor, blocks, filters, depthwise = Descriptor(), p.blocks, p.filters, p.depthwise_address
+    mode = ArrayMode.POINTWISE
+    if depthwise is not None:
+        mode = ArrayMode.FUSED if filters else ArrayMode.DEPTHWISE
     _check(config, p, mode)
-    split = config.sets > 1
-    groups = p.groups * (1 if split else 2)
-    stride = equal_stride(p.window) if depthwise else 1
-    ids = block_ids(config, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
-    each = beat_filters(config, blocks.pixels)
-    dealt = dealt_filters(p.filters.count, each) if p.filters else (0, 0, 0)
-    zero_points = ZeroPoints(
-        p.ifmap_zero_point,
-        p.middle.zero_point if depthwise else p.ifmap_zero_point,
-        p.filter_zero_point,
-        p.depthwise_zero_point,
-    )
-    tiles = p.filters.tiles if p.filters else 1
-    set_array(
-        descriptor,
-        ids,
-        ArrayWork(
-            mode,
-            blocks,
-            DEPTHWISE_TAPS if depthwise else 1,
-            stride,
-            zero_points,
-            dealt,
-            groups,
-            tiles,
-            deal_of(sum(dealt), each, tiles),
-        ),
-    )
-    x = -p.window.pads[2]
-    if p.depthwise_address is not None:
-        span = (blocks.rows - 1) * stride + SET_ROWS
-        step = blocks.pixels * stride
-        tag = enc.TAG.pack(column=span)
-        rows = [
-            rows_level(p.ifmap, span, 1, column_tag=1),
-            Level(blocks.images, p.ifmap.image_step, tag=tag)
-            if blocks.images
-            else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag),
-        ]
-        words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
-        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, rows, words, x, 0, False))
-        _set_depthwise(config, descriptor, p, p.depthwise_address)
-    elif p.by_taps and p.filters:
-        descriptor.set_stream(
-            Stream.IFMAP, tap_stream(config, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks)
-        )
-    else:
-        assert p.filters
-        columns = [
-            Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
-            rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols),
-        ]
-        if blocks.images:
-            columns = [
-                rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
-                Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows)),
-            ]
-        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(config, p, columns, blocks.pixels, x, p.filters.tiles, True))
-
-    if p.filters:
-        descriptor.set_stream(Stream.FILTER, _filter_stream(config, p, p.filters))
-        channel_blocks, tiles = p.filters.blocks, p.filters.tiles
+    stride = None if depthwise is None else equal_stride(p.window)
+    ids = block_ids(config, blocks.rows, blocks.cols, stride, blocks.images)
+    set_array(descriptor, ids, _work(config, p, mode))
+    if depthwise is not None:
+        descriptor.set_stream(Stream.IFMAP, _depthwise_ifmap(config, p))
+        _set_depthwise(config, descriptor, p, depthwise)
+    elif filters:
+        descriptor.set_stream(Stream.IFMAP, _pointwise_ifmap(config, p, filters))
+    channel_blocks, tiles, last_channels = p.ifmap.groups, 1, p.last_channels
+    if filters:
+        channel_blocks, tiles, last_channels = filters.blocks, filters.tiles, filters.last_channels
+        descriptor.set_stream(Stream.FILTER, _filter_stream(config, p, filters))
         if p.ofmap:
             descriptor.set_stream(
                 Stream.PARAMETERS,
                 linear_stream(
-                    p.filters.table_address,
+                    filters.table_address,
                     Level(enc.PARAMETER_WORDS, 1),
                     Level(channel_blocks, enc.PARAMETER_WORDS),
                     Level(blocks.inner),
@@ -242,15 +192,61 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
                     Level(blocks.outer),
                 ),
             )
-        last_channels = p.filters.last_channels
-    else:
-        channel_blocks, tiles, last_channels = p.ifmap.groups, 1, p.last_channels
     if p.ofmap:
         descriptor.set_stream(
             Stream.OFMAP, ofmap_stream(p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels, p.two_pixels)
         )
     _set_output(config, descriptor, p, channel_blocks)
     return legal(config, descriptor)
+
+
+def _work(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> ArrayWork:
+    depthwise, each = mode != ArrayMode.POINTWISE, beat_filters(config, p.blocks.pixels)
+    dealt = dealt_filters(p.filters.count, each) if p.filters else (0, 0, 0)
+    tiles = p.filters.tiles if p.filters else 1
+    return ArrayWork(
+        mode,
+        p.blocks,
+        DEPTHWISE_TAPS if depthwise else 1,
+        equal_stride(p.window) if depthwise else 1,
+        ZeroPoints(
+            p.ifmap_zero_point,
+            p.middle.zero_point if depthwise else p.ifmap_zero_point,
+            p.filter_zero_point,
+            p.depthwise_zero_point,
+        ),
+        dealt,
+        p.groups * (1 if config.sets > 1 else 2),
+        tiles,
+        deal_of(sum(dealt), each, tiles),
+    )
+
+
+def _depthwise_ifmap(config: AcceleratorConfig, p: SeparablePass) -> StreamDescriptor:
+    blocks, stride = p.blocks, equal_stride(p.window)
+    span, step = (blocks.rows - 1) * stride + SET_ROWS, blocks.pixels * stride
+    tag = enc.TAG.pack(column=span)
+    across = Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)
+    if blocks.images:
+        across = Level(blocks.images, p.ifmap.image_step, tag=tag)
+    words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
+    return _ifmap_stream(config, p, [rows_level(p.ifmap, span, 1, column_tag=1), across], words, 0, False)
+
+
+def _pointwise_ifmap(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
+    blocks = p.blocks
+    if p.by_taps:
+        return tap_stream(config, p.ifmap, p.window, blocks, p.ifmap_zero_point, filters, p.own_blocks)
+    columns = [
+        Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
+        rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols),
+    ]
+    if blocks.images:
+        columns = [
+            rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
+            Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows)),
+        ]
+    return _ifmap_stream(config, p, columns, blocks.pixels, filters.tiles, True)
 
 
 def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, address: int) -> None:
