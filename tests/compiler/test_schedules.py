@@ -28,7 +28,7 @@ from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_text import drawn
 
 NETWORKS = scaled(4)
-CHANGES = scaled(40)  # of the schedule of each network
+CHANGES = scaled(40, least=12)  # of the schedule of each network
 FEW = 4  # search iterations
 SMALL = AcceleratorConfig(glb_bank_words=256)
 
