@@ -21,7 +21,8 @@ from eyrie.model.config import AcceleratorConfig
 
 HOTTEST = 25.0  # cycles by which a worse arrangement may be taken, at the beginning
 STARTS = 6
-IDLE_STARTS = 2  # one after the other without a better solution, after which the search ends
+NEAR = 1.01  # times the least cost: from there on, a search ends after IDLE_STARTS without a better solution
+IDLE_STARTS = 2
 FEW_JOBS = 40
 HOPELESS = 12  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
@@ -72,7 +73,7 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
         before = search.best
         search.anneal(np.random.default_rng(start), math.ceil(search_iterations * share / STARTS))
         since = since + 1 if search.best is before else 0
-        if search.done or (search.best and since == IDLE_STARTS):
+        if search.done or (since >= IDLE_STARTS and search.is_near):
             break
     if not search.best:
         search.anneal(np.random.default_rng(STARTS), min(search_iterations, HOPELESS))
@@ -132,6 +133,11 @@ class _Search:
             return False
         others = self.count(self.best) - 1
         return self.best.cost <= ENOUGH * self.least and len(self.found) > SPREAD * others
+
+    @property
+    def is_near(self) -> bool:
+        """Return whether the best solution is near the lower bound."""
+        return self.best is not None and self.best.cost <= NEAR * self.least
 
     def count(self, best: Placed) -> int:
         """Return the number of candidates if this is the cheapest."""
