@@ -100,7 +100,7 @@ def _best_way(
         return labelled(reached(run_stages(plan, STAGES[ALLOCATION:], on_stage), Built), work.config)
 
     plans = succeeding([partial(planned, *way) for way in ways])
-    cycles = [*map(_planned_cycles, plans)]
+    cycles = [_planned_cycles(plan, work.config) for plan in plans]
     likely, far = list[Callable[[], Built]](), list[Callable[[], Built]]()
     for plan, each in zip(plans, cycles):
         (far if each > FAR * min(cycles) else likely).append(partial(compiled, plan))
@@ -203,13 +203,14 @@ def succeeding(attempts: Sequence[Callable[[], T]]) -> list[T]:
     return found
 
 
-def _planned_cycles(work: Planned) -> float:
-    """Return the planner's estimate of the cycles before places are known; 0 if they are not the objective."""
+def _planned_cycles(work: Planned, config: AcceleratorConfig) -> float:
+    """Return the planner's estimate of the cycles on `config` before places are known; 0 if they are not the
+    objective."""
     from eyrie.compiler.plan.bounds import Bounds
 
     if work.objective != OBJECTIVES[0]:
         return 0.0
-    return sum(Bounds(segment, work.config).cycles for segment in work.plan.segments)
+    return sum(Bounds(segment, config).cycles for segment in work.plan.segments)
 
 
 def _estimated(work: Built) -> float:

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.compiler import network as network_module
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.network import compile_network, planned_for
+from eyrie.compiler.pipeline import Planned
 from eyrie.model.config import DEFAULT, READ_BEATS, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime.folders import ROOT
@@ -53,6 +55,21 @@ def test_a_known_latency_never_costs_cycles(seed: int, tmp_path: Path) -> None:
             assert predict(image).cycles <= there
             compared += 1
     assert compared
+
+
+def test_plans_are_compared_on_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan for another memory looks cheaper there than it is."""
+    path, config = tmp_path / "net.tflite", replace(DEFAULT, dram_latency=300)
+    path.write_bytes(network(np.random.default_rng(1))[0])
+    planned_cycles, asked = network_module._planned_cycles, list[tuple[int, AcceleratorConfig]]()
+
+    def asking(work: Planned, on: AcceleratorConfig) -> float:
+        asked.append((work.config.dram_latency, on))
+        return planned_cycles(work, on)
+
+    monkeypatch.setattr(network_module, "_planned_cycles", asking)
+    compile_network(path, config, search_iterations=8)
+    assert asked == [(300, config), (30, config)]
 
 
 def test_the_simulated_dram_has_the_latency(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_a_plan_far_from_the_best_gets_places_only_if_the_best_finds_none(
             raise DoesNotFit("no places")
         return candidates(plan, *rest)
 
-    monkeypatch.setattr(network, "_planned_cycles", lambda work: 1000 if work.turn else 1000 * worse)
+    monkeypatch.setattr(network, "_planned_cycles", lambda work, _: 1000 if work.turn else 1000 * worse)
     monkeypatch.setattr(settle.search, "candidates", found)
     made = compile_graph(model, on_stage=seen.append)
     assert made.turn == finds_places
