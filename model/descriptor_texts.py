@@ -55,6 +55,7 @@ VALUES: dict[str, dict[str, str]] = {
         "MINIMUM": "Smaller of both operands, or minimum of a window of the first operand.",
         "TABLE": "Lookup in a table of 256 entries, which the residual stream brings.",
         "SUM": "Sum of a window of the first operand.",
+        "SQUARED_DIFFERENCE": "Square of first operand - second operand.",
     },
     "Destination": {
         "ROWS": "Ifmap rows, to the ifmap queues of the PEs.",
@@ -129,12 +130,12 @@ FIELDS: dict[str, dict[str, str]] = {
         "window": "Words of the first operand that become one result word. 0: one word, one result.",
     },
     "PpuSecond": {
+        "operation": "`Operation`.",
         "multiplier": _ADD_MULTIPLIER,
         "right_shift": "See multiplier.",
         "zero_point": "Zero point of the operand.",
     },
     "PpuResult": {
-        "operation": "`Operation`.",
         "multiplier": "Multiplier of the result. Its factor is multiplier / 2^(31 - shift).",
         "shift": "See multiplier. Positive: left.",
         "zero_point": "Zero point of the result.",

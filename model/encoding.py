@@ -86,6 +86,10 @@ class Operation(IntEnum):
     MINIMUM = 5  # the same words
     TABLE = 6  # of 256 entries, which the residual stream brings
     SUM = 7  # of a window of words of the first operand
+    SQUARED_DIFFERENCE = 8
+
+
+OF_TWO = (Operation.ADD, Operation.SUB, Operation.MUL, Operation.SQUARED_DIFFERENCE)  # which always have two operands
 
 
 class Destination(IntEnum):
@@ -136,8 +140,8 @@ PPU = Word(
 # of an addend is multiplier / 2^(31 + right_shift), the factor of the result is multiplier / 2^(31 - shift). window:
 # words of the first operand that become one word; 0: each word gives one.
 PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
-PPU_SECOND = Word("PpuSecond", fields("multiplier:31 right_shift:5 zero_point:s8"))
-PPU_RESULT = Word("PpuResult", fields("operation:3 multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
+PPU_SECOND = Word("PpuSecond", fields("operation:4 multiplier:31 right_shift:5 zero_point:s8"))
+PPU_RESULT = Word("PpuResult", fields("multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
 # A word of the table stream if the operation is SUM: the factor of a window and the value that is added to its sum.
 WINDOW = Word("Window", fields("multiplier:31 shift:s6 bias:s27"))
 LOOKUP_WORDS = 32  # GLB words of TABLE's 256 entries

@@ -19,7 +19,7 @@ from types import CodeType, SimpleNamespace
 
 from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
-from eyrie.model.encoding import ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
+from eyrie.model.encoding import OF_TWO, ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
 
 PARAMETERS = ("ROWS", "COLS", "IFMAP_WORDS", "FILTER_WORDS", "PIXEL_WORDS", "PSUM_WORDS", "FILTER_LANES")
 
@@ -34,10 +34,10 @@ class Rule:
 
 _DEPTHWISE = "(shape.mode == ArrayMode.FUSED or shape.mode == ArrayMode.DEPTHWISE)"
 _ARRAY = "(shape.mode != ArrayMode.ELEMENTWISE)"
+_OF_TWO = " or ".join(f"second.operation == Operation.{kind.name}" for kind in OF_TWO)
 _OPERANDS = (
-    "(result.operation == Operation.ADD or result.operation == Operation.SUB or "
-    "result.operation == Operation.MUL or first.window == 0 and "
-    "(result.operation == Operation.MAXIMUM or result.operation == Operation.MINIMUM))"
+    f"({_OF_TWO} or first.window == 0 and "
+    "(second.operation == Operation.MAXIMUM or second.operation == Operation.MINIMUM))"
 )
 _POINTWISE = "(shape.mode == ArrayMode.FUSED or shape.mode == ArrayMode.POINTWISE)"
 
@@ -151,17 +151,18 @@ RULES = (
         "average pooling needs 1 to 1024 pixels",
     ),
     # The operation.
+    Rule(f"not drain.to_ppu or second.operation <= Operation.{max(Operation).name}", "unknown operation"),
     Rule(
-        "not drain.to_ppu or result.operation == Operation.NONE or result.act_min <= result.act_max",
+        "not drain.to_ppu or second.operation == Operation.NONE or result.act_min <= result.act_max",
         "the clamp of the operation is empty",
     ),
     Rule("not drain.to_ppu or result.shift != 31 and result.shift + 32 != 0", "the shift is not within -31 to 30"),
     Rule(
-        f"not drain.to_ppu or first.window == 0 or not {_ARRAY} and (result.operation == Operation.MAXIMUM or "
-        "result.operation == Operation.MINIMUM or result.operation == Operation.SUM)",
+        f"not drain.to_ppu or first.window == 0 or not {_ARRAY} and (second.operation == Operation.MAXIMUM or "
+        "second.operation == Operation.MINIMUM or second.operation == Operation.SUM)",
         "windows need MAXIMUM, MINIMUM or SUM in a vector pass",
     ),
-    Rule("not drain.to_ppu or result.operation != Operation.SUM or first.window >= 1", "SUM needs a window"),
+    Rule("not drain.to_ppu or second.operation != Operation.SUM or first.window >= 1", "SUM needs a window"),
     # The streams.
     Rule("used.IFMAP", "the ifmap stream is not in use"),
     Rule(
@@ -179,20 +180,20 @@ RULES = (
     ),
     Rule(f"used.DEPTHWISE == {_DEPTHWISE}", "the depthwise stream does not match the array mode"),
     Rule(
-        f"used.PARAMETERS == (drain.to_ppu and (not ppu.raw if {_ARRAY} else result.operation == Operation.SUM))",
+        f"used.PARAMETERS == (drain.to_ppu and (not ppu.raw if {_ARRAY} else second.operation == Operation.SUM))",
         "the parameter stream does not match the pass",
     ),
     Rule(f"used.IPSUM == (drain.ipsum and {_ARRAY})", "the ipsum stream does not match the drain"),
     Rule("used.OFMAP == drain.to_ppu", "the ofmap stream does not match the drain"),
     Rule(
-        f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or result.operation == Operation.TABLE))",
+        f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or second.operation == Operation.TABLE))",
         "the residual stream does not match the operation",
     ),
     # The psum readout and the units that receive its sums.
     Rule(
         "not drain.two_pixels or ((drain.mode == DrainMode.CONVOLUTION or drain.mode == DrainMode.POINTWISE) and "
         "not drain.ipsum and (not drain.to_ppu or ppu.pool == PoolMode.NONE and "
-        "result.operation == Operation.NONE))",
+        "second.operation == Operation.NONE))",
         "two pixels need psums without ipsum, pooling or operation",
     ),
 )
@@ -222,6 +223,7 @@ def broken_rule(config: AcceleratorConfig, descriptor: Descriptor) -> str | None
         "drain": descriptor.drain,
         "ppu": descriptor.ppu,
         "first": descriptor.first,
+        "second": descriptor.second,
         "result": descriptor.result,
         "ifmap": descriptor.stream(Stream.IFMAP).options,
         "used": {stream.name: descriptor.uses(stream) for stream in Stream},

@@ -8,7 +8,7 @@ from eyrie.model.arithmetic import multiply_by_quantized_multiplier, rounding_av
 from eyrie.model.array import DrainTransfers, in_pixel_pairs, unpack_tables
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Operation, PoolMode
-from eyrie.model.operators.elementwise import ADD_LEFT_SHIFT
+from eyrie.model.operators.elementwise import ADD_LEFT_SHIFT, SQUARE_LEFT_SHIFT
 
 BLOCK_CHANNELS = 8
 BYTES = 256  # values of an int8
@@ -99,7 +99,7 @@ def others_taken(descriptor: Descriptor, words: int) -> int:
 
     They are words of the second operand or a table.
     """
-    return enc.LOOKUP_WORDS if descriptor.result["operation"] == Operation.TABLE else words
+    return enc.LOOKUP_WORDS if descriptor.second["operation"] == Operation.TABLE else words
 
 
 def operate(
@@ -111,13 +111,17 @@ def operate(
     windows   uint64: parameters of each window of a SUM (`encoding.WINDOW`)
     """
     first, second, result = descriptor.first, descriptor.second, descriptor.result
-    operation, window = Operation(result["operation"]), first["window"]
+    operation, window = Operation(second["operation"]), first["window"]
     if operation == Operation.NONE:
         return words
     values = _bytes(words)
     if operation in (Operation.ADD, Operation.SUB):
         sign = 1 if operation == Operation.ADD else -1
-        total = _addend(first, values) + sign * _addend(second, _bytes(_brought(residual)))
+        other = _addend(second, _bytes(_brought(residual)), ADD_LEFT_SHIFT)
+        total = _addend(first, values, ADD_LEFT_SHIFT) + sign * other
+    elif operation == Operation.SQUARED_DIFFERENCE:
+        other = _addend(second, _bytes(_brought(residual)), SQUARE_LEFT_SHIFT)
+        total = (_addend(first, values, SQUARE_LEFT_SHIFT) - other) ** 2
     elif operation == Operation.MUL:
         total = (values - first["zero_point"]) * (_bytes(_brought(residual)) - second["zero_point"])
     elif operation == Operation.TABLE:
@@ -144,8 +148,8 @@ def _bytes(words: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(words).view(np.int8).reshape(-1, BLOCK_CHANNELS).astype(np.int64)
 
 
-def _addend(operand: dict[str, int], values: np.ndarray) -> np.ndarray:
-    raised = (values - operand["zero_point"]) << ADD_LEFT_SHIFT
+def _addend(operand: dict[str, int], values: np.ndarray, left_shift: int) -> np.ndarray:
+    raised = (values - operand["zero_point"]) << left_shift
     return multiply_by_quantized_multiplier(raised, operand["multiplier"], -operand["right_shift"]).astype(np.int64)
 
 

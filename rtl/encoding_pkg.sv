@@ -34,15 +34,16 @@ package encoding_pkg;
     PoolMax = 2'd2
   } pool_mode_e;
 
-  typedef enum logic [2:0] {
-    OperationNone = 3'd0,
-    OperationAdd = 3'd1,
-    OperationSub = 3'd2,
-    OperationMul = 3'd3,
-    OperationMaximum = 3'd4,
-    OperationMinimum = 3'd5,
-    OperationTable = 3'd6,
-    OperationSum = 3'd7
+  typedef enum logic [3:0] {
+    OperationNone = 4'd0,
+    OperationAdd = 4'd1,
+    OperationSub = 4'd2,
+    OperationMul = 4'd3,
+    OperationMaximum = 4'd4,
+    OperationMinimum = 4'd5,
+    OperationTable = 4'd6,
+    OperationSum = 4'd7,
+    OperationSquaredDifference = 4'd8
   } operation_e;
 
   typedef enum logic [1:0] {
@@ -286,21 +287,21 @@ package encoding_pkg;
     logic [30:0] multiplier;
   } ppu_first_t;
 
-  localparam int unsigned PpuSecondWidth = 44;
+  localparam int unsigned PpuSecondWidth = 48;
   typedef struct packed {
     logic signed [7:0] zero_point;
     logic [4:0] right_shift;
     logic [30:0] multiplier;
+    logic [3:0] operation;
   } ppu_second_t;
 
-  localparam int unsigned PpuResultWidth = 64;
+  localparam int unsigned PpuResultWidth = 61;
   typedef struct packed {
     logic signed [7:0] act_max;
     logic signed [7:0] act_min;
     logic signed [7:0] zero_point;
     logic signed [5:0] shift;
     logic [30:0] multiplier;
-    logic [2:0] operation;
   } ppu_result_t;
 
   localparam int unsigned WindowWidth = 64;

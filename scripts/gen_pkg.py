@@ -22,14 +22,14 @@ from eyrie.model.word import Word  # noqa: E402
 from eyrie.runtime.simulator.sources import arguments, closure  # noqa: E402
 from scripts.gen_registers import registers_text  # noqa: E402
 from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
-from scripts.generated import update  # noqa: E402
+from scripts.generated import camel, update  # noqa: E402
 
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
     encoding.ArrayMode: ("array_mode_e", 3, "Array"),
     encoding.DrainMode: ("drain_mode_e", 2, "Drain"),
     encoding.PoolMode: ("pool_mode_e", 2, "Pool"),
-    encoding.Operation: ("operation_e", 3, "Operation"),
+    encoding.Operation: ("operation_e", 4, "Operation"),
     encoding.Destination: ("destination_e", 2, "To"),
     encoding.Axis: ("axis_e", 2, "Axis"),
     encoding.ErrorCode: ("error_code_e", 4, "Error"),
@@ -39,10 +39,6 @@ INDICES = {
     encoding.Counter: ("Counter", "int unsigned"),
     encoding.Register: ("Register", "logic [11:0]"),
 }
-
-
-def camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def snake(name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from eyrie.model.config import DEFAULT, sizes
 from eyrie.model.legality import PARAMETERS, RULES
+from scripts.generated import camel
 
 _FIELDS = {
     "shape": "pass_i.array.shape",
@@ -14,6 +15,7 @@ _FIELDS = {
     "drain": "pass_i.drain",
     "ppu": "pass_i.post.finish",
     "first": "pass_i.post.first",
+    "second": "pass_i.post.second",
     "result": "pass_i.post.result",
     "ifmap": "pass_i",
 }
@@ -95,7 +97,7 @@ def number(node: ast.expr) -> str:
         case ast.Name():
             return node.id
         case ast.Attribute(value=ast.Name(id=name)) if name in _ENUMS:
-            return f"32'({_ENUMS[name]}{node.attr.capitalize()})"
+            return f"32'({_ENUMS[name]}{camel(node.attr)})"
         case ast.Attribute(value=ast.Name(id=name)) if name in _FIELDS:
             return f"32'({_FIELDS[name]}.{node.attr})"
         case ast.BoolOp() | ast.UnaryOp() | ast.Compare() | ast.Attribute():

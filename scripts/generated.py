@@ -6,6 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 
+def camel(name: str) -> str:
+    """Return a name of words with underscores as SystemVerilog writes it, in capitals without them."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
 def update(files: Mapping[Path, Callable[[], str]], script: str) -> int:
     """Write the files, or with --check on the command line compare them; return the exit code."""
     check, stale = "--check" in sys.argv[1:], False

@@ -21,7 +21,7 @@ MEMBERS: dict[tuple[str, str], type[IntEnum]] = {  # fields that are numbers of 
     (enc.ARRAY_SHAPE.name, "mode"): ArrayMode,
     (enc.DRAIN.name, "mode"): DrainMode,
     (enc.PPU.name, "pool"): PoolMode,
-    (enc.PPU_RESULT.name, "operation"): Operation,
+    (enc.PPU_SECOND.name, "operation"): Operation,
     (enc.STREAM_OPTIONS.name, "destination"): Destination,
     (enc.STREAM_LEVEL.name, "axis"): Axis,
 }

@@ -84,7 +84,7 @@ def read_too_late(descriptor: Descriptor, stream: Stream, config: AcceleratorCon
     written_at = np.arange(ofmap.length) * turns // ofmap.length
     if stream == Stream.RESIDUAL:  # a word for each of the ofmap, or a table before the first one
         read_at, written_at = np.arange(reader.length), np.arange(ofmap.length)
-        if descriptor.result["operation"] == Operation.TABLE:
+        if descriptor.second["operation"] == Operation.TABLE:
             read_at = np.zeros(reader.length, int)
     elif mode == ArrayMode.ELEMENTWISE:
         read_at = np.arange(reader.length) // (max(descriptor.first["window"], 1) if stream == Stream.IFMAP else 1)

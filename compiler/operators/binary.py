@@ -16,7 +16,7 @@ from eyrie.compiler.ir.qdq.values import Coded, Held, Known, Made, Target, int8_
 from eyrie.compiler.ir.tensor import Constant, Form, Tensor
 from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.kernel_calls.axes import Walk, broadcast
-from eyrie.compiler.kernel_calls.scales import scale_of, zero_point_of
+from eyrie.compiler.kernel_calls.scales import scale_of, scaling, zero_point_of
 from eyrie.compiler.kernel_calls.steps import Fields, Real
 from eyrie.compiler.operators.record import Constraint, Record, Site
 from eyrie.model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND
@@ -140,6 +140,13 @@ class Binary(Record):
     def zero_point_fields(self, node: Node) -> Fields:
         first, second = map(zero_point_of, node.inputs)
         return {"first_zero_point": first, "second_zero_point": second}
+
+    def addend_fields(self, node: Node) -> tuple[Fields, float]:
+        """Return the fields of addends, and their common scale: twice the larger one."""
+        first, second = map(scale_of, node.inputs)
+        common = 2 * max(first, second)
+        settings = self.operand_fields(node) | self.zero_point_fields(node)
+        return settings | scaling(first / common, "first_") | scaling(second / common, "second_"), common
 
     def operand_fields(self, node: Node) -> Fields:
         shape = node.outputs[0].shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ADD, SUB, MUL, MAXIMUM and MINIMUM of two tensors; shapes broadcast as in NumPy."""
+"""ADD, SUB, SQUARED_DIFFERENCE, MUL, MAXIMUM and MINIMUM of two tensors; shapes broadcast as in NumPy."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +12,7 @@ from eyrie.compiler.ir.operator import Arrays, Operator, Tensors, check_same, qu
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.qdq.values import Held, Made, Target
+from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.ir.word_operation import AS_IS, INT8
 from eyrie.compiler.kernel_calls.scales import range_of, scale_of, scaling
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
@@ -25,6 +26,7 @@ from eyrie.model.operators.quantization import Requantization
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.onnx.call import Call as OnnxCall
+    from eyrie.compiler.frontend.tflite.reader import Call
 
 Values = np.ndarray
 
@@ -37,6 +39,14 @@ def _result(scaling: Requantization) -> dict[str, int]:
         "act_min": int(scaling.minimum),
         "act_max": int(scaling.maximum),
     }
+
+
+def _of_addends(parameters: elementwise.AddParameters) -> WordFields:
+    operands = [
+        {"multiplier": int(each.multiplier), "right_shift": -int(each.shift), "zero_point": each.zero_point}
+        for each in (parameters.first, parameters.second)
+    ]
+    return operands, _result(parameters.output)
 
 
 class FloatArithmetic(FloatOperator):
@@ -78,19 +88,12 @@ class Sum(Binary, FloatArithmetic):
         self.parameters(inputs, outputs)
 
     def word_fields(self, node: Node) -> WordFields:
-        parameters = self.parameters(node.inputs, node.outputs)
-        operands = [
-            {"multiplier": int(each.multiplier), "right_shift": -int(each.shift), "zero_point": each.zero_point}
-            for each in (parameters.first, parameters.second)
-        ]
-        return operands, _result(parameters.output)
+        return _of_addends(self.parameters(node.inputs, node.outputs))
 
     def to_c(self, node: Node, calls: Calls) -> None:
-        first, second, output = map(scale_of, (*node.inputs, *node.outputs))
-        common = 2 * max(first, second)
-        settings = self.operand_fields(node) | Fields(sign=self.sign) | self.zero_point_fields(node)
-        settings |= scaling(first / common, "first_") | scaling(second / common, "second_")
-        settings |= scaling(common / (2**20 * output)) | range_of(node.outputs[0], self.activation)
+        settings, common = self.addend_fields(node)
+        settings |= Fields(sign=self.sign) | scaling(common / (2**20 * scale_of(node.outputs[0])))
+        settings |= range_of(node.outputs[0], self.activation)
         calls.call(node, "add", settings, node.inputs, node.outputs[0])
 
 
@@ -140,6 +143,37 @@ class Sub(Sum):
     @staticmethod
     def real(operation: Operation, x: Values, y: Values) -> Values:
         return x - y
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredDifference(Binary):
+    row = Row("squared difference", PPU)
+    name = "SQUARED_DIFFERENCE"
+    operation = WordKind.SQUARED_DIFFERENCE
+
+    @classmethod
+    def inputs(cls, call: "Call") -> tuple[Tensor, ...]:
+        if call.unsigned:
+            raise Unsupported("its tensors are uint8, for which TensorFlow Lite does not have it")
+        return super().inputs(call)
+
+    def parameters(self, inputs: Tensors, outputs: Tensors) -> elementwise.AddParameters:
+        first, second, output = quantizations(*inputs, *outputs)
+        return elementwise.square_parameters(first, second, output)
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        self.parameters(inputs, outputs)
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        return (elementwise.squared_difference(values[0], values[1], self.parameters(inputs, outputs)),)
+
+    def word_fields(self, node: Node) -> WordFields:
+        return _of_addends(self.parameters(node.inputs, node.outputs))
+
+    def to_c(self, node: Node, calls: Calls) -> None:
+        settings, common = self.addend_fields(node)
+        settings |= scaling(common**2 / (2**14 * scale_of(node.outputs[0]))) | range_of(node.outputs[0])
+        calls.call(node, "squared_difference", settings, node.inputs, node.outputs[0])
 
 
 def _onnx_power(call: "OnnxCall") -> list[Operation]:

@@ -68,7 +68,11 @@ BLOCKS = {
     ),
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
     "pass": {"pass/descriptor_rules.sv": "rules0 net2", "pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
-    "ppu": {"ppu/*.sv": f"{_PPU} pass1", "arithmetic/parameter_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0"},
+    "ppu": {
+        "ppu/*.sv": f"{_PPU} pass1",
+        "arithmetic/square.sv": "ppu4 ppu8",
+        "arithmetic/parameter_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0",
+    },
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},

@@ -55,7 +55,7 @@ def operated(
         port: word.unpack(drawn.ports[port])
         for port, word in (("first", enc.PPU_FIRST), ("second", enc.PPU_SECOND), ("result", enc.PPU_RESULT))
     }
-    kind = Operation(fields["result"].pop("operation"))
+    kind = Operation(fields["second"].pop("operation"))
     ifmap = words_in(source, Window(), in_turn(Window(), rows, cols))
     case = _case(
         memory,

@@ -3,7 +3,7 @@
 
 Written from the reference kernels, not from model/ppu.py: gemmlowp's SaturatingRoundingDoublingHighMul and
 RoundingDivideByPOT; Add, SubElementwise, MulElementwise, AveragePool, MaxPool and Mean of TensorFlow Lite's
-reference kernels for int8.
+reference kernels for int8, SquaredDifference of tflite-micro.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,12 @@ import numpy as np
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import Operation
 
-RIDING = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
+RIDING = ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
 WINDOWS = ("SUM", "WINDOW_MAXIMUM", "WINDOW_MINIMUM")  # on vector passes
 ALL = ("NONE", *RIDING, *WINDOWS)
 AS_IS = {"multiplier": 1 << 30, "shift": 1}  # a factor of 1
 ADD_SHIFT = 20
+SQUARE_SHIFT = 7
 
 
 @dataclass
@@ -64,16 +65,17 @@ def draw_operation(rng: np.random.Generator, name: str, a: np.ndarray, window: i
     `window` is one of WINDOWS, random if 0.
     """
     if name == "NONE":  # the other fields have no effect
-        result = {"operation": Operation.NONE, **_result(rng, 0.5)}
-        return Operated(_ports({**_operand(rng), "window": 0}, _operand(rng), result), a)
-    build = {"ADD": _sum, "SUB": _sum, "MUL": _product, "TABLE": _table, "SUM": _window_sum}.get(name, _extreme)
-    return build(rng, name, a, window or int(rng.choice([1, 2, 3, 4, 9, len(a)])))
+        ports = _ports(Operation.NONE, {**_operand(rng), "window": 0}, _operand(rng), _result(rng, 0.5))
+        return Operated(ports, a)
+    return _BUILD.get(name, _extreme)(rng, name, a, window or int(rng.choice([1, 2, 3, 4, 9, len(a)])))
 
 
-def _ports(first: dict[str, int], second: dict[str, int], result: dict[str, int]) -> dict[str, int]:
+def _ports(
+    operation: Operation, first: dict[str, int], second: dict[str, int], result: dict[str, int]
+) -> dict[str, int]:
     return {
         "first": enc.PPU_FIRST.pack(**first),
-        "second": enc.PPU_SECOND.pack(**second),
+        "second": enc.PPU_SECOND.pack(operation=operation, **second),
         "result": enc.PPU_RESULT.pack(**result),
     }
 
@@ -109,57 +111,67 @@ def _other(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
 
 
 def _sum(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
-    b, operands, sign = _other(rng, a), [_operand(rng), _operand(rng)], 1 if name == "ADD" else -1
+    """Return sums, differences, or squared differences, whose addends are raised by less."""
+    b, operands, squared = _other(rng, a), [_operand(rng), _operand(rng)], name == "SQUARED_DIFFERENCE"
+    raised = SQUARE_SHIFT if squared else ADD_SHIFT
     if rng.random() < 0.5:  # factors so small that every rounding shows in the result, and half of them ties
         for operand in operands:
-            tie = (2 * int(rng.integers(2)) + 1) << int(rng.integers(8, 11))
-            operand |= {"multiplier": tie if rng.random() < 0.5 else int(rng.integers(1 << 12)), "right_shift": 0}
-        reach = 256 << 12 - 11
+            tie = (2 * int(rng.integers(2)) + 1) << int(rng.integers(28, 31) - raised)
+            small = int(rng.integers(1 << 32 - raised))
+            operand |= {"multiplier": tie if rng.random() < 0.5 else small, "right_shift": 0}
+        reach = 512.0
     else:
-        reach = 256 << ADD_SHIFT - min(operand["right_shift"] for operand in operands)
-    result = {"operation": Operation[name], **_result(rng, 256 / reach)}
+        if squared:  # a larger one overflows
+            operands = [operand | {"right_shift": max(operand["right_shift"], 1)} for operand in operands]
+        reach = 256 * 2.0 ** (raised - min(operand["right_shift"] for operand in operands))
+    result = _result(rng, 256 / (reach**2 if squared else reach))
 
     def addend(operand: dict[str, int], q: int) -> int:
-        return scale((q - operand["zero_point"]) << ADD_SHIFT, operand["multiplier"], -operand["right_shift"])
+        return scale((q - operand["zero_point"]) << raised, operand["multiplier"], -operand["right_shift"])
 
-    words = _each(a, b, lambda x, y: addend(operands[0], x) + sign * addend(operands[1], y), result)
-    return Operated(_ports({**operands[0], "window": 0}, operands[1], result), words, words_of(b))
+    def value(x: int, y: int) -> int:
+        first, second = addend(operands[0], x), addend(operands[1], y)
+        return first + second if name == "ADD" else (first - second) ** 2 if squared else first - second
+
+    words = _each(a, b, value, result)
+    ports = _ports(Operation[name], {**operands[0], "window": 0}, operands[1], result)
+    return Operated(ports, words, words_of(b))
 
 
 def _product(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
     b, first, second = _other(rng, a), _operand(rng), _operand(rng)  # only their zero points matter
-    result = {"operation": Operation.MUL, **_result(rng, float(2.0 ** rng.uniform(-12, 3)))}
+    result = _result(rng, float(2.0 ** rng.uniform(-12, 3)))
     words = _each(a, b, lambda x, y: (x - first["zero_point"]) * (y - second["zero_point"]), result)
-    return Operated(_ports({**first, "window": 0}, second, result), words, words_of(b))
+    return Operated(_ports(Operation.MUL, {**first, "window": 0}, second, result), words, words_of(b))
 
 
 def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
     """Return maxima and minima, most of them without a change of scale."""
-    kind = name.removeprefix("WINDOW_")
-    choose = max if kind == "MAXIMUM" else min
+    kind = Operation[name.removeprefix("WINDOW_")]
+    choose = max if kind == Operation.MAXIMUM else min
     first = _operand(rng) | {"window": 0}
-    result = {"operation": Operation[kind], **_result(rng, 1.0)}
+    result = _result(rng, 1.0)
     if rng.random() < 0.6:
         first["zero_point"] = 0
         result |= AS_IS | {"zero_point": 0}
-    if name == kind:
+    if name == kind.name:
         b = _other(rng, a)
         words = _each(a, b, lambda x, y: choose(x, y) - first["zero_point"], result)
-        return Operated(_ports(first, _operand(rng), result), words, words_of(b))
+        return Operated(_ports(kind, first, _operand(rng), result), words, words_of(b))
     first["window"] = window
     rows = [
         [finish(choose(int(v) for v in column) - first["zero_point"], result) for column in part.T]
         for part in _windows(a, window)
     ]
-    return Operated(_ports(first, _operand(rng), result), np.array(rows, np.int8))
+    return Operated(_ports(kind, first, _operand(rng), result), np.array(rows, np.int8))
 
 
 def _table(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
     entries = rng.integers(-128, 128, 256).astype(np.int8)  # of -128, -127, ...
-    result = {"operation": Operation.TABLE, **_result(rng, 1.0), **AS_IS, "zero_point": 0}
+    result = {**_result(rng, 1.0), **AS_IS, "zero_point": 0}
     words = np.clip(entries[a.astype(int) + 128], result["act_min"], result["act_max"])
     return Operated(
-        _ports({**_operand(rng), "window": 0}, _operand(rng), result),
+        _ports(Operation.TABLE, {**_operand(rng), "window": 0}, _operand(rng), result),
         words.astype(np.int8),
         words_of(entries.reshape(-1, 8)),
     )
@@ -173,7 +185,7 @@ def _windows(a: np.ndarray, window: int) -> list[np.ndarray]:
 def _window_sum(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
     """Return averages of all values or of fewer, or sums with any factor and bias."""
     averages = rng.random() < 0.5
-    result = {"operation": Operation.SUM, **_result(rng, 1.0)}
+    result = _result(rng, 1.0)
     if averages:
         result["zero_point"] = 0
     table, words = [], []
@@ -192,4 +204,14 @@ def _window_sum(rng: np.random.Generator, name: str, a: np.ndarray, window: int)
             own = {**result, "multiplier": factor["multiplier"], "shift": factor["shift"]}
             words.append([finish(total + bias, own) for total in totals])
     first = _operand(rng) | {"window": window}
-    return Operated(_ports(first, _operand(rng), result), np.array(words, np.int8), table=table)
+    return Operated(_ports(Operation.SUM, first, _operand(rng), result), np.array(words, np.int8), table=table)
+
+
+_BUILD: dict[str, Callable[[np.random.Generator, str, np.ndarray, int], Operated]] = {
+    "ADD": _sum,
+    "SUB": _sum,
+    "SQUARED_DIFFERENCE": _sum,
+    "MUL": _product,
+    "TABLE": _table,
+    "SUM": _window_sum,
+}

@@ -40,6 +40,7 @@ VERSIONS = {
     "PAD": 2,
     "RESHAPE": 1,
     "SUB": 2,
+    "SQUARED_DIFFERENCE": 2,
 }
 TYPES = {np.dtype(np.int8): tfl.TensorType.INT8, np.dtype(np.int32): tfl.TensorType.INT32}
 SAME, VALID = "SAME", "VALID"
@@ -75,6 +76,7 @@ def _window(rows: int, kernel: int, stride: int, padding: str) -> int:
 _BINARY = {
     "ADD": tfl.AddOptionsT,
     "SUB": tfl.SubOptionsT,
+    "SQUARED_DIFFERENCE": tfl.SquaredDifferenceOptionsT,
     "MUL": tfl.MulOptionsT,
     "MAXIMUM": tfl.MaximumMinimumOptionsT,
     "MINIMUM": tfl.MaximumMinimumOptionsT,
@@ -199,7 +201,7 @@ class TfliteBuilder:
         return self.binary("ADD", name, a, b, out, relu)
 
     def binary(self, kind: str, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
-        """Add ADD, SUB, MUL, MAXIMUM or MINIMUM of two tensors of one shape. The last two have no fused activation."""
+        """Add an operator of two tensors of one shape. Only ADD, SUB and MUL have a fused activation."""
         if a.shape != b.shape:
             raise InputError(f"{name}: shapes {a.shape} and {b.shape} differ")
         options = _BINARY[kind]()

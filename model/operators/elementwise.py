@@ -2,7 +2,8 @@
 """Operators of two tensors, value by value, which broadcast as NumPy does: aligned at the last axis.
 
 MAXIMUM and MINIMUM compare quantised values: inputs and output share scale and zero point. Sources:
-tensorflow/lite/kernels/internal/reference (add.h, sub.h, prelu.h, maximum_minimum.h) and integer_ops/mul.h.
+tensorflow/lite/kernels/internal/reference (add.h, sub.h, prelu.h, maximum_minimum.h) and integer_ops/mul.h;
+squared_difference.cc in tensorflow/lite/micro/kernels.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from eyrie.model.operators.quantization import Quantization, Requantization, req
 from eyrie.model.operators.reference import Reference, factor_precision
 
 ADD_LEFT_SHIFT = 20  # headroom both addends are scaled up by before they are rescaled and added
+SQUARE_LEFT_SHIFT = 7  # the same of SQUARED_DIFFERENCE, whose square is an int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +42,7 @@ def add_parameters(
     factor = twice_larger / (2**ADD_LEFT_SHIFT * output.scale)
     if factor >= 1:
         raise InputError(f"output scale {output.scale} is too small to hold the sum")
-    inputs = [
-        Requantization(*quantize_multiplier(addend.scale / twice_larger), addend.zero_point)
-        for addend in (first, second)
-    ]
-    return AddParameters(inputs[0], inputs[1], rescaling(factor, output, activation))
+    return AddParameters(*_addends(first, second), rescaling(factor, output, activation))
 
 
 def add(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.ndarray:
@@ -63,8 +61,39 @@ def sub(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.
     )
 
 
-def _to_common_scale(values: np.ndarray, scaling: Requantization) -> np.ndarray:
-    raised = (values.astype(np.int64) - scaling.zero_point) << ADD_LEFT_SHIFT
+def square_parameters(first: Quantization, second: Quantization, output: Quantization) -> AddParameters:
+    """Return the AddParameters of a squared difference of three Quantizations.
+
+    Both operands are scaled to 2^-7 of twice the larger input scale. Raise InputError if the result would have to be
+    scaled up, which LiteRT does not support.
+    """
+    twice_larger = 2 * max(first.scale, second.scale)
+    factor = twice_larger**2 / (4**SQUARE_LEFT_SHIFT * output.scale)
+    if factor >= 1:
+        raise InputError(f"output scale {output.scale} is too small to hold the square")
+    return AddParameters(*_addends(first, second), rescaling(factor, output))
+
+
+def squared_difference(first: np.ndarray, second: np.ndarray, parameters: AddParameters) -> np.ndarray:
+    """Return the int8 square of first - second."""
+    broadcast(first, second)
+    operands = (first, parameters.first), (second, parameters.second)
+    minuend, subtrahend = (_to_common_scale(*operand, SQUARE_LEFT_SHIFT) for operand in operands)
+    return requantize((minuend - subtrahend) ** 2, parameters.output)
+
+
+def _addends(first: Quantization, second: Quantization) -> tuple[Requantization, Requantization]:
+    """Return the scalings of both operands to twice the larger scale."""
+    twice_larger = 2 * max(first.scale, second.scale)
+
+    def scaling(addend: Quantization) -> Requantization:
+        return Requantization(*quantize_multiplier(addend.scale / twice_larger), addend.zero_point)
+
+    return scaling(first), scaling(second)
+
+
+def _to_common_scale(values: np.ndarray, scaling: Requantization, left_shift: int = ADD_LEFT_SHIFT) -> np.ndarray:
+    raised = (values.astype(np.int64) - scaling.zero_point) << left_shift
     return multiply_by_quantized_multiplier(raised, scaling.multiplier, scaling.shift)
 
 

@@ -30,7 +30,7 @@ module descriptor_rules
   endfunction
   localparam int unsigned LINKS_WITHIN_SET = links_within_set();
 
-  logic [52:0] broken;
+  logic [53:0] broken;
 
   // unknown array mode
   assign broken[0] = !(32'(pass_i.array.shape.mode) <= 32'(ArrayElementwise));
@@ -172,60 +172,64 @@ module descriptor_rules
   assign broken[38] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.finish.pool) !=
       32'(PoolAverage)) || ((32'd1 <= 32'(pass_i.post.finish.pool_count)) &&
       (32'(pass_i.post.finish.pool_count) <= 32'd1024)));
+  // unknown operation
+  assign broken[39] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.second.operation)
+      <= 32'(OperationSquaredDifference)));
   // the clamp of the operation is empty
-  assign broken[39] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.result.operation)
+  assign broken[40] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.second.operation)
       == 32'(OperationNone)) || (32'(pass_i.post.result.act_min) <=
       32'(pass_i.post.result.act_max)));
   // the shift is not within -31 to 30
-  assign broken[40] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || ((32'(pass_i.post.result.shift) !=
+  assign broken[41] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || ((32'(pass_i.post.result.shift) !=
       32'd31) && ((32'(pass_i.post.result.shift) + 32'd32) != 32'd0)));
   // windows need MAXIMUM, MINIMUM or SUM in a vector pass
-  assign broken[41] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.first.window) ==
+  assign broken[42] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.first.window) ==
       32'd0) || (!(32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) &&
-      ((32'(pass_i.post.result.operation) == 32'(OperationMaximum)) ||
-      (32'(pass_i.post.result.operation) == 32'(OperationMinimum)) ||
-      (32'(pass_i.post.result.operation) == 32'(OperationSum)))));
+      ((32'(pass_i.post.second.operation) == 32'(OperationMaximum)) ||
+      (32'(pass_i.post.second.operation) == 32'(OperationMinimum)) ||
+      (32'(pass_i.post.second.operation) == 32'(OperationSum)))));
   // SUM needs a window
-  assign broken[42] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.result.operation)
+  assign broken[43] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.second.operation)
       != 32'(OperationSum)) || (32'(pass_i.post.first.window) >= 32'd1));
   // the ifmap stream is not in use
-  assign broken[43] = !pass_i.streams[StreamIfmap];
+  assign broken[44] = !pass_i.streams[StreamIfmap];
   // the destination of ifmap words does not match the array mode
-  assign broken[44] = !((32'((32'(pass_i.destination) == 32'(ToPixels))) ==
+  assign broken[45] = !((32'((32'(pass_i.destination) == 32'(ToPixels))) ==
       32'((32'(pass_i.array.shape.mode) == 32'(ArrayPointwise)))) && (32'((32'(pass_i.destination)
       == 32'(ToPpu))) == 32'((32'(pass_i.array.shape.mode) == 32'(ArrayElementwise)))));
   // packed pixels need two lanes
-  assign broken[45] = !(!(32'(pass_i.packed_pixels) != 32'd0) || (!(32'(pass_i.single) != 32'd0) &&
+  assign broken[46] = !(!(32'(pass_i.packed_pixels) != 32'd0) || (!(32'(pass_i.single) != 32'd0) &&
       (32'(pass_i.destination) != 32'(ToPpu))));
   // the filter stream does not match the array mode
-  assign broken[46] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
+  assign broken[47] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
       32'(ArrayElementwise)) && (32'(pass_i.array.shape.mode) != 32'(ArrayDepthwise)))));
   // the depthwise stream does not match the array mode
-  assign broken[47] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
+  assign broken[48] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
       == 32'(ArrayFused)) || (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)))));
   // the parameter stream does not match the pass
-  assign broken[48] = !(32'(pass_i.streams[StreamParameters]) == 32'(((32'(pass_i.drain.to_ppu) !=
+  assign broken[49] = !(32'(pass_i.streams[StreamParameters]) == 32'(((32'(pass_i.drain.to_ppu) !=
       32'd0) && (((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ?
-      32'(!(32'(pass_i.post.finish.raw) != 32'd0)) : 32'((32'(pass_i.post.result.operation) ==
+      32'(!(32'(pass_i.post.finish.raw) != 32'd0)) : 32'((32'(pass_i.post.second.operation) ==
       32'(OperationSum)))) != 32'd0))));
   // the ipsum stream does not match the drain
-  assign broken[49] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
+  assign broken[50] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
       && (32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)))));
   // the ofmap stream does not match the drain
-  assign broken[50] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
+  assign broken[51] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
   // the residual stream does not match the operation
-  assign broken[51] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
-      32'd0) && (((32'(pass_i.post.result.operation) == 32'(OperationAdd)) ||
-      (32'(pass_i.post.result.operation) == 32'(OperationSub)) || (32'(pass_i.post.result.operation)
-      == 32'(OperationMul)) || ((32'(pass_i.post.first.window) == 32'd0) &&
-      ((32'(pass_i.post.result.operation) == 32'(OperationMaximum)) ||
-      (32'(pass_i.post.result.operation) == 32'(OperationMinimum))))) ||
-      (32'(pass_i.post.result.operation) == 32'(OperationTable))))));
+  assign broken[52] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
+      32'd0) && (((32'(pass_i.post.second.operation) == 32'(OperationAdd)) ||
+      (32'(pass_i.post.second.operation) == 32'(OperationSub)) || (32'(pass_i.post.second.operation)
+      == 32'(OperationMul)) || (32'(pass_i.post.second.operation) ==
+      32'(OperationSquaredDifference)) || ((32'(pass_i.post.first.window) == 32'd0) &&
+      ((32'(pass_i.post.second.operation) == 32'(OperationMaximum)) ||
+      (32'(pass_i.post.second.operation) == 32'(OperationMinimum))))) ||
+      (32'(pass_i.post.second.operation) == 32'(OperationTable))))));
   // two pixels need psums without ipsum, pooling or operation
-  assign broken[52] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==
+  assign broken[53] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==
       32'(DrainConvolution)) || (32'(pass_i.drain.mode) == 32'(DrainPointwise))) &&
       !(32'(pass_i.drain.ipsum) != 32'd0) && (!(32'(pass_i.drain.to_ppu) != 32'd0) ||
-      ((32'(pass_i.post.finish.pool) == 32'(PoolNone)) && (32'(pass_i.post.result.operation) ==
+      ((32'(pass_i.post.finish.pool) == 32'(PoolNone)) && (32'(pass_i.post.second.operation) ==
       32'(OperationNone))))));
 
   assign illegal_o = broken != '0;

@@ -12,13 +12,14 @@
 //
 //   ADD, SUB  addend = round((q - zero_point) * 2^20 * multiplier / 2^31), rounded-shifted right;
 //             SUB negates the difference and rounds so that the addend is the negated one of ADD
+//   SQUARED_DIFFERENCE  the square of the difference of SUB, with 2^7 in place of 2^20
 //   MUL       the difference of B is multiplied by that of A; MAXIMUM, MINIMUM: by 1
 //   TABLE     a table entry replaces the product
 //   output    = requantize(first + second)
 //
 // Stages: difference to the zero point, or table entry; product, rounded to its high part; right
-// shift, or the totals of a window; stages of the requantizer. The results of the low half wait for
-// the high half.
+// shift, or the totals of a window; for SQUARED_DIFFERENCE, the square; stages of the requantizer.
+// The results of the low half wait for the high half.
 `include "assertions.svh"
 
 module elementwise_unit
@@ -54,7 +55,11 @@ module elementwise_unit
   localparam int unsigned Lanes = BlockChannels / 2;
   localparam int unsigned Stages = 3;             // stages before the requantizer
   localparam int unsigned LeftShift = 20;
-  localparam int unsigned Drop = 31 - LeftShift;  // dropped bits of (q - zero_point) * multiplier
+  localparam int unsigned SquareShift = 7;
+  // Dropped bits of (q - zero_point) * multiplier
+  localparam int unsigned Drop = 31 - LeftShift;
+  localparam int unsigned SquareDrop = 31 - SquareShift;
+  localparam int unsigned RootWidth = 17;         // of a difference of two values below 2^15
   localparam int unsigned Rows = 5;               // base-4 digits of a 9-bit difference
   localparam int unsigned HighWidth = 29;         // 255 * 2^31 without the dropped bits
   localparam int unsigned TotalWidth = $bits(first_i.window) + 8;
@@ -67,13 +72,15 @@ module elementwise_unit
   // ---- The operation ----
 
   operation_e operation;
-  logic       direct, windowed, joined, scaled, looks_up;
+  logic       direct, windowed, joined, scaled, negates, squares, looks_up;
 
-  assign operation = operation_e'(result_i.operation);
+  assign operation = operation_e'(second_i.operation);
   assign direct    = operation == OperationNone;
   assign windowed  = first_i.window != '0;
   assign looks_up  = operation == OperationTable;
-  assign scaled    = operation == OperationAdd || operation == OperationSub;
+  assign squares   = operation == OperationSquaredDifference;
+  assign negates   = operation == OperationSub || squares;
+  assign scaled    = operation == OperationAdd || negates;
   assign joined    = !windowed && (scaled || operation == OperationMul ||
                      operation == OperationMaximum || operation == OperationMinimum);
 
@@ -84,6 +91,8 @@ module elementwise_unit
   logic [5:0]      entries_q;    // words of the table received
   logic [Stages:1] valid_q;
   tag_t            tag_q [1:Stages];
+  logic            root_valid_q; // stage of the square: its root
+  tag_t            root_tag_q;
   logic            lanes_valid;
   tag_t            lanes_tag;
   logic [Lanes-1:0][7:0] lane_result, low_q;
@@ -112,13 +121,16 @@ module elementwise_unit
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      high_q    <= 1'b0;
-      valid_q   <= '0;
-      entries_q <= '0;
+      high_q       <= 1'b0;
+      valid_q      <= '0;
+      root_valid_q <= 1'b0;
+      entries_q    <= '0;
     end else begin
       if (move) begin
         if (accept) high_q <= !high_q;
-        valid_q <= {windowed ? half_accept : valid_q[Stages-1], valid_q[Stages-2:1], accept};
+        root_valid_q        <= valid_q[Stages-1] && squares;
+        valid_q[Stages]     <= windowed ? half_accept : squares ? root_valid_q : valid_q[Stages-1];
+        valid_q[Stages-1:1] <= {valid_q[Stages-2:1], accept};
       end
       if (start_i) entries_q <= '0;
       else if (looks_up && other_valid_i && !loaded) entries_q <= entries_q + 1'b1;
@@ -129,7 +141,9 @@ module elementwise_unit
     if (move) begin
       tag_q[1] <= '{high: high_q, last: word_last_i};
       for (int unsigned stage = 2; stage <= Stages; stage++) tag_q[stage] <= tag_q[stage-1];
+      root_tag_q <= tag_q[Stages-1];
       if (windowed) tag_q[Stages] <= '{high: half_high, last: half_last};
+      else if (squares) tag_q[Stages] <= root_tag_q;
       if (lanes_valid) low_q <= lane_result;
     end
   end
@@ -170,6 +184,8 @@ module elementwise_unit
     logic [2:0]        place_q;
     logic [7:0][7:0]   entries;
     logic signed [HighWidth:0] shifted [2];
+    logic signed [RootWidth-1:0] root_q;
+    logic [2*RootWidth-3:0] squared;
 
     assign a = high_q ? word_i[8*(lane+int'(Lanes)) +: 8] : word_i[8*lane +: 8];
     assign b = high_q ? other_i[8*(lane+int'(Lanes)) +: 8] : other_i[8*lane +: 8];
@@ -183,7 +199,7 @@ module elementwise_unit
     always_ff @(posedge clk_i) begin
       if (move) begin
         difference_q[0] <= 9'(chosen) - 9'(first_i.zero_point);
-        difference_q[1] <= (operation == OperationSub) ? 9'(second_i.zero_point) - 9'(b)
+        difference_q[1] <= negates ? 9'(second_i.zero_point) - 9'(b)
                                                        : 9'(b) - 9'(second_i.zero_point);
       end
       if (accept) place_q <= a[2:0];
@@ -202,12 +218,22 @@ module elementwise_unit
     );
     assign entry = entries[place_q];
 
+    square #(.WIDTH(RootWidth)) u_square (
+      .value_i (root_q),
+      .square_o(squared)
+    );
+
     for (genvar side = 0; side < 2; side++) begin : gen_addends
       logic signed [31:0]          factor;
       logic signed [32:0]          rounding;
       logic signed [2*Rows+32:0]   product;
       logic signed [HighWidth-1:0] high_part, high_part_q;
+      logic signed [32:0]          half_dropped;
+      logic signed [HighWidth-1:0] dropped;
       logic [4:0]                  right_shift;
+
+      assign half_dropped = 33'(1) << (squares ? SquareDrop : Drop);
+      assign dropped      = HighWidth'(product >>> (squares ? SquareDrop + 1 : Drop + 1));
 
       // Twice the product. Adding half of the dropped part rounds to the nearest.
       booth_step #(.ROWS(Rows)) u_product (
@@ -225,8 +251,8 @@ module elementwise_unit
           right_shift = '0;
           if (scaled) begin
             factor      = {1'b0, first_i.multiplier};
-            rounding    = 33'(1) << Drop;
-            high_part   = HighWidth'(product >>> (Drop + 1));
+            rounding    = half_dropped;
+            high_part   = dropped;
             right_shift = first_i.right_shift;
           end else if (operation == OperationMul) begin
             factor = 32'(difference_q[1]);
@@ -236,8 +262,8 @@ module elementwise_unit
         end
       end else begin : gen_second
         assign factor      = {1'b0, second_i.multiplier};
-        assign rounding    = (33'(1) << Drop) - 33'(operation == OperationSub);
-        assign high_part   = HighWidth'(product >>> (Drop + 1));
+        assign rounding    = half_dropped - 33'(negates);
+        assign high_part   = dropped;
         assign right_shift = second_i.right_shift;
       end
 
@@ -254,13 +280,14 @@ module elementwise_unit
 
     always_ff @(posedge clk_i) begin
       if (move) begin
+        root_q <= RootWidth'(shifted[0]) + RootWidth'(shifted[1]);
         if (windowed) begin
           addend_q[0][lane] <= sum_t'($signed(totals[lane]));
           addend_q[1][lane] <= (operation == OperationSum) ? sum_t'(parameters.bias)
                                                            : -sum_t'(first_i.zero_point);
         end else begin
-          addend_q[0][lane] <= sum_t'(shifted[0]);
-          addend_q[1][lane] <= scaled ? sum_t'(shifted[1]) : '0;
+          addend_q[0][lane] <= squares ? sum_t'(squared) : sum_t'(shifted[0]);
+          addend_q[1][lane] <= scaled && !squares ? sum_t'(shifted[1]) : '0;
         end
       end
     end
@@ -295,7 +322,7 @@ module elementwise_unit
   assign word_last_o  = direct ? word_last_i : lanes_tag.last;
 
   `EYRIE_STATIC(TotalsFit, TotalWidth <= $bits(sum_t), "the sum of a window exceeds 32 bits")
-  `EYRIE_ASSERT_WHEN(ConfigHolds, |{valid_q, lanes_valid, half_valid},
+  `EYRIE_ASSERT_WHEN(ConfigHolds, |{valid_q, root_valid_q, lanes_valid, half_valid},
       $stable({first_i, second_i, result_i}), "configuration changes with words in flight")
   `EYRIE_STABLE(OtherStable, other_valid_i, other_ready_o, other_i)
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})

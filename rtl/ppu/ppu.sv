@@ -326,8 +326,8 @@ module ppu
 
   // Whether the parameter stream brings window parameters, for this pass or the pending one
   assign for_windows = parameters_own
-      ? elementwise && cfg_q.result.operation == encoding_pkg::OperationSum
-      : cfg_i.elementwise && cfg_i.result.operation == encoding_pkg::OperationSum;
+      ? elementwise && cfg_q.second.operation == encoding_pkg::OperationSum
+      : cfg_i.elementwise && cfg_i.second.operation == encoding_pkg::OperationSum;
 
   elementwise_unit u_elementwise_unit (
     .clk_i,
@@ -367,7 +367,7 @@ module ppu
       {word_o.last, word_o.two_pixels, word_o.words[0], word_o.two_pixels ? word_o.words[1] : '0})
   `EYRIE_ASSERT_WHEN(TwoPixelsLegal, push && flags_i.two_pixels,
       !cfg_q.finish.raw && !average && !maximum &&
-      cfg_q.result.operation == encoding_pkg::OperationNone,
+      cfg_q.second.operation == encoding_pkg::OperationNone,
       "two pixels with raw words, pooling or an operation")
   `EYRIE_ASSERT_NEXT(RequestStable, pass_phase_i != pass_phase_q,
       $stable(pass_phase_i), "a pass is requested before the last one is accepted")

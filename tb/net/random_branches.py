@@ -64,12 +64,15 @@ def _layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x: Tensor, f
 
 
 def _join(rng: np.random.Generator, net: TfliteBuilder, name: str, x: Tensor, other: Tensor) -> Tensor:
-    """ADD, SUB or MUL; MAXIMUM and MINIMUM of maps of one scale."""
-    names = ["ADD", "ADD", "SUB", "MUL"] + (["MAXIMUM", "MINIMUM"] if x.quant == other.quant else [])
+    """ADD, SUB, SQUARED_DIFFERENCE or MUL; MAXIMUM and MINIMUM of maps of one scale."""
+    names = ["ADD", "ADD", "SUB", "SQUARED_DIFFERENCE", "MUL"] + (
+        ["MAXIMUM", "MINIMUM"] if x.quant == other.quant else []
+    )
     kind = str(rng.choice(names))
-    sums = Quant(float(rng.uniform(0.05, 0.2)), int(rng.integers(-128, 128)))
-    out = x.quant if kind in ("MAXIMUM", "MINIMUM") else sums
-    return net.binary(kind, name, x, other, out, relu=int(rng.choice([0, 0, 1])))
+    scale = float(rng.uniform(0.05, 0.2)) * (10 if kind == "SQUARED_DIFFERENCE" else 1)
+    out = x.quant if kind in ("MAXIMUM", "MINIMUM") else Quant(scale, int(rng.integers(-128, 128)))
+    relu = kind != "SQUARED_DIFFERENCE" and int(rng.choice([0, 0, 1]))
+    return net.binary(kind, name, x, other, out, relu=relu)
 
 
 def draw_inputs(image: Image, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -25,6 +25,7 @@ FORMATS = {
     enc.DRAIN_INDEX: enc.DRAIN,
     enc.PPU_INDEX: enc.PPU,
     enc.PPU_FIRST_INDEX: enc.PPU_FIRST,
+    enc.PPU_SECOND_INDEX: enc.PPU_SECOND,
     enc.PPU_RESULT_INDEX: enc.PPU_RESULT,
     OPTIONS[Stream.IFMAP]: enc.STREAM_OPTIONS,
 }

@@ -44,7 +44,8 @@ SHAPE, LOOPS = (enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX,
 DRAIN, PPU = (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU)
 MIDDLE = (enc.DEPTHWISE_INDEX, enc.DEPTHWISE)
 IFMAP = (enc.STREAMS_INDEX + Stream.IFMAP * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS)
-FIRST, RESULT = (enc.PPU_FIRST_INDEX, enc.PPU_FIRST), (enc.PPU_RESULT_INDEX, enc.PPU_RESULT)
+FIRST, SECOND = (enc.PPU_FIRST_INDEX, enc.PPU_FIRST), (enc.PPU_SECOND_INDEX, enc.PPU_SECOND)
+RESULT = (enc.PPU_RESULT_INDEX, enc.PPU_RESULT)
 PLANTED = (
     ("fused", SHAPE, {"pixels": 0}, "a pass needs at least one pixel"),
     ("fused", LOOPS, {"tiles": 0}, "every loop needs at least one iteration"),
@@ -100,8 +101,9 @@ PLANTED = (
         {"pool": enc.PoolMode.AVERAGE, "pool_count": 1025},
         "average pooling needs 1 to 1024 pixels",
     ),
-    ("fused", RESULT, {"operation": Operation.MUL}, "the residual stream does not match the operation"),
-    ("fused", RESULT, {"operation": Operation.ADD, "act_min": 3, "act_max": 2}, "the clamp of the operation is empty"),
+    ("fused", SECOND, {"operation": Operation.MUL}, "the residual stream does not match the operation"),
+    ("fused", SECOND, {"operation": 9}, "unknown operation"),
+    ("elementwise", RESULT, {"act_min": 3, "act_max": 2}, "the clamp of the operation is empty"),
     ("pointwise", RESULT, {"shift": 31}, "the shift is not within -31 to 30"),
     ("pointwise", RESULT, {"shift": -32}, "the shift is not within -31 to 30"),
     ("pointwise", FIRST, {"window": 4}, "windows need MAXIMUM, MINIMUM or SUM in a vector pass"),
@@ -112,8 +114,8 @@ PLANTED = (
     ("elementwise", DRAIN, {"to_ppu": 0}, "a vector pass needs the PPU"),
     ("elementwise", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 4}, "a vector pass cannot pool"),
     ("elementwise", FIRST, {"window": 4}, "windows need MAXIMUM, MINIMUM or SUM in a vector pass"),
-    ("elementwise", RESULT, {"operation": Operation.SUM}, "SUM needs a window"),
-    ("elementwise", RESULT, {"operation": Operation.NONE}, "the residual stream does not match the operation"),
+    ("elementwise", SECOND, {"operation": Operation.SUM}, "SUM needs a window"),
+    ("elementwise", SECOND, {"operation": Operation.NONE}, "the residual stream does not match the operation"),
     ("convolution", SHAPE, {"pixels": 20, "filters_1": 7}, "psums of set row 1 do not fit a half of the psum buffer"),
     ("convolution", SHAPE, {"pixels": 20, "filters_2": 7}, "psums of set row 2 do not fit a half of the psum buffer"),
     ("convolution", SHAPE, {"filters_1": 9}, "filters of set row 1 do not fit the filter queue"),

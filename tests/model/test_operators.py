@@ -135,6 +135,7 @@ def towards_zero(real):
         ),
         ("ADD", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
         ("SUB", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
+        ("SQUARED_DIFFERENCE", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
         ("MUL", quantization, "multiply_by_quantized_multiplier", round_once),
         ("PRELU", quantization, "multiply_by_quantized_multiplier", round_once),
         ("QUANTIZE", quantization, "quantize_multiplier", lambda real: (np.int32(2**30), np.int32(0))),

@@ -22,9 +22,13 @@ EMPTY = 1  # gather_network: from the last beat's departure until no beat is not
 HALVES = 2  # beats of raw words
 PIXEL = 8  # dw_requantizer: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
-OPERATION_LATENCY = 7  # elementwise_unit: its lanes take a word's halves, and have 6 stages
-OPERATION = 2  # cycles of a word with an operation
+OPERATION = 2  # cycles of a word with an operation: its lanes take halves
 TABLES = 2  # that parameter_buffer holds
+
+
+def _operation(shape: PassShape) -> int:
+    """Cycles by which an operation on the words of sums delays the first word."""
+    return shape.operated * (OPERATION - 1 + shape.stages)
 
 
 class Drain:
@@ -92,7 +96,7 @@ class Drain:
         """
         shape, full = self._tiles[0]
         pixel, chain = self._unit % shape.pairs, CHAIN * (2 if shape.joined else 1)
-        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + OPERATION_LATENCY * shape.operated
+        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + _operation(shape)
         at = max(self._ready, self._out[0] + 2 - latency)
         turn, begun = divmod(self._unit, shape.blocks * shape.pairs)
         beats = shape.last_block if begun >= (shape.blocks - 1) * shape.pairs else shape.block
@@ -129,7 +133,7 @@ class Drain:
 
         A pixel's words are two beats, a half of the GLB word each; a beat waits for them at the end of the chain.
         """
-        latency, at = CHAIN + GATHER + RAW_LATENCY + OPERATION_LATENCY * shape.operated, self._ready
+        latency, at = CHAIN + GATHER + RAW_LATENCY + _operation(shape), self._ready
         for pixel in range(shape.pixels):
             at = max(at, ready - CHAIN - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES

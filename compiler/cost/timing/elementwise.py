@@ -7,7 +7,6 @@ from eyrie.compiler.cost.timing.units import Units
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import Operation
 
-LATENCY = 6  # elementwise_unit: from the take of a word of the first operand, or of the last of a window, to its result
 HALVES = 2  # cycles of a word that the lanes take
 TOTALS = 1  # window_totals: from the last word of a window to the take of its low half
 SKID = 2  # words that write_stream holds
@@ -41,7 +40,7 @@ class Elementwise:
         """free: the first cycle in which a word of the first operand can be taken."""
         words, others, shape = self._units.words, self._units.others, self._shape
         direct, joined = shape.operation == Operation.NONE, shape.operation != Operation.TABLE and shape.banks_residual
-        length, latency = (1, 0) if direct else (HALVES, LATENCY)
+        length, latency = (1 if direct else HALVES), shape.stages
         free = max(free, self._written + 1) if direct else free
         for _ in shape.banks_ifmap:
             at = max(free, words.first(), others.first() if joined else 0) + length - 1
@@ -64,11 +63,11 @@ class Elementwise:
                 at + TOTALS,
                 fed + HALVES,
                 windows.first() if shape.operation == Operation.SUM else 0,
-                self._written - LATENCY - SKID,
+                self._written - shape.stages - SKID,
             )
             if shape.operation == Operation.SUM:
                 windows.send(fed + HALVES - 1)
-            self._write(fed + LATENCY - TOTALS)
+            self._write(fed + shape.stages - TOTALS)
             free = max(free, fed)
 
     def _write(self, at: int) -> None:

@@ -13,6 +13,7 @@ from eyrie.model.encoding import ArrayMode, Operation, Stream
 from eyrie.model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
 
 PAIR = 2  # words of a beat of two lanes
+OPERATION_STAGES = 6  # of elementwise_unit; the square is one more
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,13 @@ class PassShape:
     def operated(self) -> bool:
         """Whether an operation is done on the words of sums."""
         return self.mode != ArrayMode.ELEMENTWISE and self.operation != Operation.NONE
+
+    @property
+    def stages(self) -> int:
+        """Cycles from the take of a word by elementwise_unit, or of the last word of a window, to its result."""
+        if self.operation == Operation.NONE:
+            return 0
+        return OPERATION_STAGES + (self.operation == Operation.SQUARED_DIFFERENCE)
 
     @property
     def turns(self) -> int:
@@ -157,7 +165,7 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         _word_banks(config, descriptor.stream(Stream.PARAMETERS)),
         _ofmap_banks(config, descriptor),
         _word_banks(config, descriptor.stream(Stream.RESIDUAL)),
-        Operation(descriptor.result["operation"]),
+        Operation(descriptor.second["operation"]),
         descriptor.first["window"],
     )
 

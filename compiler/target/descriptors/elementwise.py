@@ -19,8 +19,8 @@ from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
 def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
     """The words of an operation, of a vector pass or on the words of another one."""
     descriptor.set(enc.PPU_FIRST_INDEX, enc.PPU_FIRST, **operation.first)
-    descriptor.set(enc.PPU_SECOND_INDEX, enc.PPU_SECOND, **operation.second)
-    descriptor.set(enc.PPU_RESULT_INDEX, enc.PPU_RESULT, operation=operation.kind, **operation.result)
+    descriptor.set(enc.PPU_SECOND_INDEX, enc.PPU_SECOND, operation=operation.kind, **operation.second)
+    descriptor.set(enc.PPU_RESULT_INDEX, enc.PPU_RESULT, **operation.result)
 
 
 def with_operation(

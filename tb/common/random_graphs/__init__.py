@@ -70,6 +70,7 @@ DIFFERENT: tuple[Operator, ...] = (
     elementwise.tanh,
     elementwise.hard_swish,
 )
+OF_INT8: tuple[Operator, ...] = (elementwise.squared_difference,)
 OF_MICRO: tuple[Operator, ...] = (elementwise.absolute, elementwise.elu)
 OF_LITERT: tuple[Operator, ...] = (
     movement.tile,
@@ -81,9 +82,9 @@ OF_UINT8: tuple[Operator, ...] = (movement.tile, elementwise.relu6, movement.res
 
 # Of a network's type and the references that run it: operators, and how often it is drawn.
 FAMILIES: tuple[tuple[str, tuple[Reference, ...], tuple[Operator, ...], float], ...] = (
-    ("int8", (Reference.MICRO,), OF_MAPS + OF_ANY + DIFFERENT + OF_MICRO, 0.5),
-    ("int8", tuple(Reference), OF_MAPS + OF_ANY, 0.15),
-    ("int8", (Reference.LITERT,), OF_MAPS + OF_ANY + OF_LITERT, 0.15),
+    ("int8", (Reference.MICRO,), OF_MAPS + OF_ANY + OF_INT8 + DIFFERENT + OF_MICRO, 0.5),
+    ("int8", tuple(Reference), OF_MAPS + OF_ANY + OF_INT8, 0.15),
+    ("int8", (Reference.LITERT,), OF_MAPS + OF_ANY + OF_INT8 + OF_LITERT, 0.15),
     ("uint8", (Reference.LITERT,), OF_MAPS + OF_ANY + DIFFERENT + OF_UINT8, 0.2),
 )
 

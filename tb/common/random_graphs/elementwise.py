@@ -76,13 +76,16 @@ def _join(name, scaled=True):
             output = draw_quantization(net.rng, max(scales) * np.exp(net.rng.uniform(np.log(0.6), np.log(4))))
         if name == "MUL":
             output = draw_quantization(net.rng, np.prod(scales) * np.exp(net.rng.uniform(np.log(8), np.log(200))))
-        options = {"fusedActivationFunction": draw_activation(net.rng)[1]} if scaled else {}
+        if name == "SQUARED_DIFFERENCE":
+            output = draw_quantization(net.rng, max(scales) ** 2 * np.exp(net.rng.uniform(np.log(8), np.log(200))))
+        plain = not scaled or name == "SQUARED_DIFFERENCE"  # which has no activation
+        options = {} if plain else {"fusedActivationFunction": draw_activation(net.rng)[1]}
         net.add(name, pair, [(np.broadcast_shapes(*(value.shape for value in pair)), output)], **options)
 
     return add
 
 
-add, sub, mul = map(_join, ("ADD", "SUB", "MUL"))
+add, sub, mul, squared_difference = map(_join, ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE"))
 maximum, minimum = _join("MAXIMUM", scaled=False), _join("MINIMUM", scaled=False)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU, with tensors that broadcast."""
+"""Random ADD, SUB, SQUARED_DIFFERENCE, MUL, MAXIMUM, MINIMUM and PRELU, with tensors that broadcast."""
 
 import numpy as np
 
@@ -66,8 +66,13 @@ def draw_binary(rng, name, kind="int8", same=False):
         output = draw_quantization(rng, first.scale * second.scale * np.exp(rng.uniform(np.log(8), np.log(200))))
     if same:
         second = output = first
+    elif name == "SQUARED_DIFFERENCE":
+        output = draw_quantization(
+            rng, max(first.scale, second.scale) ** 2 * np.exp(rng.uniform(np.log(8), np.log(200)))
+        )
     maps = draw_maps(rng, (first, second))
-    fused, code = ("NONE", 0) if same else draw_activation(rng)
+    plain = same or name == "SQUARED_DIFFERENCE"  # which has no activation
+    fused, code = ("NONE", 0) if plain else draw_activation(rng)
     golden, clamp = _golden(name, maps, (first, second, output), fused)
     shape = elementwise.broadcast(*maps)
     fixed = int(rng.integers(2)) if chance(rng, 0.3) else None  # which operand is a constant
@@ -83,7 +88,7 @@ def draw_binary(rng, name, kind="int8", same=False):
         golden,
         clamp=clamp,
         **flags,
-        **({} if same else {"fusedActivationFunction": code}),
+        **({} if plain else {"fusedActivationFunction": code}),
     )
 
 
@@ -98,6 +103,8 @@ def _golden(name, maps, quantizations, fused):
         if name == "MUL":
             parameters = elementwise.mul_requantization(*quantizations, fused, reference)
             return elementwise.mul(*maps, (first.zero_point, second.zero_point), parameters)
+        if name == "SQUARED_DIFFERENCE":
+            return elementwise.squared_difference(*maps, elementwise.square_parameters(*quantizations))
         layer = elementwise.add if name == "ADD" else elementwise.sub
         return layer(*maps, elementwise.add_parameters(*quantizations, fused))
 
@@ -131,6 +138,7 @@ OPERATORS = {
     "ADD uint8": lambda rng: draw_binary(rng, "ADD", "uint8"),
     "SUB": lambda rng: draw_binary(rng, "SUB"),
     "SUB uint8": lambda rng: draw_binary(rng, "SUB", "uint8"),
+    "SQUARED_DIFFERENCE": lambda rng: draw_binary(rng, "SQUARED_DIFFERENCE"),
     "MUL": lambda rng: draw_binary(rng, "MUL"),
     "MUL uint8": lambda rng: draw_binary(rng, "MUL", "uint8"),
     "MAXIMUM": lambda rng: draw_binary(rng, "MAXIMUM", same=True),
