@@ -9,13 +9,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
 from eyrie.compiler.frontend.file import REMEDY, read_model
-from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
+from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.network import compile_until
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES, SEARCH_ITERATIONS
@@ -46,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=NAMES,
         help="print the result of a stage in place of the table; without -o no later stage runs",
     )
+    add_request(parser)
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `request_of`."""
     parser.add_argument(
         "--schedule",
         type=file_name,
@@ -92,26 +96,19 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     if stage_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
         return _go_on(options, on_stage)
     read_model(options.model)
-    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
-    schedule = _schedule(options)
+    request = request_of(options)
     if options.output:
         check_folder(options.output)
     try:
-        with nullcontext() if schedule else about(options.model):
-            request = Request(
-                options.model,
-                config,
-                options.objective,
-                options.search_iterations,
-                options.batch,
-                given=schedule,
-            )
+        with nullcontext() if request.given else about(options.model):
             stages = compile_until(NAMES[-1] if options.output else options.dump, request, on_stage)
     except InputError as error:
-        if schedule:
+        if request.given:
             raise
+        from eyrie.compiler.parts import why_in_parts
+
         failure = why_in_parts(error, options.model, options.batch)
-        table, dump = _in_parts(options, config, on_stage, failure)
+        table, dump = _in_parts(options, request.config, on_stage, failure)
     else:
         table = _saved(stages, options) if options.output else ""
         dump = stages.dump(options.dump) if options.dump else ""
@@ -119,6 +116,13 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         print(dump)
     elif not options.quiet:
         print(table)
+
+
+def request_of(options: argparse.Namespace) -> Request:
+    """Return the compilation that the options of `add_request` ask for. Raise InputError for a wrong file."""
+    config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
+    choices = options.objective, options.search_iterations, options.batch
+    return Request(options.model, config, *choices, given=_schedule(options))
 
 
 def _schedule(options: argparse.Namespace) -> ScheduleText | None:
@@ -155,22 +159,6 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
         print(stages.dump(options.dump))
     elif not options.quiet:
         print(table)
-
-
-def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileError:
-    """Return the reason for which a network must be split between accelerator and host.
-
-    Raise the error, which begins with the path of the model, if it cannot be split either.
-    """
-    failure = error.__cause__
-    if isinstance(failure, Unsupported) and images > 1:
-        raise InputError(
-            f"{model}: --batch is for a network that the accelerator runs by itself, not in parts with the "
-            f"host ({failure}): leave it out"
-        ) from error
-    if not isinstance(failure, (Unsupported, DoesNotFit)) or images > 1:
-        raise error
-    return failure
 
 
 def _saved(stages: Request, options: argparse.Namespace) -> str:

@@ -2,6 +2,7 @@
 """A network that is split between accelerator and host: each subgraph of the accelerator is compiled separately."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,15 +13,16 @@ from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.compiler.network import best, compile_part
+from eyrie.compiler.network import best, compile_part, compile_until
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, Built, Request
+from eyrie.compiler.pipeline import NAMES, Built, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 
 
@@ -30,6 +32,11 @@ class CompiledPart:
 
     part: Part
     stages: Built | None
+
+    @property
+    def graph(self) -> Graph:
+        """Return the graph that runs."""
+        return self.stages.folded if self.stages else self.part.graph
 
     @cached_property
     def performance(self) -> Performance:
@@ -73,6 +80,40 @@ class Compiled:
         """Return the list of subgraphs, and the tables of the accelerator's."""
         tables = [str(metrics) for metrics in self.performances]
         return "\n\n".join([str(self.partition), *tables])
+
+
+def compile_any(request: Request, on_stage: Callable[[str], None] | None = None) -> tuple[CompiledPart, ...]:
+    """Compile a model as a whole if possible, else in parts.
+
+    Raise InputError, with one line that begins with the path of the model or of the schedule.
+    """
+    model = request.model
+    try:
+        with nullcontext() if request.given else about(model):
+            stages = reached(compile_until(NAMES[-1], request, on_stage), Built)
+    except InputError as error:
+        if request.given:
+            raise
+        failure = why_in_parts(error, model, request.images)
+        options = request.objective, request.search_iterations
+        return compile_parts(model, request.config, *options, on_stage, failure).parts
+    return (CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages),)
+
+
+def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileError:
+    """Return the reason for which a network must be split between accelerator and host.
+
+    Raise the error, which begins with the path of the model, if it cannot be split either.
+    """
+    failure = error.__cause__
+    if isinstance(failure, Unsupported) and images > 1:
+        raise InputError(
+            f"{model}: --batch is for a network that the accelerator runs by itself, not in parts with the "
+            f"host ({failure}): leave it out"
+        ) from error
+    if not isinstance(failure, (Unsupported, DoesNotFit)) or images > 1:
+        raise error
+    return failure
 
 
 def compile_parts(

@@ -259,7 +259,7 @@ def _places(work: Planned) -> Allocated:
     if len(found) == 1:
         return allocated(found[0])
     return allocated(
-        min(found, key=lambda placed: timed(work.config, _schedule(allocated(placed)).schedule.commands)[2])
+        min(found, key=lambda placed: timed(work.config, _schedule(allocated(placed)).schedule.commands).cycles)
     )
 
 

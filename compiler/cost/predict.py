@@ -18,7 +18,7 @@ from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.shares import held_cycles
 from eyrie.compiler.cost.timing.array import Array, PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
-from eyrie.compiler.cost.timing.front import Front
+from eyrie.compiler.cost.timing.front import Front, TransferTimes
 from eyrie.compiler.cost.timing.replay import structure
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
@@ -42,19 +42,26 @@ class LayerCost:
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """What a run will cost.
+class Timing:
+    """The times of a list of commands.
 
-    cycles    of the whole run, the counter CYCLES
-    counters  MACS and all counters of bytes, by name
-    layers    in the order of the image's steps
-    passes    when each pass begins and ends
+    cycles     of the whole run, the counter CYCLES
+    counters   MACS and all counters of bytes but those of commands, by name
+    passes     when each pass begins and ends
+    transfers  when each load and store begins and ends
     """
 
     cycles: int
     counters: dict[str, int]
-    layers: list[LayerCost]
     passes: list[PassTimes]
+    transfers: list[TransferTimes]
+
+
+@dataclass(frozen=True)
+class Prediction(Timing):
+    """The cost of a run. counters: with those of commands; layers: in the order of the image's steps"""
+
+    layers: list[LayerCost]
 
     @property
     def dram_bytes(self) -> int:
@@ -72,11 +79,11 @@ class Prediction:
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
     config = image.config
-    counters, passes, cycles = timed(config, commands_of(image))
-    commands = fetched_bytes(image, window)
-    counters["COMMAND_BYTES"] = commands
-    counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, layer_costs(image.steps, passes, config), passes)
+    timing, commands = timed(config, commands_of(image)), fetched_bytes(image, window)
+    read = timing.counters["DRAM_READ_BYTES"] + commands
+    counters = timing.counters | {"COMMAND_BYTES": commands, "DRAM_READ_BYTES": read}
+    layers = layer_costs(image.steps, timing.passes, config)
+    return Prediction(timing.cycles, counters, timing.passes, timing.transfers, layers)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -84,8 +91,7 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
     return traffic.command_bytes(image.program.bytes // WORD_BYTES, window - image.program.address)
 
 
-def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
-    """Counters without commands, times of the passes, cycles."""
+def timed(config: AcceleratorConfig, commands: list[Command]) -> Timing:
     banks = Banks(config)
     front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config)
     array, descriptor = Array(config, front, banks), Descriptor()
@@ -98,7 +104,8 @@ def timed(config: AcceleratorConfig, commands: list[Command]) -> tuple[dict[str,
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
             passes.append(array.run(front.passes[len(passes)], descriptor, structure(descriptor)))
-    return counters, passes, front.finish()
+    cycles = front.finish()
+    return Timing(cycles, counters, passes, front.transfer_times())
 
 
 def layer_costs(steps: Sequence[ImageStep], passes: list[PassTimes], config: AcceleratorConfig) -> list[LayerCost]:

@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.artefact import files
-    from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.ir.operator import quantized
+    from eyrie.compiler.parts import why_in_parts
     from eyrie.runtime import demo_model, progress
     from eyrie.runtime.back_ends.golden import golden_outputs
     from eyrie.runtime.back_ends.rtl import Rtl

@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
 def _compiled(options: argparse.Namespace) -> "CompiledNetwork":
     """Compile a model, as a whole if possible."""
     from eyrie.compiler.artefact import files
-    from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.frontend.file import load
+    from eyrie.compiler.parts import why_in_parts
     from eyrie.model.config import DEFAULT, AcceleratorConfig
     from eyrie.runtime.inputs import read_inputs
     from eyrie.runtime.programs import compiled, compiled_parts

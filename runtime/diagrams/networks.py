@@ -2,24 +2,20 @@
 """Diagrams of a network: the operators of the model, and the same operators as accelerator and host run them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-from eyrie.compiler.command import why_in_parts
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.compiler.network import compile_network
-from eyrie.compiler.parts import compile_parts
+from eyrie.compiler.parts import CompiledPart, compile_any
 from eyrie.compiler.passes.constraints import is_view
 from eyrie.compiler.passes.form_groups import maps_of
-from eyrie.compiler.passes.partition import Part, Partition, Side
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.passes.partition import Partition
+from eyrie.compiler.pipeline import Built, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
-from eyrie.model.errors import InputError
-from eyrie.model.messages import about, times
+from eyrie.model.messages import times
 from eyrie.model.operators.quantization import UINT8_OFFSET
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from eyrie.runtime.diagrams.svg import drawn
@@ -30,22 +26,9 @@ ACCELERATOR = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn
 MODEL, END = "idle", "grid"
 
 
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """A subgraph of a compiled network. `stages` is None if the host runs it."""
-
-    part: Part
-    stages: Built | None
-
-    @property
-    def graph(self) -> Graph:
-        """Return the graph that runs."""
-        return self.stages.folded if self.stages else self.part.graph
-
-
 def picture(model: Path, config: AcceleratorConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
     """Return a model before and after compilation as SVG. Raise InputError, with one line, if it does not compile."""
-    before, parts = load(model), placed(model, config, on_stage)
+    before, parts = load(model), compile_any(Request(model, config), on_stage)
     return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
 
@@ -57,18 +40,7 @@ def graph_svg(graph: Graph) -> str:
     return inlined(svg, "graph", "Graph", "The operators of the network, with shapes and connections.")
 
 
-def placed(model: Path, config: AcceleratorConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
-    """Compile a model and return its subgraphs."""
-    try:
-        with about(model):
-            stages = compile_network(model, config, on_stage=on_stage)
-    except InputError as error:
-        compiled = compile_parts(model, config, on_stage=on_stage, failure=why_in_parts(error, model, 1))
-        return [Placed(each.part, each.stages) for each in compiled.parts]
-    return [Placed(Part(Side.ACCELERATOR, stages.folded), stages)]
-
-
-def legend(parts: Sequence[Placed]) -> list[Meaning]:
+def legend(parts: Sequence[CompiledPart]) -> list[Meaning]:
     """Return the meanings of the colours of `of_parts`, with the share of the operations for each side."""
     total = sum(each.part.elements for each in parts) or 1
     entries = []
@@ -84,7 +56,7 @@ def _share(nodes: Sequence[Node], total: int) -> str:
     return f"{len(nodes)} {noun}, {100 * sum(node.elements for node in nodes) / total:.3f} % of all operations"
 
 
-def roles(parts: Sequence[Placed]) -> list[str]:
+def roles(parts: Sequence[CompiledPart]) -> list[str]:
     """Return the colour of each subgraph."""
     hues = cycle(ACCELERATOR)
     return [next(hues) if each.stages else HOST for each in parts]
@@ -98,7 +70,7 @@ def of_graph(title: str, graph: Graph) -> Diagram:
     return drawing.made(title, graph.inputs, {tensor.name: tensor for tensor in graph.outputs})
 
 
-def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
+def of_parts(title: str, graph: Graph, parts: Sequence[CompiledPart]) -> Diagram:
     """Return a diagram with a box for each node of the host and for each fusion group of the accelerator.
 
     `graph` is the graph of the model.

@@ -37,12 +37,11 @@ def spans(buffers: Sequence[ImageBuffer], ends: list[int]) -> list[tuple[float, 
     return [(float(begin), float(end)) for begin, end in cycles]
 
 
-def glb_map(image: Image, passes: list[dict], width: float) -> Figure:
-    """Return a plot of the buffers of the image; `passes` has the counters at the end of each pass."""
+def glb_map(image: Image, ends: list[int], width: float) -> Figure:
+    """Return a plot of the buffers of the image; `ends` has the cycles in which the passes end."""
     legend = canvas.Legend(
         width, _LEFT if width == canvas.WIDE else 8, [(words, role) for role, words in reversed(_KINDS.values())]
     )
-    ends = [counters["CYCLES"] for counters in passes]
     plot = canvas.figure(width, HEIGHT)
     wide, high = width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM
     size = image.config.glb_bytes / 1024

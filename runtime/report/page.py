@@ -3,15 +3,15 @@
 
 import base64
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from eyrie import __version__
 from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.files import write_all, writing
 from eyrie.compiler.ir.image import Image
-from eyrie.runtime.report import baseline, palette, reasons
+from eyrie.runtime.report import baseline, reasons
 from eyrie.runtime.report.about import About
+from eyrie.runtime.report.render import Plot, Tile, configuration, drawn, ratio, rendered
 from eyrie.runtime.report.tables import Table, cell_tables, energy_table, mapping_table
 from eyrie.runtime.report.text import printable
 
@@ -29,25 +29,6 @@ SECTIONS = {
     "baseline": "Published baseline",
     "config": "Configuration and counters",
 }
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A number of the summary: its name, its value, and a note that explains it."""
-
-    name: str
-    value: str
-    note: str
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A plot in its section, for wide and for narrow windows."""
-
-    title: str
-    text: str
-    wide: str
-    narrow: str
 
 
 def write(
@@ -82,6 +63,7 @@ def _plots(
     from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
 
     predicted = prediction.passes if prediction else None
+    ends = [counters["CYCLES"] for counters in passes]
     drawings: dict[str, tuple[str, str, Callable]] = {
         "cycles": ("Cycles by layer", CYCLES_TEXT, lambda width: layers.cycles(metrics, width)),
         "roofline": ("Roofline", ROOFLINE_TEXT, lambda width: roofline.roofline(image, metrics, width)),
@@ -95,22 +77,16 @@ def _plots(
             TIMELINE_TEXT + (PREDICTED_TEXT if predicted else ""),
             lambda width: timeline.timeline(image, passes, predicted, width),
         ),
-        "glb": ("GLB over time", GLB_TEXT, lambda width: glb_map.glb_map(image, passes, width)),
+        "glb": ("GLB over time", GLB_TEXT, lambda width: glb_map.glb_map(image, ends, width)),
     }
     plots, files = dict[str, Plot](), dict[str, bytes]()
     with canvas.style():
-        for name, (title, text, draw) in drawings.items():
-            svg, png = canvas.saved(draw(canvas.WIDE), title)
-            narrow = canvas.vectors(draw(canvas.NARROW), title)
-            said = title, f"{text} {NUMBERS_TEXT}"
-            plots[name] = Plot(
-                title, text, canvas.inlined(svg, name, *said), canvas.inlined(narrow, f"{name}-narrow", *said)
-            )
-            files |= {f"{name}.svg": svg.encode(), f"{name}.png": png}
+        for name, drawing in drawings.items():
+            plots[name], made = drawn(name, *drawing)
+            files |= made
     return plots, files
 
 
-NUMBERS_TEXT = "The tables of this page have the numbers."  # for readers who cannot see a plot
 CYCLES_TEXT = (
     "Cycles of a layer are the cycles of its passes in the PEs; if passes of two layers overlap, the layers share "
     "them. The MAC bound is MACs / multipliers: no layer takes fewer cycles. The interval of a layer is the time since "
@@ -147,19 +123,11 @@ GLB_TEXT = (
 
 
 def _render(about: About, image: Image, metrics: dict, plots: dict[str, Plot]) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     whys = [(printable(row["name"]), reasons.reason(row, image.config)) for row in metrics["layers"]]
     compared = _baseline_tiles(image, metrics)
     absent = {*([] if compared else ["baseline"]), *([] if about.graph else ["graph"])}
-    return environment.get_template(TEMPLATE).render(
+    return rendered(
+        TEMPLATE,
         title=about.title,
         picture=base64.b64encode(about.picture).decode() if about.picture else "",
         answers=[(printable(name), f"{share:.3f}", f"{100 * share:.2f}") for name, share in about.answers],
@@ -175,8 +143,6 @@ def _render(about: About, image: Image, metrics: dict, plots: dict[str, Plot]) -
         energy=energy_table(metrics, image.config),
         config=_config_table(image),
         sections={name: text for name, text in SECTIONS.items() if name not in absent},
-        light=palette.css(palette.LIGHT),
-        dark=palette.css(palette.DARK),
     )
 
 
@@ -185,8 +151,7 @@ def _facts(about: About, image: Image, metrics: dict) -> dict[str, str]:
     runs, config = metrics.get("runs", 1), image.config
     facts = {
         "model": about.model,
-        "configuration": f"{config.rows} x {config.cols} PEs with {config.multipliers} multipliers each, GLB of "
-        f"{config.glb_bytes // 1024} KiB, DRAM port of {8 * config.bus_words} bytes a cycle",
+        "configuration": configuration(config),
         "command": about.command,
         "date": about.date,
         "version": f"Eyrie {__version__}",
@@ -221,13 +186,13 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
         ),
         Tile(
             "Against the roofline",
-            _times(cycles, metrics["roofline_cycles"]),
+            ratio(cycles, metrics["roofline_cycles"]),
             f"the roofline of the network is {metrics['roofline_cycles']:,} cycles",
         ),
         Tile(
             "DRAM bytes",
             f"{dram:,}",
-            f"{_times(dram, compulsory)} the compulsory {compulsory:,}: weights, inputs and outputs once",
+            f"{ratio(dram, compulsory)} the compulsory {compulsory:,}: weights, inputs and outputs once",
         ),
         Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "of multipliers, GLB, DRAM and leakage; see below"),
         Tile(
@@ -245,10 +210,6 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
             )
         )
     return tiles
-
-
-def _times(value: float, other: float) -> str:
-    return f"{value / other:.3f} ×" if other else "-"
 
 
 def _baseline_tiles(image: Image, metrics: dict) -> list[Tile]:

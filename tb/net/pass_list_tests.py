@@ -54,7 +54,8 @@ def _compare_cycles(
     tb: Testbench, scoreboard: Scoreboard, program: PassList, result: Result, about: str
 ) -> list[float]:
     """Bytes and MACs, which are exact; cycles from the end of one pass to that of the next."""
-    counters, times, _ = timed(tb.config, program.commands)
+    timing = timed(tb.config, program.commands)
+    counters, times = timing.counters, timing.passes
     for name in (*COUNTERS, "MACS"):
         if name not in ("COMMAND_BYTES", "DRAM_READ_BYTES"):
             scoreboard.compare(result.counters[name], counters[name], f"{about}: {name}")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend.file import load
-from eyrie.compiler.parts import compile_parts
+from eyrie.compiler.parts import compile_any, compile_parts
 from eyrie.compiler.passes.partition import Side
-from eyrie.model.config import DEFAULT
+from eyrie.compiler.pipeline import Request
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from eyrie.runtime.diagrams.layout import Layout, Size, layout
-from eyrie.runtime.diagrams.networks import HOST, legend, of_graph, of_parts, picture, placed
+from eyrie.runtime.diagrams.networks import HOST, legend, of_graph, of_parts, picture
 from eyrie.runtime.diagrams.svg import drawn
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_rejected, eyrie
@@ -113,7 +113,7 @@ def by_boxes(diagram: Diagram) -> set[tuple[str, str]]:
 def test_sides(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(image_classifier())
-    graph, parts = load(path), placed(path, DEFAULT)
+    graph, parts = load(path), compile_any(Request(path))
     before, after = of_graph("before", graph), of_parts("after", graph, parts)
     assert [named(box) for box in before.boxes] == [
         ["#0 QUANTIZE"],
@@ -156,7 +156,7 @@ def test_sides(tmp_path: Path) -> None:
 def test_what_runs_together(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(branches())
-    after = of_parts("after", load(path), placed(path, DEFAULT))
+    after = of_parts("after", load(path), compile_any(Request(path)))
     assert [(box.lines[0].text, named(box)) for box in after.boxes][:4] == [
         ("conv0", ["#0 CONV_2D"]),
         ("conv1", ["#1 CONV_2D", "#2 ADD"]),
@@ -178,7 +178,7 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
     for _ in range(4):
         path.write_bytes(draw_network(rng, side=8))
-        graph, parts = load(path), placed(path, DEFAULT)
+        graph, parts = load(path), compile_any(Request(path))
         before, after = of_graph("before", graph), of_parts("after", graph, parts)
         assert sorted(name for box in before.boxes for name in named(box)) == sorted(
             f"{node.where} {node.operator.name}" for node in graph.nodes

@@ -129,7 +129,7 @@ def test_glb_is_over_cycles(run: tuple) -> None:
     image, _, passes = run
     image = replace(image, buffers=(ImageBuffer("wide output", 0, 8192, 0, 2 * len(passes) - 1),))
     with canvas.style():
-        [axes] = glb_map.glb_map(image, passes, canvas.NARROW).axes
+        [axes] = glb_map.glb_map(image, [counters["CYCLES"] for counters in passes], canvas.NARROW).axes
     assert axes.get_xlim() == (0, passes[-1]["CYCLES"]) and axes.get_xlabel() == "cycles"
     assert [text.get_text() for text in axes.texts] == ["wide"]
 

@@ -85,6 +85,15 @@ class PassCommand:
     ids_written: bool
 
 
+@dataclass(frozen=True)
+class TransferTimes:
+    """The cycle in which the DMA starts a load or store, and the cycle from which it counts."""
+
+    load: bool
+    started: int
+    done: int
+
+
 class Front:
     """Command fetch, decoder, queues and DMA; the pass side tells it when words leave the pass queue, when
     passes are done and when chunks are freed. The rows of a block count as one behind the other.
@@ -180,6 +189,11 @@ class Front:
         while self._asked < (len(self._kinds) - 1) // FETCH_WORDS + FETCH_AHEAD:
             self._ask()
         return max(last + FINISH - 1, self._port.free + FINISH - 1)
+
+    def transfer_times(self) -> list[TransferTimes]:
+        """Of all transfers, behind `finish`."""
+        times = zip(self._queue, self._started, self.transfers_done, strict=True)
+        return [TransferTimes(transfer.load, started, done) for (transfer, _), started, done in times]
 
     # ---- How it goes on ----
 
