@@ -12,9 +12,9 @@ import numpy as np
 
 from eyrie.compiler.ir.buffer_tree import Role, Work
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.operators.binary import Binary
 from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D, Windowed
 from eyrie.compiler.operators.fully_connected import FullyConnected

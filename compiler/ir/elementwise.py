@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Group, Table, Window
+from eyrie.compiler.ir.layer import Group, Table
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.model.encoding import Axis, Operation
 

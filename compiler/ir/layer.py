@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers as the accelerator runs them: windows, quantisation parameters, and fused operators."""
+"""Layers as the accelerator runs them: feature maps, quantisation parameters, and fused operators."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,9 +12,8 @@ from eyrie.compiler.ir.graph import map_shape
 from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.window import POINTWISE, Window, input_rows, output_size
 from eyrie.compiler.ir.word_operation import WordOperation
-from eyrie.model.errors import InputError
-from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Quantization
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
@@ -48,56 +47,6 @@ class Map:
 def map_of(tensor: Tensor) -> Map:
     """Return the feature map of a tensor, which must be quantised."""
     return Map(tensor.name, map_shape(tensor.shape), quantized(tensor).quantization)
-
-
-@dataclass(frozen=True)
-class Window:
-    """The window of a layer: the pixels of the input that an output pixel depends on.
-
-    kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
-    """
-
-    kernel: tuple[int, int] = (1, 1)
-    stride: tuple[int, int] = (1, 1)
-    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
-    dilation: tuple[int, int] = (1, 1)
-
-    @property
-    def taps(self) -> int:
-        return self.kernel[0] * self.kernel[1]
-
-    @cached_property
-    def span(self) -> tuple[int, int]:
-        """Return the rows and columns from the first tap to the last."""
-        rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
-        return rows, cols
-
-    def __str__(self) -> str:
-        said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
-        dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"
-        return said + dilated
-
-
-def _pair(values: tuple[int, int]) -> str:
-    return str(values[0]) if values[0] == values[1] else times(values)
-
-
-def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
-    """Return (E, F). Raise InputError if the kernel is larger than the padded map."""
-    top, bottom, left, right = window.pads
-    height, width = shape[0] + top + bottom, shape[1] + left + right
-    rows, cols = window.span
-    if height < rows or width < cols:
-        dilated = "" if window.dilation == (1, 1) else f" with dilation {_pair(window.dilation)}"
-        raise InputError(f"a {times(window.kernel)} kernel{dilated} does not fit a padded map of {height} x {width}")
-    return (height - rows) // window.stride[0] + 1, (width - cols) // window.stride[1] + 1
-
-
-def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
-    """Return the input rows, clipped to the map, that output rows first to last - 1 need. The range may be empty."""
-    top = min(height, max(0, first * window.stride[0] - window.pads[0]))
-    end = min(height, (last - 1) * window.stride[0] - window.pads[0] + window.span[0])
-    return top, max(top, end)
 
 
 @dataclass(frozen=True)
@@ -145,7 +94,7 @@ class Group:
     source: Map
     output: Map
     others: tuple[Map, ...] = ()
-    window: Window = Window()
+    window: Window = POINTWISE
     epilogue: tuple[Average | WordOperation, ...] = ()
     stored: bool = False
     image: int = 0

@@ -9,12 +9,13 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import Convolution, Group, Map, Window
+from eyrie.compiler.ir.layer import Convolution, Group, Map
 from eyrie.compiler.ir.operator import Arrays, Tensors, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.qdq.values import Held, Made, Target
 from eyrie.compiler.ir.tensor import Form
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.kernel_calls.scales import limits, zero_point_of
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
 from eyrie.compiler.operators.affine import Affine, itself, weights_of

@@ -11,12 +11,13 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Group, Map, Output, Table, Window, map_of
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Group, Map, Output, Table, map_of
 from eyrie.compiler.ir.operator import Arrays, Tensors, axis_of, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.qdq.values import Held, Made, Target
 from eyrie.compiler.ir.tensor import Form
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import sum_of_window
 from eyrie.compiler.kernel_calls.axes import Walk, dense
 from eyrie.compiler.kernel_calls.scales import mean_scaling, range_of, scale_of, zero_point_of

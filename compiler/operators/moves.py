@@ -15,8 +15,9 @@ import numpy as np
 
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Group, Map, Output, Pointwise, Table, Window
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Group, Map, Output, Pointwise, Table
 from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import AS_IS, copy, larger
 from eyrie.model.encoding import STREAM_LEVEL, Axis
 from eyrie.model.operators.quantization import INT8_MIN

@@ -11,12 +11,13 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import Group, Map, Window
+from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.operator import Arrays, Tensors, check_same, expect, int8, only, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.qdq.values import Held, Made, Target
 from eyrie.compiler.ir.tensor import Form
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window, largest_of_window
 from eyrie.compiler.kernel_calls.scales import limits
 from eyrie.compiler.kernel_calls.steps import Calls, Fields

@@ -4,9 +4,9 @@
 from typing import TYPE_CHECKING, Protocol, TypedDict, runtime_checkable
 
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.kernel_calls.steps import Fields
 from eyrie.compiler.operators.record import Site
 from eyrie.model.encoding import COORDINATE_BITS, STREAM_LEVEL

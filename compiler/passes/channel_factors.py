@@ -10,9 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table, Window
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table
 from eyrie.compiler.ir.operator import quantizations, quantized
 from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.operators.elementwise import Mul
 from eyrie.compiler.operators.quantization import Requantize
 from eyrie.model.config import GLB_WORD_BYTES

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Window, output_size
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.layer_run import (
     SUMS,
     Allocator,
@@ -51,32 +52,19 @@ def convolution_case(
     """
     if finish.maxima:
         raise InputError("no maxima are taken of a convolution whose filters stay")
-    e, p, q, r, t = (mapping[name] for name in "epqrt")
+    p, q = mapping["p"], mapping["q"]
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
     if channels != ifmap.shape[0]:
         raise InputError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
-    pixels = min(width, max(1, config.psum_words // p))
-    if -(-width // pixels) > 1 and pixels * window.stride[1] % 2:
-        pixels -= 1
-    blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
     memory = Allocator(limit or config.glb_words)
     placed = place_map(memory, ifmap.values.transpose(1, 2, 0), q, ifmap.packed)
-    tiles = -(-m // (p * t))
-    draft = ConvolutionPass(
-        placed,
-        window,
-        blocks,
-        ifmap.zero_point,
-        p,
-        q,
-        r,
-        t,
-        tiles,
-        0,
+    draft = replace(
+        _draft(placed, window, (m, height, width), mapping, config),
+        ifmap_zero_point=ifmap.zero_point,
         one_pixel=finish.one_pixel,
         filter_zero_point=stored_zero_point(filters),
     )
-    sets = convolution_sets(config, draft)
+    tiles, sets = draft.tiles, convolution_sets(config, draft)
     words = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
         words = words[:, : convolution_groups(draft)[0]]
@@ -101,6 +89,23 @@ def convolution_case(
         assert final.ofmap is not None  # the sum is stored as words
         set_addition(descriptor, memory, final.ofmap, finish.addition)
     return Case(memory.words, descriptor, places, (m, height, width), final.ofmap)
+
+
+def _draft(
+    ifmap: FeatureMap,
+    window: Window,
+    ofmap: tuple[int, int, int],
+    mapping: dict[str, int],
+    config: AcceleratorConfig,
+) -> ConvolutionPass:
+    """Return a pass of which no words but the ifmap's have their place. ofmap: M, E, F"""
+    e, p, q, r, t = (mapping[name] for name in "epqrt")
+    m, height, width = ofmap
+    pixels = min(width, max(1, config.psum_words // p))
+    if -(-width // pixels) > 1 and pixels * window.stride[1] % 2:
+        pixels -= 1
+    blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
+    return ConvolutionPass(ifmap, window, blocks, 0, p, q, r, t, tiles=-(-m // (p * t)), filter_address=0)
 
 
 def convolution_cases(

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.arrays import read_npz
-from eyrie.compiler.ir.layer import Output, Table, Window, output_size
+from eyrie.compiler.ir.layer import Output, Table
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.convolution import convolution_cases
 from eyrie.compiler.single_layer.layer_run import Finish, GlbOverflow, Ifmap, LayerPass
 from eyrie.compiler.single_layer.separable import Depthwise, fused_cases

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Table, Window, WordOperation
+from eyrie.compiler.ir.layer import Table, WordOperation
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.descriptors.elementwise import set_operation
 from eyrie.compiler.target.descriptors.streams import ring_of
 from eyrie.model import encoding as enc

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Output, Table, Window, output_size
+from eyrie.compiler.ir.layer import Output, Table
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.layer_run import (
     SUMS,
     Allocator,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from eyrie.compiler.ir.layer import Window, input_rows
+from eyrie.compiler.ir.window import Window, input_rows
 from eyrie.model.errors import InputError
 
 Rows = tuple[int, int]  # first row, end

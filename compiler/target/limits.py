@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks
 from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor

@@ -13,7 +13,8 @@ import numpy as np
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, halves
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window
 from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers
 from eyrie.model.config import AcceleratorConfig

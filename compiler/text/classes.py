@@ -24,6 +24,7 @@ MODULES = (  # those of a Graph come first, so that reading one imports no other
     "eyrie.compiler.ir.buffer_tree",
     "eyrie.compiler.ir.elementwise",
     "eyrie.compiler.ir.layer",
+    "eyrie.compiler.ir.window",
     "eyrie.compiler.ir.nest",
     "eyrie.compiler.ir.patches",
     "eyrie.compiler.ir.plan",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Window, output_size
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError

@@ -4,7 +4,7 @@
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
-from eyrie.compiler.ir.layer import Window, output_size
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, average_factor
 from eyrie.compiler.single_layer.layer_run import Allocator, Case
 from eyrie.compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out

@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Table, Window, output_size
+from eyrie.compiler.ir.layer import Table
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.layer_run import Allocator, Case, Ifmap, place_map, place_ofmap
 from eyrie.compiler.single_layer.separable import block_places, place_filters, tile_of
 from eyrie.compiler.target.blocks import Blocks

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Output, Table, Window, output_size
+from eyrie.compiler.ir.layer import Output, Table
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.convolution import convolution_cases
 from eyrie.compiler.single_layer.layer_run import Addition, Case, Finish, Ifmap
 from eyrie.compiler.single_layer.separable import ANY, Depthwise, Tiling, separable_case

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Window, output_size
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.layer_run import GlbOverflow
 from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks
 from eyrie.compiler.target.blocks import Blocks

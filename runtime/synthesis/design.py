@@ -77,14 +77,9 @@ def _instances(modules: dict[str, Json], top: str) -> Counter:
     return counts
 
 
-def _digest(module: Json, inner: dict[str, str]) -> str:
-    """Return a digest that is equal for modules with equal logic, whatever the names and the order of their cells.
-
-    Every bit has one driver. A walk from the outputs to their drivers, port by port, therefore meets the cells of equal
-    modules in the same order. Logic that no output depends on is left out.
-    """
-    cells = module["cells"]
-    drivers = {
+def _drivers(cells: Json) -> dict[int, str]:
+    """Return the cell that drives each bit."""
+    return {
         bit: name
         for name, cell in cells.items()
         for port, bits in cell["connections"].items()
@@ -92,6 +87,16 @@ def _digest(module: Json, inner: dict[str, str]) -> str:
         for bit in bits
         if isinstance(bit, int)
     }
+
+
+def _digest(module: Json, inner: dict[str, str]) -> str:
+    """Return a digest that is equal for modules with equal logic, whatever the names and the order of their cells.
+
+    Every bit has one driver. A walk from the outputs to their drivers, port by port, therefore meets the cells of equal
+    modules in the same order. Logic that no output depends on is left out.
+    """
+    cells = module["cells"]
+    drivers = _drivers(cells)
     writers: dict[str, list[str]] = {}  # of a memory
     for name, cell in cells.items():
         if "MEMID" in cell["parameters"] and cell["type"] in ("$memwr_v2", "$meminit_v2"):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.single_layer.convolution import convolution_case
 from eyrie.compiler.single_layer.layer_run import GlbOverflow, Ifmap
 from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks

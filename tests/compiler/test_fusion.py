@@ -10,7 +10,7 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import input_rows
+from eyrie.compiler.ir.window import input_rows
 from eyrie.compiler.passes.fold_pads import fold_pads
 from eyrie.compiler.passes.form_groups import form_groups
 from eyrie.compiler.study.fusion import (

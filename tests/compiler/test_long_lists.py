@@ -9,8 +9,9 @@ from eyrie.compiler.emit.image import ADDRESS_SPACE
 from eyrie.compiler.emit.races import find_races
 from eyrie.compiler.emit.timeline import Timeline
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Output, Window
+from eyrie.compiler.ir.layer import Output
 from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer, assemble, disassemble
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.model import encoding as enc

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Window
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.target.descriptors.streams import columns_level
 from eyrie.compiler.target.mapping import mappings

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Average, Group, Map, Output, Pointwise, Separable, Table, Window, halves
+from eyrie.compiler.ir.layer import Average, Group, Map, Output, Pointwise, Separable, Table, halves
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import in_pieces
 from eyrie.compiler.plan.segments import SegmentPlanner

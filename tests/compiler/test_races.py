@@ -15,8 +15,9 @@ from eyrie.compiler.emit import accesses, races
 from eyrie.compiler.emit.races import Kind, ScheduleError, find_races
 from eyrie.compiler.emit.timeline import Timeline
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Output, Window
+from eyrie.compiler.ir.layer import Output
 from eyrie.compiler.ir.program import Block, Command, Config, End, Run, Transfer
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.network import compile_network, compile_until
 from eyrie.compiler.pipeline import Request
 from eyrie.compiler.target.blocks import Blocks, Filters

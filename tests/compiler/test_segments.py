@@ -13,9 +13,10 @@ import pytest
 
 from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Separable, Table, Window, halves, input_rows
+from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Separable, Table, halves
 from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.ir.window import Window, input_rows
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.plan import segments as planner_module
 from eyrie.compiler.plan.bounds import LEAKAGE_PJ, Bounds, port_busy

@@ -11,8 +11,8 @@ import pytest
 from eyrie.compiler.cost.counters import by_layer, commands_of
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.ir.program import Run, Transfer
+from eyrie.compiler.ir.window import Window
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.functional_simulator import FunctionalSimulator

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.ir.layer import Output, Table, Window
+from eyrie.compiler.ir.layer import Output, Table
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.single_layer.layer_run import Finish, Ifmap
 from eyrie.compiler.single_layer.separable import separable_case
 from eyrie.model.array import unpack_tables

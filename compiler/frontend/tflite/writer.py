@@ -17,9 +17,9 @@ from eyrie.compiler.frontend.tflite.functions import nodes_of
 from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.layer import Window
 from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.operators.padding import Pad
 from eyrie.compiler.operators.record import Record
 from eyrie.compiler.operators.registry import version_of

@@ -7,7 +7,8 @@ Loop levels of the streams are listed innermost first; the loops are those of do
 from dataclasses import dataclass, field, replace
 
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Output, Window
+from eyrie.compiler.ir.layer import Output
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks
 from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
 from eyrie.compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level

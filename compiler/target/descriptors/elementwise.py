@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from eyrie.compiler.ir.elementwise import Loop
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.target.descriptors.streams import linear_stream, ring_of, rows_level
 from eyrie.compiler.target.limits import legal

@@ -9,7 +9,8 @@ are listed innermost first; the loops are those of docs/hardware/overview.md.
 from dataclasses import dataclass, field
 
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Output, Window, output_size
+from eyrie.compiler.ir.layer import Output
+from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
 from eyrie.compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level

@@ -6,7 +6,7 @@ strides and taps land on odd columns, too. All else is the pointwise pass of a m
 """
 
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.streams import inner_level, ring_of, rows_level
 from eyrie.model import encoding as enc

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import input_rows
+from eyrie.compiler.ir.window import input_rows
 from eyrie.compiler.network import compile_until
 from eyrie.compiler.pipeline import Grouped, Request, reached
 from eyrie.compiler.study.fusion import (
