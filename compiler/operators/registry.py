@@ -34,6 +34,7 @@ from eyrie.compiler.operators import (
     resize,
     shapes,
     splits,
+    transposed_convolution,
 )
 from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.record import FloatOperator, Names, Record
@@ -41,6 +42,7 @@ from eyrie.compiler.operators.record import FloatOperator, Names, Record
 # In the order of the table of operators.
 FAMILIES: tuple[ModuleType, ...] = (
     convolution,
+    transposed_convolution,
     fully_connected,
     channels,
     elementwise,

@@ -112,15 +112,21 @@ class Weighted(Record):
         self, node: Node, file: "File", source: Quantized, options: dict, filters: np.ndarray, axis: int = 0
     ) -> None:
         """Add the operator to a file. filters: in the file's order of axes; axis: of the outputs in them"""
+        weights = self.written_weights(node, file, source, filters, axis)
+        options = {"fusedActivationFunction": self.activation, **options}
+        file.operator(node, self.name, options, inputs=(source,), others=weights)
+
+    def written_weights(
+        self, node: Node, file: "File", source: Quantized, filters: np.ndarray, axis: int = 0
+    ) -> tuple[int, int]:
+        """Add filters and bias to a file; return their indices."""
         if self.filters.dtype != np.int8:
             raise Unsupported(f"its filters are {self.filters.dtype}, not int8")
         scales, name = self.scales.astype(np.float32), node.outputs[0].name
-        weights = (
+        return (
             file.constant(f"{name}/filters", filters, scales, axis),
             file.constant(f"{name}/bias", self.bias, np.float32(source.quantization.scale) * scales),
         )
-        options = {"fusedActivationFunction": self.activation, **options}
-        file.operator(node, self.name, options, inputs=(source,), others=weights)
 
     # ---- C ----
 
@@ -181,14 +187,14 @@ def read_filters(call: "Call", axes: int) -> np.ndarray:
     return filters
 
 
-def read_weights(call: "Call", filters: np.ndarray, outputs: int) -> dict:
-    """Return the attributes of all operators with weights."""
+def read_weights(call: "Call", filters: np.ndarray, outputs: int, bias_input: int = 2) -> dict:
+    """Return the attributes of all operators with weights. bias_input: the number of the bias, which may be missing"""
     scales, zero_points = call.reader.scales(call.inputs[1], outputs)
     if call.unsigned:
         filters = _without_zero_point(filters, zero_points)
     elif zero_points.any():
         raise Unsupported("filters with a zero point: quantise them symmetrically")
-    bias, activation = _bias(call, outputs), call.fused()
+    bias, activation = _bias(call, outputs, bias_input), call.fused()
     return {
         "filters": filters,
         "scales": scales,
@@ -210,10 +216,10 @@ def _without_zero_point(filters: np.ndarray, zero_points: np.ndarray) -> np.ndar
     return narrow if (narrow == centred).all() else centred
 
 
-def _bias(call: "Call", outputs: int) -> np.ndarray:
-    if not call.has(2):
+def _bias(call: "Call", outputs: int, number: int) -> np.ndarray:
+    if not call.has(number):
         return np.zeros(outputs, np.int32)
-    bias = call.constant(2)
+    bias = call.constant(number)
     if bias.dtype != np.int32:
         raise Unsupported(f"its bias is {bias.dtype}, not int32")
     if bias.size != outputs:

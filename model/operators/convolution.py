@@ -25,7 +25,7 @@ from eyrie.model.arithmetic import INT32_MAX
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Requantization, int32, requantize, requantize_once
-from eyrie.model.operators.windows import NO_PADS, Pair, pad, windows
+from eyrie.model.operators.windows import NO_PADS, Pair, pad, pair, windows
 
 
 def _check_operands(ifmap: np.ndarray, filter_: np.ndarray, terms: int) -> int:
@@ -150,6 +150,36 @@ def conv2d(
     """
     sums = conv2d_sums(ifmap, filter_, stride, pads, zero_point, dilation)
     return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point)), parameters)
+
+
+def transpose_conv2d(
+    ifmap: np.ndarray,
+    filter_: np.ndarray,
+    bias: np.ndarray | None,
+    zero_point: int,
+    parameters: Requantization,
+    stride: Pair,
+    pads: tuple[int, int],
+    size: tuple[int, int],
+) -> np.ndarray:
+    """Compute an int8 transposed convolution: int8 [E, F, M].
+
+    Each pixel of `ifmap`, int8 [H, W, C] with `zero_point`, is added to the pixels of the result that its product with
+    `filter_` [M, R, S, C] covers; `stride` apart. `size` is E and F; `pads` are rows and columns of the sums above and
+    left of the result. Source: tensorflow/lite/kernels/internal/reference/integer_ops/transpose_conv.h
+    """
+    if ifmap.shape[-1] != filter_.shape[-1]:
+        raise InputError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
+    (down, across), (top, left), (rows, columns) = pair(stride), pads, size
+    height, width = (count * step for count, step in zip(ifmap.shape[-3:-1], (down, across)))
+    outputs, kernel_rows, kernel_columns, _ = filter_.shape
+    covered = max(height + kernel_rows, top + rows), max(width + kernel_columns, left + columns)
+    sums = np.zeros((*ifmap.shape[:-3], *covered, outputs), np.int64)
+    centred = ifmap.astype(np.int64) - zero_point
+    for r, s in np.ndindex(kernel_rows, kernel_columns):
+        sums[..., r : r + height : down, s : s + width : across, :] += centred @ filter_[:, r, s].T.astype(np.int64)
+    inside = sums[..., top : top + rows, left : left + columns, :]
+    return requantize(int32(inside if bias is None else inside + np.asarray(bias)), parameters)
 
 
 def depthwise_conv2d(

@@ -268,6 +268,10 @@ class Call:
             raise Unsupported(f"fused activation {name}; supported are {', '.join(ACTIVATIONS)}")
         return name
 
+    @property
+    def pads_as_same(self) -> bool:
+        return self.option("padding") == schema.Padding.SAME
+
     def window(
         self, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)
     ) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
@@ -286,7 +290,7 @@ class Call:
                 f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
                 f"{times(dilation)}: at most {MOST_TAPS} each"
             )
-        if self.option("padding") != schema.Padding.SAME:
+        if not self.pads_as_same:
             return stride, NO_PADS
         return stride, same_pads(shape[1:3], kernel, stride, dilation)
 

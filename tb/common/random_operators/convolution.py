@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED."""
+"""Random CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and FULLY_CONNECTED."""
 
 from dataclasses import dataclass
 
@@ -177,6 +177,44 @@ def padding(operand, pads):
     return add
 
 
+def draw_transpose_conv(rng):
+    """With any output from which the forward convolution makes a map of the input's size."""
+    mode = str(rng.choice(["SAME", "VALID"]))
+    kernel, stride = rng.integers(1, 6, 2), rng.choice([1, 2, 2, 3, 4], 2)
+    size = rng.integers(1, 9, 2)
+    largest = size * stride if mode == "SAME" else size * stride + kernel - 1
+    to = tuple(map(int, largest - [whole(rng, 0, int(step) - 1) for step in stride]))
+    batch, channels, outputs = whole(rng, 1, 2), whole(rng, 1, 24), whole(rng, 1, 24)
+    terms = max(int(np.prod(kernel / stride)), 1) * channels
+    narrow = chance(rng, 0.15)
+    input_ = draw_quantization(rng)
+    ifmap = draw_values(rng, (batch, *map(int, size), channels), input_.zero_point, narrow)
+    shape = (outputs, *map(int, kernel), channels)
+    weights = Weights.draw(rng, shape, 0, terms, ifmap, input_, "int8", narrow)
+    name, code = draw_activation(rng)
+    output = draw_output(rng, input_, weights.scales, weights.deviation, name)
+    parameters = requantization(input_, weights.scales, output, name)
+    pads = same_pads(to, tuple(kernel), tuple(stride))[::2] if mode == "SAME" else (0, 0)
+    filters, *bias = weights.operands(input_, "int8", 0, always=chance(rng, 0.8))
+
+    def golden(_):
+        layer = ifmap, weights.centred, weights.bias, input_.zero_point, parameters
+        return convolution.transpose_conv2d(*layer, tuple(stride), pads, to)
+
+    made = (batch, *to, outputs)
+    return graph(
+        "TRANSPOSE_CONV",
+        [constant(np.int32(made)), filters, activation(ifmap, input_), *bias],
+        [result(made, output)],
+        golden,
+        clamp=(parameters.minimum, parameters.maximum),
+        fusedActivationFunction=code,
+        padding=SAME if mode == "SAME" else VALID,
+        strideH=int(stride[0]),
+        strideW=int(stride[1]),
+    )
+
+
 def draw_fully_connected(rng, kind="int8"):
     """On a matrix, or on a tensor of more axes, of which the last are its inputs."""
     leading = tuple(whole(rng, 1, 4) for _ in range(whole(rng, 1, 3)))
@@ -218,6 +256,7 @@ OPERATORS = {
     "CONV_2D uint8": lambda rng: draw_conv2d(rng, "uint8"),
     "DEPTHWISE_CONV_2D": lambda rng: draw_conv2d(rng, depthwise=True),
     "DEPTHWISE_CONV_2D uint8": lambda rng: draw_conv2d(rng, "uint8", depthwise=True),
+    "TRANSPOSE_CONV": draw_transpose_conv,
     "FULLY_CONNECTED": draw_fully_connected,
     "FULLY_CONNECTED uint8": lambda rng: draw_fully_connected(rng, "uint8"),
 }
