@@ -3,7 +3,7 @@
 
 Variants differ in three ways. Data-movement operators are composed, or stay as the model has them. Feature maps of one
 column become rows, or stay. The plan is for the configuration, or for a smaller GLB or the default DRAM, so that more
-memory and a known latency never cost cycles.
+memory and a known DRAM never cost cycles.
 """
 
 from __future__ import annotations
@@ -144,13 +144,14 @@ def compile_part(
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
     """Return the configurations to plan for: this one, those with half its GLB, a quarter and so on if its GLB is
-    larger than the default, and the one with the latency of the default DRAM."""
+    larger than the default, and the one with the default DRAM."""
     found, smaller = [config], config
     while smaller.glb_words > DEFAULT.glb_words:
         smaller = replace(smaller, glb_bank_words=smaller.glb_bank_words // 2)
         found.insert(0, smaller)
-    if config.dram_latency != DEFAULT.dram_latency:
-        found.append(replace(config, dram_latency=DEFAULT.dram_latency))
+    dram = {name: getattr(DEFAULT, name) for name in ("dram_latency", "dram_interval")}
+    if (other := replace(config, **dram)) != config:
+        found.append(other)
     return found
 
 

@@ -17,7 +17,6 @@ from eyrie.compiler.ir.layer import Filtered
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.pipeline import Built
 from eyrie.compiler.plan.arrival import soonest
-from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 _known: WeakKeyDictionary[Built, Performance] = WeakKeyDictionary()
@@ -101,7 +100,7 @@ def _layer(step: Step, entry: ImageStep, estimate: LayerEstimate, plan: Plan, im
         round(mac_cycles),
         round(mac_cycles / estimate.predicted_cycles, 4),
         estimate.dram_bytes,
-        round(estimate.dram_bytes / (GLB_WORD_BYTES * image.config.bus_words)),
+        round(estimate.dram_bytes / image.config.dram_bytes),
         round(max(bounds.values())),
         estimate.glb_bytes,
         ifmap,

@@ -20,8 +20,6 @@ WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
 GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
 MAX_GLB_WORDS = 1 << 16  # that an address reaches
 GLB_WORDS = range(1 << 11, MAX_GLB_WORDS + 1)  # legal: 16 to 512 KiB
-DRAM_LATENCIES = range(1, 1001)  # legal, in cycles
-READ_BEATS = 256  # while more are on their way, no load asks for others (BEATS of rtl/bus/axi_reader.sv)
 DEPTHWISE_TAPS = 3  # columns of a depthwise kernel in the array; a smaller one has taps of zero
 
 
@@ -36,15 +34,25 @@ class Size:
     @property
     def rule(self) -> str:
         """Return the legal values in words."""
-        if isinstance(self.values, range) and self.values.step == 1:
-            return f"{self.values[0]} to {self.values[-1]}"
-        *others, last = self.values
-        return f"{', '.join(map(str, others))} or {last}"
+        return rule(self.values)
+
+
+def rule(values: range | tuple[int, ...]) -> str:
+    """Return legal values in words."""
+    if isinstance(values, range) and values.step == 1:
+        return f"{values[0]} to {values[-1]}"
+    *others, last = values
+    return f"{', '.join(map(str, others))} or {last}"
 
 
 def _size(default: int, values: range | tuple[int, ...], meaning: str, reason: str) -> int:
     """Return a field of AcceleratorConfig that is also a parameter of the RTL."""
     return field(default=default, metadata={"size": Size(values, meaning, reason)})
+
+
+def _surrounding(default: int, values: range | tuple[int, ...], meaning: str, reason: str) -> int:
+    """Return a field of AcceleratorConfig that describes the system around the accelerator."""
+    return field(default=default, metadata={"surrounding": Size(values, meaning, reason)})
 
 
 def _to(low: int, high: int) -> range:
@@ -55,9 +63,8 @@ def _to(low: int, high: int) -> range:
 class AcceleratorConfig:
     """Sizes of one accelerator. docs/reference/parameters.md lists them.
 
-    Two values describe the system around it and are no parameters of the RTL: clock_hz, a nominal clock rate for time
-    and energy, and dram_latency, the cycles from a request to the DRAM's first beat, and from the last beat of a store
-    to its response. Raise InputError, with one line, if a value is not legal.
+    Three values describe the system around it and are no parameters of the RTL. Planner, cost model and simulated DRAM
+    share those of the DRAM. Raise InputError, with one line, if a value is not legal.
     """
 
     rows: int = _size(
@@ -115,19 +122,32 @@ class AcceleratorConfig:
     filter_lanes: int = _size(
         1, (1, 2), "filter words from the GLB to the array in a cycle", "the filter port has two lanes"
     )
-    clock_hz: int = 200_000_000
-    dram_latency: int = 30
+    read_beats: int = _size(
+        256,
+        (64, 128, 256, 512, 1024),
+        "beats under way from the DRAM, above which no load requests more",
+        "a burst has 64 beats; at most 28 bursts of loads are under way",
+    )
+    clock_hz: int = _surrounding(200_000_000, _to(1, 10_000_000_000), "nominal clock rate", "for time and energy only")
+    dram_latency: int = _surrounding(
+        30,
+        _to(1, 1000),
+        "cycles from a request to the first beat of the DRAM, and from the last beat of a store to its response",
+        "`read_beats` beats hide about as many cycles",
+    )
+    dram_interval: int = _surrounding(
+        1,
+        (1, 2, 4, 8),
+        "cycles from a beat of the DRAM to the next one in the same direction",
+        "the bytes of a cycle are a whole number",
+    )
 
     def __post_init__(self) -> None:
-        for name, size in sizes().items():
+        for name, size in (sizes() | surroundings()).items():
             if getattr(self, name) not in size.values:
                 raise InputError(f"{name} = {getattr(self, name)}: must be {size.rule}")
         if self.glb_words not in GLB_WORDS:
-            raise InputError(f"glb_banks x glb_bank_words = {self.glb_words}: must be {GLB_RULE}")
-        if self.clock_hz < 1:
-            raise InputError(f"clock_hz = {self.clock_hz}: must be at least 1")
-        if self.dram_latency not in DRAM_LATENCIES:
-            raise InputError(f"dram_latency = {self.dram_latency}: must be {LATENCY_RULE}")
+            raise InputError(f"glb_banks x glb_bank_words = {self.glb_words}: must be {rule(GLB_WORDS)}")
 
     @property
     def sets(self) -> int:
@@ -141,6 +161,16 @@ class AcceleratorConfig:
     @property
     def glb_bytes(self) -> int:
         return self.glb_words * GLB_WORD_BYTES
+
+    @property
+    def dram_words(self) -> float:
+        """Return the 64-bit words that the DRAM moves in a cycle in each direction."""
+        return self.bus_words / self.dram_interval
+
+    @property
+    def dram_bytes(self) -> int:
+        """Return the bytes that the DRAM moves in a cycle in each direction."""
+        return GLB_WORD_BYTES * self.bus_words // self.dram_interval
 
     @property
     def total_multipliers(self) -> int:
@@ -181,10 +211,17 @@ class AcceleratorConfig:
 
 def sizes() -> dict[str, Size]:
     """Return the RTL parameters by the names of their fields, in order."""
-    return {item.name: item.metadata["size"] for item in fields(AcceleratorConfig) if item.metadata}
+    return _described("size")
 
 
-GLB_RULE = f"{GLB_WORDS[0]} to {GLB_WORDS[-1]}"
-LATENCY_RULE = f"{DRAM_LATENCIES[0]} to {DRAM_LATENCIES[-1]}"
+def surroundings() -> dict[str, Size]:
+    """Return the values of the system by the names of their fields, in order."""
+    return _described("surrounding")
+
+
+def _described(kind: str) -> dict[str, Size]:
+    return {item.name: item.metadata[kind] for item in fields(AcceleratorConfig) if kind in item.metadata}
+
+
 DEFAULT = AcceleratorConfig()
 WIDE = AcceleratorConfig(bus_words=2, filter_lanes=2)  # DRAM and filter ports of 128 bits

@@ -17,7 +17,8 @@ module configuration_check #(
   parameter int unsigned PIXEL_WORDS = 14,  // 32-bit words of a PE's pixel queue
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // 32-bit depthwise words that a SUPER keeps
   parameter int unsigned BUS_WORDS = 1,  // 64-bit words in a beat of the DRAM port
-  parameter int unsigned FILTER_LANES = 1  // filter words from the GLB to the array in a cycle
+  parameter int unsigned FILTER_LANES = 1,  // filter words from the GLB to the array in a cycle
+  parameter int unsigned READ_BEATS = 256  // beats under way from the DRAM, above which no load requests more
 ) ();
 
   `EYRIE_STATIC(RowsLegal,
@@ -68,6 +69,10 @@ module configuration_check #(
       FILTER_LANES == 1 || FILTER_LANES == 2,
       $sformatf("FILTER_LANES = %0d: must be 1 or 2",
                 FILTER_LANES))
+  `EYRIE_STATIC(ReadBeatsLegal,
+      READ_BEATS == 64 || READ_BEATS == 128 || READ_BEATS == 256 || READ_BEATS == 512 || READ_BEATS == 1024,
+      $sformatf("READ_BEATS = %0d: must be 64, 128, 256, 512 or 1024",
+                READ_BEATS))
   `EYRIE_STATIC(GlbLegal,
       GLB_BANKS * GLB_BANK_WORDS >= 2048 && GLB_BANKS * GLB_BANK_WORDS <= 65536,
       $sformatf("GLB_BANKS x GLB_BANK_WORDS = %0d: must be 2048 to 65536",

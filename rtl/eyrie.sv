@@ -23,7 +23,8 @@ module eyrie
   parameter int unsigned PSUM_WORDS = 128,         // psums in a half of a PE's psum buffer
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // depth of a SUPER's word buffer
   parameter int unsigned BUS_WORDS = 1,            // 64-bit words per AXI beat: 1 or 2
-  parameter int unsigned FILTER_LANES = 1          // filter words per cycle: 1 or 2
+  parameter int unsigned FILTER_LANES = 1,         // filter words per cycle: 1 or 2
+  parameter int unsigned READ_BEATS = 256          // beats under way above which no load requests more
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -82,7 +83,7 @@ module eyrie
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
     .GLB_BANK_WORDS(GLB_BANK_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .IFMAP_WORDS(IFMAP_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
-    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES), .READ_BEATS(READ_BEATS)
   ) u_configuration_check ();
 
   // ---- Pins ----
@@ -157,7 +158,7 @@ module eyrie
   glb_word_t [1:0] store_read_data;
 
   tiling_controller #(
-    .GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS)
+    .GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS), .READ_BEATS(READ_BEATS)
   ) u_tiling_controller (
     .clk_i, .rst_ni,
     .unit_rst_no       (unit_rst_n),

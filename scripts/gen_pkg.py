@@ -119,7 +119,11 @@ def check_text() -> str:
     )
     product = "GLB_BANKS * GLB_BANK_WORDS"
     checks += static_text(
-        "GlbLegal", product, "GLB_BANKS x GLB_BANK_WORDS", legal_text(product, config.GLB_WORDS), config.GLB_RULE
+        "GlbLegal",
+        product,
+        "GLB_BANKS x GLB_BANK_WORDS",
+        legal_text(product, config.GLB_WORDS),
+        config.rule(config.GLB_WORDS),
     )
     return f"{CHECK_HEAD}{parameter_list(sizes)}) ();\n\n{checks}\nendmodule\n"
 

@@ -15,7 +15,7 @@ def array_tree(config: AcceleratorConfig) -> BufferTree:
     glb = Memory(
         name="glb",
         bytes=config.glb_bytes,
-        width=GLB_WORD_BYTES * config.bus_words,
+        width=config.dram_bytes,
         latency=config.dram_latency,
         alignment=GLB_WORD_BYTES,
         holds=(Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT),

@@ -5,7 +5,6 @@ from math import prod
 
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
-from eyrie.model.config import GLB_WORD_BYTES
 
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 
@@ -21,7 +20,7 @@ def step_bounds(image: Image, step: ImageStep) -> dict[str, float]:
     config = image.config
     return {
         "multipliers": step.macs / config.total_multipliers,
-        "DRAM": step_bytes(step) / (GLB_WORD_BYTES * config.bus_words),
+        "DRAM": step_bytes(step) / config.dram_bytes,
     }
 
 
@@ -31,7 +30,7 @@ def step_cycles(image: Image, step: ImageStep) -> float:
 
 
 def roofline_cycles(image: Image) -> int:
-    """Step by step the larger of MACs / multipliers and compulsory bytes / bus width."""
+    """Step by step the larger of MACs / multipliers and compulsory bytes / those that the DRAM moves in a cycle."""
     return round(sum(step_cycles(image, step) for step in image.steps))
 
 

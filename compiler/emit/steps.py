@@ -48,7 +48,7 @@ class Step:
 
     def estimate(self, config: AcceleratorConfig) -> int:
         """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
-        return max(self.cycles, self.constant_words(config) // config.bus_words)
+        return max(self.cycles, int(self.constant_words(config) / config.dram_words))
 
     def __str__(self) -> str:
         return (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times of jobs and transfers for planning: rounded, from the latency of the DRAM. `cost/timing` has exact times."""
 
-from eyrie.model.config import READ_BEATS, AcceleratorConfig
+from eyrie.model.config import AcceleratorConfig
 
 BETWEEN = 40  # cycles from a job's last multiplication to the next one's first
 WRITTEN = 100  # cycles until rows just written are multiplied
@@ -12,10 +12,9 @@ _REQUEST = 60  # cycles from the end of a job to the first request for words tha
 
 
 def port_words(config: AcceleratorConfig) -> float:
-    """Return the words that the DRAM port loads in a cycle: a beat, or less if the latency is too long for the beats
-    that may be under way."""
-    hidden = config.dram_latency + 1 <= READ_BEATS
-    return config.bus_words if hidden else config.bus_words * READ_BEATS / (config.dram_latency + 1)
+    """Return the words that the DRAM port loads in a cycle: those of the DRAM, or less if the latency is too long for
+    the beats that may be under way."""
+    return min(config.dram_words, config.bus_words * config.read_beats / (config.dram_latency + 1))
 
 
 def ready(config: AcceleratorConfig) -> int:

@@ -27,6 +27,7 @@ NAMED = {
     "word_buffer_words": (64, 1024),
     "bus_words": (1, 2),
     "filter_lanes": (1, 2),
+    "read_beats": (64, 256, 1024),
     "glb_words": (GLB_WORDS[0], GLB_WORDS[-1]),
 }
 OTHERS = 3  # values of each parameter beside the named ones, drawn anew

@@ -17,7 +17,8 @@ module tiling_controller
   import tiling_pkg::*;
 #(
   parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
-  parameter int unsigned BUS_WORDS = 1      // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned BUS_WORDS = 1,     // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned READ_BEATS = 256   // beats under way above which no load requests more
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -148,7 +149,7 @@ module tiling_controller
   logic       reader_idle, writer_idle;
   logic [1:0] beats;
 
-  axi_reader #(.BUS_WORDS(BUS_WORDS), .REQUESTERS(2)) u_reader (
+  axi_reader #(.BUS_WORDS(BUS_WORDS), .REQUESTERS(2), .BEATS(READ_BEATS)) u_reader (
     .clk_i,
     .rst_ni           (unit_rst_n),
     .halt_i           (halt),

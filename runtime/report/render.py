@@ -63,7 +63,7 @@ def rendered(template: str, **content: object) -> str:
 def configuration(config: AcceleratorConfig) -> str:
     return (
         f"{config.rows} x {config.cols} PEs with {config.multipliers} multipliers each, GLB of "
-        f"{config.glb_bytes // 1024} KiB, DRAM port of {8 * config.bus_words} bytes a cycle"
+        f"{config.glb_bytes // 1024} KiB, DRAM of {config.dram_bytes} bytes a cycle"
     )
 
 

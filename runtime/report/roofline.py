@@ -13,7 +13,6 @@ import numpy as np
 
 from eyrie.compiler.cost.roofline import step_bytes
 from eyrie.compiler.ir.image import Image
-from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.runtime.report import canvas
 from eyrie.runtime.report.canvas import Axes, Figure, Line2D
 from eyrie.runtime.report.palette import LIGHT
@@ -73,7 +72,7 @@ class _Plane:
 def roofline(image: Image, metrics: dict, width: float) -> Figure:
     """Return the roofline plot of `metrics["layers"]`."""
     rows, peak = metrics["layers"], metrics["multipliers"]
-    bus_bytes = GLB_WORD_BYTES * image.config.bus_words
+    bus_bytes = image.config.dram_bytes
     ridge = peak / bus_bytes
     reached = points(image, metrics)
     legend = _legend(rows, peak, bus_bytes, width)

@@ -122,7 +122,7 @@ module axi_dram
       end
       axi_o.aw_ready <= writes.size() < BURSTS && !held(Aw);
       axi_o.w_ready  <= writes.size() != 0 && !held(W)
-                       && (beats_i == 0 || write_credit >= int'(cycles_i));
+                       && (beats_i == 0 || earned(write_credit) >= int'(cycles_i)); // in the next cycle
       if (!axi_o.b_valid || axi_i.b_ready) begin
         axi_o.b_valid <= 1'b0;
         if (responses.size() != 0 && responses[0].due <= now && !held(B)) begin

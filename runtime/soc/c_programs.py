@@ -26,15 +26,16 @@ COMPILE = f"{shlex.quote(sys.executable)} -P -m eyrie operators --quiet --compil
 
 @dataclass(frozen=True)
 class Setting:
-    """The SoC of a program: sizes in bytes, the latency in cycles.
+    """The SoC of a program: sizes in bytes.
 
+    config    has the times of the DRAM
     memory    bytes of memory from address 0 on; None: up to the end of the window
     polls     the program polls, instead of waiting for the interrupt
     requests  folder for the operators that the program requests
     """
 
     seed: int = 1
-    latency: int = DEFAULT.dram_latency
+    config: AcceleratorConfig = DEFAULT
     base: int = 1 << 31
     window: int = 1 << 28
     memory: int | None = None
@@ -46,7 +47,8 @@ class Setting:
         """Return the environment variables that environment.c and operator_programs.c read."""
         values = {
             "SEED": self.seed,
-            "LATENCY": self.latency,
+            "LATENCY": self.config.dram_latency,
+            "INTERVAL": self.config.dram_interval,
             "BASE": self.base,
             "WINDOW": self.window,
             "MEMORY": self.memory or self.base + self.window,

@@ -114,7 +114,7 @@ def functions(path: Path) -> ctypes.CDLL:
     found = typed(ctypes.CDLL(str(path)))
     pointer, number = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
-        ("open", pointer, U32, ctypes.c_uint16, number),
+        ("open", pointer, U32, ctypes.c_uint16, ctypes.c_uint8, number),
         ("close", None, pointer),
         ("memory", pointer, pointer),
         ("trace", number, pointer, ctypes.c_uint16, ctypes.c_uint8),
@@ -169,7 +169,8 @@ class Soc:
         """Open a simulated SoC with at least `window` bytes of DRAM from address 0 on."""
         self.config, self._library = config, functions(soc_library(config))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
-        self._view = View(self._library.soc_open(seed, config.dram_latency, self.window), 0)
+        dram = config.dram_latency, config.dram_interval
+        self._view = View(self._library.soc_open(seed, *dram, self.window), 0)
         platform, self._device = Platform(), Device()
         self._library.soc_platform(self._view, self.window, True, platform)
         self._call("open", ctypes.byref(platform))

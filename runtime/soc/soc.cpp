@@ -13,16 +13,18 @@ extern "C" void dram_delete(long long memory, long long bytes);
 // The model with its clock. Inputs that change between cycles count at the next rising edge.
 struct soc {
  public:
-  soc(uint32_t seed, uint16_t latency, uint64_t memory_bytes) {
+  soc(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes) {
     context_.randSeed(static_cast<int>(seed % 0x7FFFFFFFu) + 1);  // 0 is the request to choose one
     context_.randReset(2);
     enter();
     top_ = std::make_unique<Vtop>(&context_);
     top_->rst_ni = 0;
     top_->latency_i = latency;
+    top_->beats_i = 1;
+    top_->cycles_i = interval;
     top_->bytes_i = memory_bytes;
     top_->outside_i = 3;  // DECERR
-    top_->beats_i = top_->cycles_i = top_->stall_i = top_->dead_i = 0;
+    top_->stall_i = top_->dead_i = 0;
     top_->reg_awvalid_i = top_->reg_wvalid_i = top_->reg_bready_i = 0;
     top_->reg_arvalid_i = top_->reg_rready_i = 0;
     top_->trace_pass_i = top_->trace_select_i = 0;
@@ -117,8 +119,8 @@ struct soc {
   uint64_t cycles_ = 0;
 };
 
-struct soc* soc_open(uint32_t seed, uint16_t latency, uint64_t memory_bytes) {
-  return new soc(seed, latency, memory_bytes);
+struct soc* soc_open(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes) {
+  return new soc(seed, latency, interval, memory_bytes);
 }
 
 void soc_close(struct soc* soc) { delete soc; }

@@ -25,17 +25,20 @@ def parameters() -> str:
         (code(name.upper()), code(name), getattr(config.DEFAULT, name), size.rule, size.meaning, size.reason)
         for name, size in config.sizes().items()
     ]
+    system = [
+        (code(name), f"{getattr(config.DEFAULT, name):,}", size.rule, size.meaning, size.reason)
+        for name, size in config.surroundings().items()
+    ]
     return page(
         "Parameters",
         "These parameters of `rtl/eyrie.sv` differ from one configuration to another. A configuration is a JSON file "
         "with the names of the second column. `--config FILE` and `CONFIG=FILE` take it.",
         "`model/config.py`",
         table(("RTL", "JSON", "default", "legal", "meaning", "reason for the bounds"), rows),
-        f"`GLB_BANKS` x `GLB_BANK_WORDS` must be {config.GLB_RULE} words of 64 bits.",
-        f"The JSON file may also have `clock_hz` (default {config.DEFAULT.clock_hz:,}), the nominal clock rate for "
-        f"time and energy. `dram_latency` ({config.LATENCY_RULE}, default {config.DEFAULT.dram_latency}) is the number "
-        "of cycles from a request to the first beat of the DRAM: the compiler plans for it, and the simulated DRAM has "
-        "it. Neither is a parameter of the RTL.",
+        f"`GLB_BANKS` x `GLB_BANK_WORDS` must be {config.rule(config.GLB_WORDS)} words of 64 bits.",
+        "The JSON file may also describe the system, with values that are no parameters of the RTL. The compiler plans "
+        "for this DRAM, and the simulated DRAM has its times.",
+        table(("JSON", "default", "legal", "meaning", "remark"), system),
     )
 
 

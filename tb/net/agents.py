@@ -14,6 +14,7 @@ from pyuvm import (
     uvm_sequence_item,
 )
 
+from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import Counter, Register
 from tb.common.bench import Testbench
 from tb.net.reference import PassEnd
@@ -70,7 +71,7 @@ class DramDriver(uvm_driver):
     def build_phase(self) -> None:
         self.tb: Testbench = ConfigDB().get(self, "", "tb")
         self.bytes: int = ConfigDB().get(self, "", "dram_bytes")
-        self.pace(Timing(30, 0, 0, 0))
+        self.pace(Timing(DEFAULT.dram_latency, 0, 0, 0))
         dut = self.tb.dut
         dut.bytes_i.value, dut.outside_i.value = self.bytes, dram.DECERR
         dut.dead_i.value = dut.flip_i.value = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model against the RTL: random layers on DRAMs of random latencies, drawn anew with each seed, and the
+"""The cost model against the RTL: random layers on random DRAMs, drawn anew with each seed, and the
 bundled network."""
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from tb.net.host import Host, Result
 from tb.net.random_layers import draws
 
 SHARE, CYCLES = 0.03, 64  # a prediction is within the larger of this share and so many cycles
-LATENCIES = (10, 30, 100, 300)  # of the DRAM, drawn for each layer
+DRAMS = (*({"dram_latency": cycles} for cycles in (10, 30, 100, 300)), {"dram_interval": 2}, {"dram_interval": 4})
 REJECTED = 0.15  # of the layers drawn, beside three: the compiler rejects no more
 
 
@@ -79,7 +79,7 @@ async def predicts_layers(dut) -> None:
     await host.begin()
     count = scaled(tb.arguments["layers"])
     with TemporaryDirectory() as folder:
-        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.config, LATENCIES):
+        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.config, DRAMS):
             if judge.drawn - judge.rejected == count:
                 break
             number, judge.drawn = judge.drawn, judge.drawn + 1
@@ -87,7 +87,8 @@ async def predicts_layers(dut) -> None:
                 judge.rejected += 1
                 dut._log.info("layer %d, %s rejected: %s", number, draw.layer, draw.reason)
                 continue
-            about = f"layer {number}, {draw.layer}, DRAM latency {draw.image.config.dram_latency}"
+            dram = f"{draw.image.config.dram_latency} and {draw.image.config.dram_interval}"
+            about = f"layer {number}, {draw.layer}, DRAM latency and interval {dram}"
             await _layer(host, judge, about, draw.image, tb.rng)
     judge.rejections()
     await _network(host, judge, scoreboard, tb.config)
@@ -132,5 +133,5 @@ def _together(steps: Sequence[ImageStep]) -> list[list[int]]:
 
 
 async def _run(host: Host, image: Image, values: np.ndarray) -> tuple[Prediction, Result]:
-    host.set_latency(image.config.dram_latency)
+    host.set_dram(image.config)
     return predict(image), await host.run(image.with_input(values), image.program.address, CYCLE_LIMIT)

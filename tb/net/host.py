@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
-from eyrie.model.config import DEFAULT
+from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Counter, ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.sim import dram
@@ -61,14 +61,15 @@ class Host:
         self.tb, self.dram_bytes = tb, dram_bytes
         self.registers = Registers(tb)
         dut = tb.dut
-        self.set_latency(DEFAULT.dram_latency)
-        dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = 0, 0, 0
+        self.set_dram(DEFAULT)
+        dut.stall_i.value = 0
         dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = dram_bytes, dram.DECERR, 0
         dut.trace_pass_i.value = dut.trace_select_i.value = dut.flip_i.value = 0
 
-    def set_latency(self, cycles: int) -> None:
-        """Set the latency of the DRAM."""
-        self.tb.dut.latency_i.value = cycles
+    def set_dram(self, config: AcceleratorConfig) -> None:
+        """Set the times of the DRAM to those of a configuration."""
+        dut = self.tb.dut
+        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value = config.dram_latency, 1, config.dram_interval
 
     async def begin(self) -> None:
         await self.tb.reset()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random networks of one layer, for the cost model's test: operators of a model, or fused operators of any window."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,15 +91,13 @@ class Draw:
     reason: str = ""
 
 
-def draws(seed: int, path: Path, config: AcceleratorConfig, latencies: Sequence[int]) -> Iterator[Draw]:
-    """Random layers without end, compiled for an accelerator with a DRAM of one of the latencies; path: for the models'
-    file."""
+def draws(seed: int, path: Path, config: AcceleratorConfig, drams: Sequence[Mapping[str, int]]) -> Iterator[Draw]:
+    """Random layers without end, compiled for an accelerator with one of the DRAMs; path: for the models' file."""
     number = -1
     while True:
         number += 1
         rng = np.random.default_rng([seed, number])
-        latency = latencies[int(rng.integers(len(latencies)))]
-        with_dram = replace(config, dram_latency=latency)
+        with_dram = replace(config, **drams[int(rng.integers(len(drams)))])
         if rng.random() < WINDOWS:
             yield _compile_group(draw_chain(rng, 1), with_dram)
         else:

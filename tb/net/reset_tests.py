@@ -5,6 +5,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
+from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import ErrorCode, Register
 from eyrie.testing.samples import scaled
 from tb.common.bench import PERIOD_NS, Testbench
@@ -26,7 +27,7 @@ async def runs_after_resets(dut) -> None:
     registers = Registers(tb)
     for name in ("beats", "cycles", "stall", "dead", "trace_pass", "trace_select", "flip"):
         getattr(dut, f"{name}_i").value = 0
-    dut.latency_i.value, dut.outside_i.value = 30, dram.DECERR
+    dut.latency_i.value, dut.outside_i.value = DEFAULT.dram_latency, dram.DECERR
     networks = draw_networks(cocotb.RANDOM_SEED, tb.arguments["cycles_each"], tb.config)
 
     async def start(program: Program) -> None:

@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
 
+from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import Counter, ErrorCode, Opcode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
@@ -49,7 +50,7 @@ class Harness:
         ReadySink(tb, "config", stall)
         self.pass_sink = ReadySink(tb, "pass", stall)
 
-    def memory(self, latency: int = 30, beats: int = 0, cycles: int = 0, stall: int = 0) -> None:
+    def memory(self, latency: int = DEFAULT.dram_latency, beats: int = 0, cycles: int = 0, stall: int = 0) -> None:
         """Sets the DRAM's latency, its beats per cycles (0: one a cycle), its stalls in 1/256."""
         self.dut.latency_i.value = latency
         self.dut.beats_i.value = beats

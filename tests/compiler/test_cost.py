@@ -83,11 +83,11 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
         streams[True][at] = mask
         return at
 
-    def swept(banks: Banks, load: bool, first: int, address: int, count: int, lanes: int) -> None:
-        sweep(banks, load, first, address, count, lanes)
+    def swept(banks: Banks, load: bool, first: int, address: int, count: int) -> None:
+        sweep(banks, load, first, address, count)
         wanted = banks.loads if load else banks.stores
         late[load] += sum(
-            bool(wanted[cycle] & streams[load].get(cycle, 0)) for cycle in range(first, first + count // lanes)
+            bool(wanted[cycle] & streams[load].get(cycle, 0)) for cycle in range(first, first + count // bus_words)
         )
         words[load] += count
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """C programs on the driver, linked with the simulated accelerator: the bundled network, drawn ones, every error."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,8 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
         driven.image.save(folder := tmp_path / str(number), "")
         runs = [driven, driven.with_inputs(rng), driven.with_inputs(rng)]
         base = 64 * int(rng.integers(1 << 25))
-        setting = Setting(seed, int(rng.integers(5, 100)), base, 4 << 20, polls=number % 2 == 1)
+        config = replace(DEFAULT, dram_latency=int(rng.integers(5, 100)), dram_interval=int(rng.choice([1, 2])))
+        setting = Setting(seed, config, base, 4 << 20, polls=number % 2 == 1)
         done = run(folder, [each.inputs for each in runs], folder, setting)
         for got, each in zip(done.outputs, runs, strict=True):
             for name, expected in each.outputs.items():

@@ -37,6 +37,7 @@ class Banks:
         self.tables: list[int] = [0] * 4096
         self.loads: list[int] = [0] * 4096
         self._first = 0  # cycle of their first entries
+        self._pace = config.bus_words, config.dram_interval
         self._masks = bank_masks(config, np.arange(config.glb_words)).tolist()
 
     def forget(self, cycle: int) -> None:
@@ -56,12 +57,13 @@ class Banks:
             self.tables += more
             self.loads += more
 
-    def sweep(self, load: bool, first: int, address: int, words: int, lanes: int) -> None:
-        """The words of a load, or of a store, so many a cycle, from cycle `first` on."""
-        self.reach(first + words // lanes)
+    def sweep(self, load: bool, first: int, address: int, words: int) -> None:
+        """The words of a load, or of a store, from cycle `first` on, beat by beat."""
+        lanes, interval = self._pace
+        self.reach(first + words // lanes * interval)
         wanted, first = self.loads if load else self.stores, first - self._first
         for word, mask in enumerate(self._masks[address : address + words]):
-            wanted[first + word // lanes] |= mask
+            wanted[first + word // lanes * interval] |= mask
 
     def write(self, cycle: int, mask: int) -> int:
         """The first cycle from `cycle` on in which the ofmap stream writes to its banks."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.program import Command, Config, Run, Transfer, encoded
-from eyrie.model.config import READ_BEATS, AcceleratorConfig
+from eyrie.model.config import AcceleratorConfig
 
 READ_BURSTS = 28  # of loads under way at most (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
@@ -29,9 +29,12 @@ FINISH = 2  # run_control: StFinish, and one cycle to reach it
 
 @dataclass
 class ReadPort:
-    """axi_reader: bursts in the order of their issue, a beat a cycle. latency: of the DRAM, in cycles"""
+    """axi_reader: bursts in the order of their issue. latency: of the DRAM, in cycles; interval: cycles from beat to
+    beat; most: beats under way, above which a load waits"""
 
     latency: int
+    interval: int
+    most: int
     issued: int = -1  # cycle of the last issue
     free: int = 0  # first cycle in which no beat is planned
     _ends: list[int] = field(default_factory=list)  # beats up to and with each burst
@@ -42,7 +45,7 @@ class ReadPort:
         commands, which wait for nothing."""
         self.issued = max(ready, self.issued + 1) if urgent else self.earliest(ready)
         start = max(self.free, self.issued + AR_REGISTER + self.latency)
-        self.free = start + beats
+        self.free = start + beats * self.interval
         self._ends.append((self._ends[-1] if self._ends else 0) + beats)
         self._starts.append(start)
         return start
@@ -51,8 +54,8 @@ class ReadPort:
         """When a burst of a load that is there from `ready` on can be issued."""
         at = max(ready, self.issued + 1)
         count = self._ends[-1] if self._ends else 0
-        if count > READ_BEATS:
-            at = max(at, self._beat_at(count - READ_BEATS) + 1)
+        if count > self.most:
+            at = max(at, self._beat_at(count - self.most) + 1)
         if len(self._ends) >= READ_BURSTS:
             at = max(at, self._beat_at(self._ends[-READ_BURSTS]) + 1)
         return at
@@ -61,7 +64,7 @@ class ReadPort:
         """Cycle of a beat, counted from 1."""
         burst = bisect_left(self._ends, number)
         before = self._ends[burst - 1] if burst else 0
-        return self._starts[burst] + number - before - 1
+        return self._starts[burst] + (number - before - 1) * self.interval
 
 
 def bursts(address: int, words: int, bus_words: int) -> Iterator[int]:
@@ -101,7 +104,8 @@ class Front:
 
     def __init__(self, commands: list[Command], ids: range, banks: Banks, config: AcceleratorConfig) -> None:
         """ids: indices of the descriptor's ID words"""
-        self._port, self._banks, self._bus_words = ReadPort(config.dram_latency), banks, config.bus_words
+        self._port = ReadPort(config.dram_latency, config.dram_interval, config.read_beats)
+        self._banks, self._bus_words, self._interval = banks, config.bus_words, config.dram_interval
         self._stored = config.dram_latency + STORED  # from a store's last beat to its count
         self._transfers_known = 0  # what transfers do to the banks is known before this cycle
         self._taken: list[int] = []  # cycle in which the decoder takes each word
@@ -269,7 +273,7 @@ class Front:
         ready = self._ask_time()
         assert ready is not None
         start = self._port.issue(ready + 1, FETCH_WORDS // self._bus_words, urgent=True)
-        self._fetched += [start + 1 + word // self._bus_words for word in range(FETCH_WORDS)]
+        self._fetched += [start + 1 + word // self._bus_words * self._interval for word in range(FETCH_WORDS)]
         self._asked += 1
 
     def _start_time(self) -> int | None:
@@ -308,17 +312,17 @@ class Front:
         start = self._port.issue(self._row_taken + 1, beats)
         transfer = self._queue[len(self._started) - 1][0]
         words = beats * self._bus_words
-        self._banks.sweep(True, start + LANDED - 1, transfer.glb_address + self._moved, words, self._bus_words)
+        self._banks.sweep(True, start + LANDED - 1, transfer.glb_address + self._moved, words)
         self._moved += words
         if not self._pending:
             self._splitter_free = self._port.issued
-            self.transfers_done.append(start + beats - 1 + LANDED)
+            self.transfers_done.append(start + (beats - 1) * self._interval + LANDED)
             if transfer.chunk:
                 self.chunks_loaded.append(self.transfers_done[-1])
 
     def _store_row(self, transfer: Transfer) -> int:
         first = max(self._row_taken + STORE_START - 1, self._store_free)
-        self._banks.sweep(False, first - STORE_READ, transfer.glb_address, transfer.words, self._bus_words)
-        self._store_free = first + transfer.words // self._bus_words
+        self._banks.sweep(False, first - STORE_READ, transfer.glb_address, transfer.words)
+        self._store_free = first + transfer.words // self._bus_words * self._interval
         self._splitter_free = self._row_taken + 1
-        return self._store_free - 1 + self._stored
+        return self._store_free - self._interval + self._stored

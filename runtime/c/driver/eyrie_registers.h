@@ -166,12 +166,13 @@ enum eyrie_size {
   EYRIE_SIZE_PIXEL_WORDS = 8,
   EYRIE_SIZE_WORD_BUFFER_WORDS = 9,
   EYRIE_SIZE_BUS_WORDS = 10,
-  EYRIE_SIZE_FILTER_LANES = 11
+  EYRIE_SIZE_FILTER_LANES = 11,
+  EYRIE_SIZE_READ_BEATS = 12
 };
 
-#define EYRIE_SIZES 12
+#define EYRIE_SIZES 13
 
 /* Sizes of the default configuration. */
-#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1}
+#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1, 256}
 
 #endif
