@@ -43,7 +43,14 @@ TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 
 # chunk that ends at `ring_end` is followed by one at `ring_first`. Each LOAD waits for one more freed chunk than the
 # previous one.
 TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
+# A class of a code of weights. `first` is its prefix, left-aligned, `length` the bits of the prefix, at most 6. `extra`
+# bits follow, at most 6, a number that is added to `base`. The sum, modulo 256, stands for a weight, in the order
+# 0, -1, 1, -2, ... (model/weight_codes.py).
+CODE_CLASSES = 10
+CODE_LANES = 16
+WEIGHT_CLASS = Word("WeightClass", fields("first:6 length:3 extra:3 base:8"))
 COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES, TRANSFER_CHUNKS)
+CODE_WORDS = (WEIGHT_CLASS,)
 
 # --- Configuration words --------------------------------------------------------------------------
 

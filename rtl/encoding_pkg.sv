@@ -69,6 +69,8 @@ package encoding_pkg;
   } error_code_e;
 
   localparam int unsigned SemaphoreBits = 29;
+  localparam int unsigned CodeClasses = 10;
+  localparam int unsigned CodeLanes = 16;
   localparam int unsigned LookupWords = 32;
   localparam int unsigned IdsPerWord = 8;
   localparam int unsigned NoColumn = 63;
@@ -215,6 +217,14 @@ package encoding_pkg;
     logic [15:0] ring_end;
     logic [15:0] ring_first;
   } transfer_chunks_t;
+
+  localparam int unsigned WeightClassWidth = 20;
+  typedef struct packed {
+    logic [7:0] base;
+    logic [2:0] extra;
+    logic [2:0] length;
+    logic [5:0] first;
+  } weight_class_t;
 
   localparam int unsigned ArrayShapeWidth = 62;
   typedef struct packed {

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Codes of weights, and the golden decoder of `rtl/tiling/dma/weight_decoder.sv`.
+
+A code is a table of at most ten classes. A weight is written as the prefix of its class and some bits that say which
+weight of the class it is: as a JPEG coefficient is (ITU-T T.81, F.1.2), with a free choice of the classes. The prefixes
+are those of a Huffman code (Huffman, 1952), in ascending order. Special cases are weights of k bits, packed, and a bit
+for each weight that tells whether it is zero.
+
+A chunk may begin with a table, two classes in a word. A chunk without one has the code of the chunk before it.
+
+A chunk is coded in 16 lanes: weight n belongs to lane n mod 16. (Interleaved streams: Giesen, "Interleaved entropy
+coders", 2014.) A lane has a buffer of bits and a unit of 8 bits that waits behind it. At first each lane takes a unit.
+Then there are turns:
+
+    1  Each lane whose buffer has less than 12 bits wants a unit: it appends the unit that waits.
+    2  These lanes take the next units of the chunk, in the order of the lanes.
+    3  If no lane has less than 12 bits, each lane decodes a weight.
+
+The last turns of a chunk of odd words are those of 8 lanes. Behind the last unit of a chunk, lanes take none. A lane
+without a unit decodes from the bits that it has, and zeros.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyrie.model.encoding import CODE_CLASSES, CODE_LANES, WEIGHT_CLASS
+from eyrie.model.errors import InputError
+
+PREFIX_BITS = 6  # at most
+EXTRA_BITS = 6  # at most
+CODED_BITS = PREFIX_BITS + EXTRA_BITS  # of a weight at most
+UNIT_BITS = 8
+WANTED_BITS = 12  # a lane with less wants a unit
+BUFFER_BITS = WANTED_BITS - 1 + UNIT_BITS
+WORD_UNITS = 8  # of a 64-bit word, from its lowest bits on
+WORD_WEIGHTS = 8
+CLASS_BITS = sum(field.width for field in WEIGHT_CLASS.fields)
+TABLE_WORDS = CODE_CLASSES // 2
+
+
+class CodeError(InputError):
+    """A chunk that ends before its last weight, or does not end there. decoded: the weights of all turns but the last
+    one"""
+
+    def __init__(self, text: str, decoded: np.ndarray) -> None:
+        super().__init__(text)
+        self.decoded = decoded
+
+
+@dataclass(frozen=True)
+class WeightClass:
+    """Weights number `base` to `base` + 2**`extra` - 1 in the order 0, -1, 1, -2, ... to -128. The prefix has `length`
+    bits; `first` is the prefix in the upper bits of PREFIX_BITS."""
+
+    first: int
+    length: int
+    extra: int
+    base: int
+
+
+@dataclass(frozen=True)
+class WeightCode:
+    """A table of classes, by ascending prefix. Raise InputError if it is no prefix code that a decoder can read."""
+
+    classes: tuple[WeightClass, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.classes) <= CODE_CLASSES:
+            raise InputError(f"a code has {len(self.classes)} classes: 1 to {CODE_CLASSES}")
+        at = 0
+        for each in self.classes:
+            if each.first != at or each.length > PREFIX_BITS or each.extra > EXTRA_BITS:
+                raise InputError(f"{each} is no class of a prefix code at {at}")
+            at += 1 << PREFIX_BITS - each.length
+        if at != 1 << PREFIX_BITS:
+            raise InputError(f"the prefixes of {self} are not all there are")
+
+    @property
+    def entries(self) -> list[int]:
+        """Return the entries of the decoder's table, packed; the last class fills those that are left."""
+        found = [WEIGHT_CLASS.pack(**vars(each)) for each in self.classes]
+        return found + found[-1:] * (CODE_CLASSES - len(found))
+
+    def table(self, beat_words: int = 1) -> np.ndarray:
+        """Return the table with which a chunk may begin: uint64, whole beats."""
+        return table_of(self.entries, beat_words)
+
+
+def table_of(entries: Sequence[int], beat_words: int = 1) -> np.ndarray:
+    """Return the words of a table, uint64, whole beats of the DRAM port."""
+    words = [low | high << CLASS_BITS for low, high in zip(entries[::2], entries[1::2], strict=True)]
+    return np.array(words + [0] * (-len(words) % beat_words), np.uint64)
+
+
+def entries_of(words: np.ndarray) -> list[int]:
+    """Return the entries of a table."""
+    mask = (1 << CLASS_BITS) - 1
+    return [int(word) >> shift & mask for word in words[:TABLE_WORDS] for shift in (0, CLASS_BITS)]
+
+
+def number_of(weights: np.ndarray) -> np.ndarray:
+    """Return the numbers of int8 weights in the order 0, -1, 1, -2, ... to -128."""
+    wide = weights.astype(np.int64)
+    return np.where(wide < 0, -2 * wide - 1, 2 * wide)
+
+
+def weight_of(numbers: np.ndarray) -> np.ndarray:
+    """Return the int8 weights with the given numbers."""
+    return np.where(numbers & 1, -(numbers >> 1) - 1, numbers >> 1).astype(np.int8)
+
+
+class _Lanes:
+    """The lanes of a decoder, and the units of a chunk that they have taken."""
+
+    def __init__(self, entries: Sequence[int], units: np.ndarray) -> None:
+        table = [WEIGHT_CLASS.unpack(entry) for entry in entries]
+        self._first, length, extra, self._base = (
+            np.array([entry[name] for entry in table]) for name in WeightClass.__annotations__
+        )
+        self._length, self._extra = np.minimum(length, PREFIX_BITS), np.minimum(extra, EXTRA_BITS)
+        self._units, self.taken = units, 0
+        self._bits, self._fill = np.zeros((2, CODE_LANES), np.int64)  # the oldest bit is the highest
+        self._unit, self._waits = np.zeros(CODE_LANES, np.int64), np.zeros(CODE_LANES, bool)
+        self._take(np.ones(CODE_LANES, bool))
+
+    def _take(self, lanes: np.ndarray) -> None:
+        for lane in np.flatnonzero(lanes):
+            self._waits[lane] = self.taken < len(self._units)
+            if self._waits[lane]:
+                self._unit[lane] = self._units[self.taken]
+                self.taken += 1
+
+    def refill(self, active: np.ndarray) -> bool:
+        """Do parts 1 and 2 of a turn; return whether part 3 follows."""
+        wants = active & (self._fill < WANTED_BITS)
+        appends, room = wants & self._waits, BUFFER_BITS - UNIT_BITS - self._fill
+        self._bits[appends] |= self._unit[appends] << room[appends]
+        self._fill[appends] += UNIT_BITS
+        lacks = active & (self._fill < CODED_BITS) & self._waits
+        self._take(wants)
+        return not lacks.any()
+
+    def decode(self, active: np.ndarray) -> np.ndarray | None:
+        """Return a weight of each lane; None if one has more bits than the lane."""
+        reached = (self._bits >> BUFFER_BITS - PREFIX_BITS)[:, None] >= np.r_[0, self._first[1:]]
+        chosen = np.max(reached * np.arange(CODE_CLASSES), axis=1)  # the last class whose prefix is reached
+        length, extra = self._length[chosen], self._extra[chosen]
+        if (active & (length + extra > self._fill)).any():
+            return None
+        behind = self._bits << length & (1 << BUFFER_BITS) - 1
+        numbers = self._base[chosen] + (behind >> BUFFER_BITS - extra)
+        self._bits = np.where(active, behind << extra & (1 << BUFFER_BITS) - 1, self._bits)
+        self._fill = np.where(active, self._fill - length - extra, self._fill)
+        return weight_of(numbers % 256)
+
+
+def decode(entries: Sequence[int], units: np.ndarray, words: int, beat_words: int = 1) -> np.ndarray:
+    """Decode a chunk, turn by turn: int8 [8 * words].
+
+    entries: a decoder's table, of any contents; units: uint8, whole beats of the DRAM port. Raise CodeError if a weight
+    needs more bits than are left, or if beats are left behind the last weight.
+    """
+    lanes, weights, step = _Lanes(entries, units), np.zeros((-(-words // 2), CODE_LANES), np.int8), 0
+    while step < len(weights):
+        active = np.arange(CODE_LANES) < WORD_WEIGHTS * min(2, words - 2 * step)
+        if lanes.refill(active):
+            decoded = lanes.decode(active)
+            if decoded is None:
+                reason = "the chunk ends before its last weight: its words are too few, or damaged"
+                raise CodeError(reason, weights[:step].ravel())
+            weights[step] = decoded
+            step += 1
+    if len(units) - lanes.taken >= WORD_UNITS * beat_words:
+        reason = "the chunk does not end behind its last weight: its words are too many, or damaged"
+        raise CodeError(reason, weights[:-1].ravel())
+    return weights.ravel()[: WORD_WEIGHTS * words]
+
+
+def decode_chunk(
+    coded: np.ndarray, words: int, entries: Sequence[int], table: bool, beat_words: int = 1
+) -> tuple[np.ndarray, Sequence[int]]:
+    """Decode a chunk; return its weights, and the entries of its code.
+
+    coded: uint64, whole beats; entries: of the code of the chunk before; table: the chunk begins with a table. Raise
+    CodeError like `decode`, and if the chunk ends within or right behind its table.
+    """
+    if table:
+        length = -(-TABLE_WORDS // beat_words) * beat_words
+        if len(coded) <= length:
+            raise CodeError("the chunk ends within its table, or behind it", np.zeros(0, np.int8))
+        entries, coded = entries_of(coded), coded[length:]
+    return decode(entries, np.ascontiguousarray(coded).view(np.uint8), words, beat_words), entries

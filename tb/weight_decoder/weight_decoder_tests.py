@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cocotb tests of the weight decoder; bench.py lists them. The golden decoder shares no code with the encoder."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles
+
+from eyrie.compiler.codes import choice
+from eyrie.compiler.codes.encode import encode
+from eyrie.model.encoding import CODE_CLASSES
+from eyrie.model.weight_codes import CLASS_BITS, CodeError, WeightCode, decode_chunk, table_of
+from eyrie.testing.samples import scaled
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
+
+CODES, CHUNKS = 60, 20  # chunks of each code
+MOST_WORDS = 40
+START = 8  # cycles of a chunk beside its beats, or its steps: the first units, the end, the next start
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A coded chunk: uint64 words, the words that it becomes, and whether it begins with a table."""
+
+    coded: np.ndarray
+    words: int
+    table: bool
+
+
+class Bench:
+    """The decoder, its streams, and what leaves it."""
+
+    def __init__(self, dut) -> None:
+        self.tb = Testbench(dut)
+        self.beat_words = len(dut.in_data_i) // 64
+        self.scoreboard = Scoreboard("weight decoder")
+        self.start = StreamDriver(self.tb, "start", ("words", "table"))
+        self.source = StreamDriver(self.tb, "in", ("data", "last"))
+        self.sink = ReadySink(self.tb, "out")
+        self.beats, self.taken = 0, StreamMonitor(self.tb, "in", ("data", "last")).stats
+        StreamMonitor(self.tb, "out", ("data", "single", "last"), self._on_words)
+
+    def _on_words(self, item: dict) -> None:
+        used = (1 << 64) - 1 if item["single"] else -1
+        self.scoreboard.observe(item | {"data": item["data"] & used})
+
+    def pace(self) -> None:
+        """Draw how often beats are late and words are held up."""
+        rng = self.tb.rng
+        self.source.idle = float(rng.choice([0, 0.3, 0.8]))
+        self.start.idle = float(rng.choice([0, 0.5]))
+        self.sink.pace(float(rng.choice([0, 0.3, 0.8])))
+
+    def expect(self, weights: np.ndarray, words: int, about: str) -> None:
+        """Expect the words of decoded weights, of a chunk that becomes `words`."""
+        found = weights.view("<u8").tolist()
+        for first in range(0, len(found), 2):
+            pair, last = found[first : first + 2], first + 2 >= words
+            data = sum(word << 64 * n for n, word in enumerate(pair))
+            self.scoreboard.expect({"data": data, "single": len(pair) == 1, "last": last}, about)
+
+    def send(self, chunk: Chunk) -> None:
+        """Queue the beats of a chunk, and its start."""
+        beats = chunk.coded.reshape(-1, self.beat_words).tolist()
+        for n, beat in enumerate(beats, 1):
+            self.source.append({"data": sum(word << 64 * w for w, word in enumerate(beat)), "last": n == len(beats)})
+        self.start.append({"words": chunk.words, "table": chunk.table})
+        self.beats += len(beats)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the decoder has taken all beats, has given all words, and is ready for a chunk or has stopped."""
+        idle = bool(self.tb.dut.start_ready_o.value) or bool(self.tb.dut.error_o.value)
+        return idle and self.taken.received_transactions == self.beats and self.scoreboard.done
+
+
+def draw_weights(rng: np.random.Generator, words: int) -> np.ndarray:
+    """Draw int8 weights, of a narrow, wide, sparse or flat distribution."""
+    spread = float(np.exp(rng.uniform(-2, 5)))
+    draw: Callable = rng.choice([rng.normal, rng.laplace])
+    weights = np.clip(np.rint(draw(rng.uniform(-3, 3), spread, 8 * words)), -128, 127).astype(np.int8)
+    weights[rng.random(weights.size) < rng.choice([0, 0, rng.random()])] = 0
+    return weights
+
+
+def draw_code(rng: np.random.Generator) -> tuple[np.ndarray, WeightCode]:
+    """Draw weights and a code that has all of them."""
+    weights = draw_weights(rng, CHUNKS * MOST_WORDS)
+    code = rng.choice([choice.best, choice.best, choice.packed, choice.bitmask])
+    return weights, code(choice.histogram(weights))
+
+
+def chunks(bench: Bench, weights: np.ndarray, code: WeightCode) -> Iterator[tuple[Chunk, np.ndarray]]:
+    """Yield chunks of drawn lengths, with their weights; the first one begins with the table, others sometimes do."""
+    rng = bench.tb.rng
+    for number, rest in enumerate(weights.reshape(CHUNKS, -1)):
+        words, table = int(rng.integers(1, MOST_WORDS + 1)), number == 0 or rng.random() < 0.2
+        [coded] = encode(code, rest[None, : 8 * words], bench.beat_words)
+        yield Chunk(with_table(coded, code.entries, bench) if table else coded, words, table), rest[: 8 * words]
+
+
+def with_table(coded: np.ndarray, entries: list[int], bench: Bench) -> np.ndarray:
+    return np.concatenate([table_of(entries, bench.beat_words), coded])
+
+
+def damaged(rng: np.random.Generator, chunk: Chunk, beat_words: int) -> Chunk:
+    """Return a chunk with flipped bits, beats too few or too many, other words, or another length."""
+    coded, words = chunk.coded.copy(), chunk.words
+    match rng.integers(5):
+        case 0:
+            for _ in range(int(rng.integers(1, 4))):
+                coded[rng.integers(coded.size)] ^= np.uint64(1 << int(rng.integers(64)))
+        case 1:
+            coded = coded[: beat_words * int(rng.integers(1, coded.size // beat_words + 1))]
+        case 2:
+            more = beat_words * int(rng.integers(1, 5))
+            coded = np.concatenate([coded, rng.integers(0, 1 << 64, more, np.uint64)])
+        case 3:
+            coded = rng.integers(0, 1 << 64, coded.size, np.uint64)
+        case _:
+            words = int(rng.integers(1, 2 * words + 2))
+    return Chunk(coded, words, chunk.table)
+
+
+def draw_entries(rng: np.random.Generator) -> list[int]:
+    """Draw a table of any contents."""
+    return rng.integers(0, 1 << CLASS_BITS, CODE_CLASSES).tolist()
+
+
+@cocotb.test()
+async def decodes(dut) -> None:
+    """Chunks become their weights at any pace; without pauses, 16 weights or a beat a cycle."""
+    bench = Bench(dut)
+    await bench.tb.reset()
+    for number in range(scaled(CODES)):
+        weights, code = draw_code(bench.tb.rng)
+        full = number % 4 == 0
+        if full:
+            bench.source.idle = bench.start.idle = 0
+            bench.sink.pace(0)
+        else:
+            bench.pace()
+        begun, least = bench.tb.cycles, 0
+        for chunk, part in chunks(bench, weights, code):
+            golden, _ = decode_chunk(chunk.coded, chunk.words, code.entries, chunk.table, bench.beat_words)
+            np.testing.assert_array_equal(golden, part)
+            bench.expect(golden, chunk.words, f"code {number}, {chunk.words} words")
+            bench.send(chunk)
+            least += START + max(-(-chunk.words // 2), 2 * chunk.coded.size // bench.beat_words)
+        await bench.tb.until(lambda: bench.scoreboard.done, f"the chunks of code {number}", step=1)
+        if full:
+            took = bench.tb.cycles - begun
+            assert took <= least, f"code {number}: {took} cycles, {least} at most"
+        await ClockCycles(bench.tb.clock, 4)
+        assert not dut.error_o.value
+    await bench.tb.finish(bench.scoreboard)
+
+
+@cocotb.test()
+async def stops(dut) -> None:
+    """Damaged chunks, and chunks of any code, become the words of the golden decoder, or end in an error."""
+    bench, verdicts = Bench(dut), Scoreboard("errors")
+    rng, seen = bench.tb.rng, set[bool]()
+    for number in range(scaled(CODES)):
+        weights, code = draw_code(rng)
+        entries = code.entries if rng.random() < 0.7 else draw_entries(rng)
+        for whole, _ in chunks(bench, weights, code):
+            await bench.tb.reset()
+            bench.pace()
+            if not whole.table:
+                whole = Chunk(with_table(whole.coded, entries, bench), whole.words, True)
+            chunk = damaged(rng, whole, bench.beat_words)
+            about = f"code {number}, {chunk.coded.size} words to {chunk.words}"
+            try:
+                decoded, failed = decode_chunk(chunk.coded, chunk.words, entries, True, bench.beat_words)[0], False
+            except CodeError as error:
+                decoded, failed = error.decoded, True
+            bench.expect(decoded, chunk.words, about)
+            bench.send(chunk)
+            await bench.tb.until(lambda: bench.ended, about, step=1)
+            await ClockCycles(bench.tb.clock, 4)
+            verdicts.compare(failed, bool(dut.error_o.value), about)
+            seen.add(failed)
+    assert seen == {False, True}
+    await bench.tb.finish(bench.scoreboard, verdicts)
