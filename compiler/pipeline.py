@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports its modules when it runs
+    from eyrie.compiler.emit.coding import CodedArea
     from eyrie.compiler.emit.schedule import Schedule
     from eyrie.compiler.emit.steps import Step
     from eyrie.compiler.ir.graph import Graph
@@ -120,7 +121,14 @@ class Scheduled(Allocated):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Listed(Scheduled):
+class Coded(Scheduled):
+    """Constants, coded if the accelerator has a decoder. areas: the constant areas, if it has one"""
+
+    areas: list[CodedArea] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Listed(Coded):
     """Commands as text."""
 
     text: str
@@ -288,7 +296,22 @@ def _verify_schedule(work: Scheduled) -> None:
     races.verify(work.schedule.commands, work.config)
 
 
-def _assemble(work: Scheduled) -> Listed:
+def _codes(work: Scheduled) -> Coded:
+    from eyrie.compiler.emit.coding import coded
+
+    if not work.config.weight_codes:
+        return _next(Coded, work)
+    schedule, areas = coded(work.schedule, work.config)
+    return _next(Coded, work, schedule=schedule, areas=areas)
+
+
+def _dump_codes(work: Coded) -> str:
+    from eyrie.compiler.emit.coding import coded
+
+    return "\n".join(map(str, work.areas or coded(work.schedule, work.config)[1]))
+
+
+def _assemble(work: Coded) -> Listed:
     from eyrie.compiler.assembly.commands import to_text
 
     return _next(Listed, work, text=to_text(work.schedule.commands))
@@ -353,6 +376,7 @@ STAGES = (
         lambda work: "\n".join(map(str, work.schedule.steps)),
         verify=_verify_schedule,
     ),
+    Stage("codes", "codes constants, if the accelerator has a decoder", _codes, _dump_codes),
     Stage("assemble", "writes the commands as text", _assemble, lambda work: work.text),
     Stage("image", "lays out DRAM: constants, commands, addresses of inputs and outputs", _image, _dump_image),
 )

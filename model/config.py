@@ -122,6 +122,7 @@ class AcceleratorConfig:
     filter_lanes: int = _size(
         1, (1, 2), "filter words from the GLB to the array in a cycle", "the filter port has two lanes"
     )
+    weight_codes: int = _size(0, (0, 1), "decoders of coded weights", "a LOAD port has one stream of beats")
     read_beats: int = _size(
         256,
         (64, 128, 256, 512, 1024),
@@ -224,4 +225,5 @@ def _described(kind: str) -> dict[str, Size]:
 
 
 DEFAULT = AcceleratorConfig()
+CODED = AcceleratorConfig(filter_lanes=2, weight_codes=1)  # a decoder of weights, and a filter port for its words
 WIDE = AcceleratorConfig(bus_words=2, filter_lanes=2)  # DRAM and filter ports of 128 bits

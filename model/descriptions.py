@@ -101,6 +101,10 @@ ERRORS: dict[ErrorCode, ErrorText] = {
         "pass takes.",
         "Compile the network for the configuration that you run it on. The functional simulator names the rule.",
     ),
+    ErrorCode.CODED_WEIGHTS: ErrorText(
+        "A chunk of coded weights ends before its last weight, or does not end there.",
+        "Check that the image was copied completely. Check the lengths of hand-written CODED commands.",
+    ),
 }
 
 COUNTERS: dict[Counter, str] = {
@@ -148,6 +152,7 @@ OPCODES: dict[Opcode, str] = {
     Opcode.LOAD: "Copies words or a block from DRAM to the GLB.",
     Opcode.STORE: "Copies words or a block from the GLB to DRAM.",
     Opcode.CHUNKS: "Runs `count` LOADs of one weight tile each, through a circular buffer in the GLB.",
+    Opcode.CODED: "Runs `count` LOADs of coded weights, which the DMA decodes (`WEIGHT_CODES`).",
 }
 
 _OPCODE = "Opcode of the command."
@@ -187,5 +192,22 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
         "ring_first": "GLB word address of the first word of the circular buffer.",
         "ring_end": "GLB word address after the last word of the circular buffer.",
         "count": "Number of chunks.",
+    },
+    "CodedCommand": {
+        "opcode": _OPCODE,
+        "chunk": "Each LOAD completes one chunk of filters. 0: `count` is 1.",
+        "with_table": "The first LOAD begins with a table: five words of two `WeightClass` each, from bits 0 and 20.",
+        "wait_passes": "Each LOAD waits until this number of passes are done. 0: no dependency.",
+        "wait_chunks": "The first LOAD waits until this number of chunks are freed, each other one for one more.",
+    },
+    "CodedLengths": {
+        name: f"DRAM words of the {name} of four LOADs, 0 behind the last one."
+        for name in ("first", "second", "third", "fourth")
+    },
+    "WeightClass": {
+        "first": "Prefix of the class, in the upper bits. Prefixes ascend.",
+        "length": "Bits of the prefix, at most 6.",
+        "extra": "Bits behind the prefix, at most 6: a number that is added to `base`.",
+        "base": "First weight of the class, in the order 0, -1, 1, -2, ... to -128.",
     },
 }

@@ -22,6 +22,7 @@ class Opcode(IntEnum):
     LOAD = 4  # DRAM to GLB; a second word follows, and two more if `block` is set
     STORE = 5  # GLB to DRAM; the same words as LOAD
     CHUNKS = 6  # consecutive LOADs of filter chunks; two words follow
+    CODED = 7  # LOADs of coded weights: as CHUNKS, then a word with the lengths of each four of them
 
 
 # `wait_transfers`, `wait_passes` and `wait_chunks` are wait counts of semaphores. The command waits until the number of
@@ -43,14 +44,29 @@ TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 
 # chunk that ends at `ring_end` is followed by one at `ring_first`. Each LOAD waits for one more freed chunk than the
 # previous one.
 TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
+# CODED is `count` LOADs of as many words of the GLB each, at an even address. Their lengths are words of DRAM. `chunk`
+# marks filter chunks, without which `count` is 1; `with_table`: the first one begins with a table.
+CODED = Word("CodedCommand", fields("opcode:4 chunk:1 with_table:1 wait_passes:29 wait_chunks:29"))
+CODED_LENGTHS = Word("CodedLengths", fields("first:16 second:16 third:16 fourth:16"))
 # A class of a code of weights. `first` is its prefix, left-aligned, `length` the bits of the prefix, at most 6. `extra`
 # bits follow, at most 6, a number that is added to `base`. The sum, modulo 256, stands for a weight, in the order
 # 0, -1, 1, -2, ... (model/weight_codes.py).
 CODE_CLASSES = 10
 CODE_LANES = 16
 WEIGHT_CLASS = Word("WeightClass", fields("first:6 length:3 extra:3 base:8"))
-COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES, TRANSFER_CHUNKS)
-CODE_WORDS = (WEIGHT_CLASS,)
+COMMAND_WORDS = (
+    END,
+    CONFIG,
+    PASS,
+    TRANSFER,
+    TRANSFER_ADDRESS,
+    TRANSFER_ROWS,
+    TRANSFER_PLANES,
+    TRANSFER_CHUNKS,
+    CODED,
+    CODED_LENGTHS,
+    WEIGHT_CLASS,
+)
 
 # --- Configuration words --------------------------------------------------------------------------
 
@@ -272,6 +288,7 @@ class ErrorCode(IntEnum):
     WATCHDOG = 4
     GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream, or an odd pair: then the address is the last PASS's
     DESCRIPTOR = 6  # of a PASS: one that the accelerator does not run (model.legality)
+    CODED_WEIGHTS = 7  # a chunk of coded weights that is not as long as its weights
 
 
 class Register(IntEnum):

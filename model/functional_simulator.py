@@ -6,7 +6,7 @@ continue, as in the two queues of the accelerator. If neither can continue, the 
 the simulator raises ProgramError.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,7 @@ from eyrie.model.encoding import ErrorCode, Opcode, Stream
 from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.passes import PassTrace, run_pass
+from eyrie.model.weight_codes import CodeError, decode_chunk
 from eyrie.model.word import Word
 
 
@@ -68,6 +69,7 @@ class FunctionalSimulator:
             0,
         )
         self._shadow = Descriptor()
+        self._code: Sequence[int] = [0] * enc.CODE_CLASSES  # entries of the decoder's table
         self._chunks_loaded = self._chunks_taken = self._chunks_freed = 0
         self._pass: Iterator[None] | None = None  # waits for a chunk
 
@@ -96,6 +98,8 @@ class FunctionalSimulator:
                 self._transfer(address, _unpack(enc.TRANSFER, word, address))
             elif opcode == Opcode.CHUNKS:
                 self._chunks(address, _unpack(enc.TRANSFER, word, address))
+            elif opcode == Opcode.CODED and self.config.weight_codes:
+                self._coded(address, _unpack(enc.CODED, word, address))
             else:
                 raise ProgramError(ErrorCode.ILLEGAL_COMMAND, address, f"opcode {opcode}")
 
@@ -146,23 +150,55 @@ class FunctionalSimulator:
 
     def _chunks(self, address: int, command: dict[str, int]) -> None:
         _expect(not command["chunk"] and not command["block"], address, "CHUNKS with a bit of LOAD")
-        where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
-        _expect(where["words"], address, "CHUNKS without words")
-        chunks = _unpack(enc.TRANSFER_CHUNKS, self._fetch(address), address)
-        _expect(chunks["count"], address, "CHUNKS without a chunk")
-        _expect(
-            command["wait_chunks"] + chunks["count"] <= 1 << enc.SEMAPHORE_BITS,
-            address,
-            "CHUNKS beyond the largest wait count",
-        )
+        where, chunks = self._looped(address, command)
         dram, glb = where["dram_address"], where["glb_address"]
         for number in range(chunks["count"]):
             self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
             self._move(address, True, dram, glb, where["words"])
             self.counters["TRANSFERS"] += 1
             self._chunks_loaded += 1
-            dram, glb = (dram + where["words"] * GLB_WORD_BYTES) % (1 << 32), (glb + where["words"]) % (1 << 16)
-            glb = chunks["ring_first"] if glb == chunks["ring_end"] else glb
+            dram = (dram + where["words"] * GLB_WORD_BYTES) % (1 << 32)
+            glb = _next_place(glb, where, chunks)
+
+    def _looped(self, address: int, command: dict[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+        """Fetch place and number of the LOADs of a looped LOAD."""
+        where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
+        _expect(where["words"], address, "a looped LOAD without words")
+        chunks = _unpack(enc.TRANSFER_CHUNKS, self._fetch(address), address)
+        _expect(chunks["count"], address, "a looped LOAD without a chunk")
+        _expect(
+            command["wait_chunks"] + chunks["count"] <= 1 << enc.SEMAPHORE_BITS,
+            address,
+            "a looped LOAD beyond the largest wait count",
+        )
+        return where, chunks
+
+    def _coded(self, address: int, command: dict[str, int]) -> None:
+        where, chunks = self._looped(address, command)
+        _expect(command["chunk"] or chunks["count"] == 1, address, "several LOADs that are no chunks")
+        dram, glb, words, table = where["dram_address"], where["glb_address"], where["words"], command["with_table"]
+        for number in range(chunks["count"]):
+            if number % 4 == 0:
+                lengths = [*_unpack(enc.CODED_LENGTHS, self._fetch(address), address).values()]
+            length, *later = lengths[number % 4 :]
+            _expect(length, address, "a LOAD of no coded words")
+            _expect(number < chunks["count"] - 1 or not any(later), address, "a length too many")
+            self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
+            self._decode(address, self._dram_words(dram, length, address), glb, words, bool(table and number == 0))
+            self.counters["TRANSFERS"] += 1
+            self._chunks_loaded += command["chunk"]
+            dram, glb = (dram + length * GLB_WORD_BYTES) % (1 << 32), _next_place(glb, where, chunks)
+
+    def _decode(self, command: int, coded: np.ndarray, glb: int, words: int, table: bool) -> None:
+        if glb + words > self.config.glb_words or glb % 2:
+            raise ProgramError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
+        try:
+            weights, self._code = decode_chunk(coded, words, self._code, table, self.config.bus_words)
+        except CodeError as error:
+            raise ProgramError(ErrorCode.CODED_WEIGHTS, command, str(error)) from error
+        self.glb[glb : glb + words] = weights.view(np.uint64)
+        self.counters["DRAM_READ_BYTES"] += len(coded) * GLB_WORD_BYTES
+        self.counters["GLB_LOAD_BYTES"] += words * GLB_WORD_BYTES
 
     def _wait(self, address: int, command: dict[str, int]) -> None:
         """Resume a pass that waits for chunks, until the wait counts of a transfer are reached."""
@@ -257,6 +293,12 @@ class FunctionalSimulator:
             at.tag,
             parts[0].half_by_set,
         )
+
+
+def _next_place(glb: int, where: dict[str, int], chunks: dict[str, int]) -> int:
+    """Return the GLB address of the LOAD after one of a looped LOAD."""
+    end = (glb + where["words"]) % (1 << 16)
+    return chunks["ring_first"] if end == chunks["ring_end"] else end
 
 
 def _expect(legal: object, address: int, reason: str) -> None:

@@ -32,4 +32,5 @@ ERROR_TEXTS = {
     ErrorCode.WATCHDOG: "no unit made progress for the number of cycles that the watchdog allows",
     ErrorCode.GLB_ADDRESS: "a transfer or a stream leaves the global buffer, or a pair of words is odd",
     ErrorCode.DESCRIPTOR: "a pass has a descriptor that the accelerator does not run",
+    ErrorCode.CODED_WEIGHTS: "a chunk of coded weights is not as long as its weights",
 }

@@ -12,12 +12,12 @@ A chunk is coded in 16 lanes: weight n belongs to lane n mod 16. (Interleaved st
 coders", 2014.) A lane has a buffer of bits and a unit of 8 bits that waits behind it. At first each lane takes a unit.
 Then there are turns:
 
-    1  Each lane whose buffer has less than 12 bits wants a unit: it appends the unit that waits.
+    1  Each lane whose buffer has less than 14 bits wants a unit: it appends the unit that waits.
     2  These lanes take the next units of the chunk, in the order of the lanes.
     3  If no lane has less than 12 bits, each lane decodes a weight.
 
-The last turns of a chunk of odd words are those of 8 lanes. Behind the last unit of a chunk, lanes take none. A lane
-without a unit decodes from the bits that it has, and zeros.
+The last turns of a chunk of odd words are those of 8 lanes. Behind the last unit of a chunk, no lane takes another. A
+lane without a unit decodes from the bits that it has, and zeros.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ PREFIX_BITS = 6  # at most
 EXTRA_BITS = 6  # at most
 CODED_BITS = PREFIX_BITS + EXTRA_BITS  # of a weight at most
 UNIT_BITS = 8
-WANTED_BITS = 12  # a lane with less wants a unit
+WANTED_BITS = 14  # a lane with less wants a unit
 BUFFER_BITS = WANTED_BITS - 1 + UNIT_BITS
 WORD_UNITS = 8  # of a 64-bit word, from its lowest bits on
 WORD_WEIGHTS = 8
@@ -143,7 +143,7 @@ class _Lanes:
         return not lacks.any()
 
     def decode(self, active: np.ndarray) -> np.ndarray | None:
-        """Return a weight of each lane; None if one has more bits than the lane."""
+        """Return a weight of each lane, if no weight has more bits than its lane."""
         reached = (self._bits >> BUFFER_BITS - PREFIX_BITS)[:, None] >= np.r_[0, self._first[1:]]
         chosen = np.max(reached * np.arange(CODE_CLASSES), axis=1)  # the last class whose prefix is reached
         length, extra = self._length[chosen], self._extra[chosen]

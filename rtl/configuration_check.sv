@@ -18,6 +18,7 @@ module configuration_check #(
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // 32-bit depthwise words that a SUPER keeps
   parameter int unsigned BUS_WORDS = 1,  // 64-bit words in a beat of the DRAM port
   parameter int unsigned FILTER_LANES = 1,  // filter words from the GLB to the array in a cycle
+  parameter int unsigned WEIGHT_CODES = 0,  // decoders of coded weights
   parameter int unsigned READ_BEATS = 256  // beats under way from the DRAM, above which no load requests more
 ) ();
 
@@ -69,6 +70,10 @@ module configuration_check #(
       FILTER_LANES == 1 || FILTER_LANES == 2,
       $sformatf("FILTER_LANES = %0d: must be 1 or 2",
                 FILTER_LANES))
+  `EYRIE_STATIC(WeightCodesLegal,
+      WEIGHT_CODES == 0 || WEIGHT_CODES == 1,
+      $sformatf("WEIGHT_CODES = %0d: must be 0 or 1",
+                WEIGHT_CODES))
   `EYRIE_STATIC(ReadBeatsLegal,
       READ_BEATS == 64 || READ_BEATS == 128 || READ_BEATS == 256 || READ_BEATS == 512 || READ_BEATS == 1024,
       $sformatf("READ_BEATS = %0d: must be 64, 128, 256, 512 or 1024",

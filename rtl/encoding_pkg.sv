@@ -10,7 +10,8 @@ package encoding_pkg;
     OpPass = 4'd3,
     OpLoad = 4'd4,
     OpStore = 4'd5,
-    OpChunks = 4'd6
+    OpChunks = 4'd6,
+    OpCoded = 4'd7
   } opcode_e;
 
   typedef enum logic [2:0] {
@@ -65,7 +66,8 @@ package encoding_pkg;
     ErrorAxiResponse = 4'd3,
     ErrorWatchdog = 4'd4,
     ErrorGlbAddress = 4'd5,
-    ErrorDescriptor = 4'd6
+    ErrorDescriptor = 4'd6,
+    ErrorCodedWeights = 4'd7
   } error_code_e;
 
   localparam int unsigned SemaphoreBits = 29;
@@ -217,6 +219,23 @@ package encoding_pkg;
     logic [15:0] ring_end;
     logic [15:0] ring_first;
   } transfer_chunks_t;
+
+  localparam int unsigned CodedCommandWidth = 64;
+  typedef struct packed {
+    logic [28:0] wait_chunks;
+    logic [28:0] wait_passes;
+    logic with_table;
+    logic chunk;
+    logic [3:0] opcode;
+  } coded_command_t;
+
+  localparam int unsigned CodedLengthsWidth = 64;
+  typedef struct packed {
+    logic [15:0] fourth;
+    logic [15:0] third;
+    logic [15:0] second;
+    logic [15:0] first;
+  } coded_lengths_t;
 
   localparam int unsigned WeightClassWidth = 20;
   typedef struct packed {

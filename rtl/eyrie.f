@@ -20,6 +20,8 @@ rtl/tiling/command/command_processor.sv
 rtl/tiling/dma/dma_rows.sv
 rtl/common/skid_buffer.sv
 rtl/tiling/dma/dma_beats.sv
+rtl/tiling/dma/weight_lane.sv
+rtl/tiling/dma/weight_decoder.sv
 rtl/tiling/dma/dma_load.sv
 rtl/tiling/dma/dma_store.sv
 rtl/tiling/dma/dma.sv

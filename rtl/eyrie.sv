@@ -24,6 +24,7 @@ module eyrie
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // depth of a SUPER's word buffer
   parameter int unsigned BUS_WORDS = 1,            // 64-bit words per AXI beat: 1 or 2
   parameter int unsigned FILTER_LANES = 1,         // filter words per cycle: 1 or 2
+  parameter int unsigned WEIGHT_CODES = 0,         // decoders of coded weights: 0 or 1
   parameter int unsigned READ_BEATS = 256          // beats under way above which no load requests more
 ) (
   input  logic        clk_i,
@@ -83,7 +84,8 @@ module eyrie
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
     .GLB_BANK_WORDS(GLB_BANK_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .IFMAP_WORDS(IFMAP_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
-    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES), .READ_BEATS(READ_BEATS)
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES), .WEIGHT_CODES(WEIGHT_CODES),
+    .READ_BEATS(READ_BEATS)
   ) u_configuration_check ();
 
   // ---- Pins ----
@@ -158,7 +160,8 @@ module eyrie
   glb_word_t [1:0] store_read_data;
 
   tiling_controller #(
-    .GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS), .READ_BEATS(READ_BEATS)
+    .GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS), .WEIGHT_CODES(WEIGHT_CODES),
+    .READ_BEATS(READ_BEATS)
   ) u_tiling_controller (
     .clk_i, .rst_ni,
     .unit_rst_no       (unit_rst_n),

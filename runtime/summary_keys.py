@@ -186,6 +186,7 @@ BENCH: Keys = {
     "latency100": "Network run of one image at a DRAM latency of 100 cycles.",
     "batch4": "Network run of four images at once: the photo, mirrored, upside down, both.",
     "mult48": "Network run of one image with 48 multipliers, one per PE.",
+    "codes": "Network run of one image with a decoder of coded weights and two filter lanes.",
     "bus128": "Network run of one image with a DRAM port and a filter port of 128 bits.",
     "cost_model": "Predicted and measured cycles. `network`: the layers of the network; `layers`: random layers and "
     "those "
@@ -218,7 +219,7 @@ MUTATE: Keys = {
     "`reason`.",
 }
 MACHINES: Keys = {
-    "machines": "Random configurations.",
+    "configs": "Random configurations.",
     "legal": "Legal configurations.",
     "works": "Legal configurations that work.",
     "rejected": "Illegal configurations that were rejected.",

@@ -81,7 +81,7 @@ def package_text() -> str:
         f"  localparam int unsigned Streams = {len(encoding.Stream)};\n"
         f"  localparam int unsigned Counters = {len(encoding.Counter)};\n"
     )
-    parts += [struct_text(word) for word in encoding.COMMAND_WORDS + encoding.CODE_WORDS + encoding.CONFIG_FORMATS]
+    parts += [struct_text(word) for word in encoding.COMMAND_WORDS + encoding.CONFIG_FORMATS]
     return "\n".join(parts) + "\nendpackage\n"
 
 

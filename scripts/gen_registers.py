@@ -41,6 +41,7 @@ def registers_text() -> str:
             CONFIG_COUNT=(encoding.CONFIG, "count"),
             TRANSFER_BLOCK=(encoding.TRANSFER, "block"),
             TRANSFER_ADDRESS=(encoding.TRANSFER_ADDRESS, "dram_address"),
+            CHUNKS_COUNT=(encoding.TRANSFER_CHUNKS, "count"),
         ),
         _enum("size", "SIZE", [name.upper() for name in names], "Parameters of an accelerator."),
         _lines("", SIZES=len(names)),

@@ -13,9 +13,9 @@ TRANSFERS = {"load": True, "store": False}
 RUN = tuple(each.name for each in fields(Run))
 BLOCK = tuple(each.name for each in fields(Block))
 PLACES = {"dram": "dram_address", "glb": "glb_address"}  # fields of a transfer by their short names
-TRANSFER = (*PLACES, "words", "wait_passes", "wait_chunks", "chunk")
+TRANSFER = (*PLACES, "words", "wait_passes", "wait_chunks", "chunk", "coded", "table")
 KEYWORDS = ("config", "pass", *TRANSFERS, "end")
-_LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), MOST_TOKENS) | {"chunk": 1}
+_LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), MOST_TOKENS) | {"chunk": 1, "table": 1}
 
 
 def to_text(commands: list[Command]) -> str:
@@ -117,6 +117,8 @@ class Parser:
             wait_chunks=values["wait_chunks"],
             chunk=bool(values["chunk"]),
             block=Block(*(self._number(statement, name) for name in BLOCK)) if block else None,
+            coded=values["coded"],
+            table=bool(values["table"]),
         )
 
     def _number(self, statement: Statement, name: str) -> int:

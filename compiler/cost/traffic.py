@@ -115,11 +115,9 @@ def written_bytes(descriptor: Descriptor) -> int:
 
 def transfer_bytes(transfer: Transfer) -> dict[str, int]:
     """Bytes that a LOAD or STORE moves, by counter."""
-    moved = transfer.words * GLB_WORD_BYTES
-    moved *= transfer.block.rows * transfer.block.planes if transfer.block else 1
-    return dict.fromkeys(
-        ("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES"), moved
-    )
+    rows = transfer.block.rows * transfer.block.planes if transfer.block else 1
+    dram, glb = ("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES")
+    return {dram: transfer.dram_words * rows * GLB_WORD_BYTES, glb: transfer.words * rows * GLB_WORD_BYTES}
 
 
 def pass_bytes(config: AcceleratorConfig, descriptor: Descriptor) -> dict[str, int]:

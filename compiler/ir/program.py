@@ -13,6 +13,7 @@ from eyrie.model.errors import InputError
 
 DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
 MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS
+LENGTHS = tuple(field.name for field in enc.CODED_LENGTHS.fields)
 MOST_TOKENS = (1 << enc.SEMAPHORE_BITS) - 1  # the last event that a wait count can name
 
 
@@ -70,7 +71,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Move `words` contiguous GLB words, or a block of such rows. load: from DRAM into the GLB"""
+    """Move `words` contiguous GLB words, or a block of such rows.
+
+    load: from DRAM into the GLB; coded: DRAM words of a LOAD of coded weights, otherwise 0; table: it begins with the
+    table of its code
+    """
 
     load: bool
     dram_address: int
@@ -80,8 +85,19 @@ class Transfer:
     wait_chunks: int = 0
     chunk: bool = False
     block: Block | None = None
+    coded: int = 0
+    table: bool = False
+
+    @property
+    def dram_words(self) -> int:
+        """Return the words of a row in DRAM."""
+        return self.coded or self.words
 
     def encode(self) -> list[int]:
+        if self.coded or self.table:
+            if not (self.coded and self.load) or self.block:
+                raise InputError("coded weights are a load without a block, of some words in DRAM")
+            return Chunks((self,)).encode()
         return [
             enc.TRANSFER.pack(
                 opcode=Opcode.LOAD if self.load else Opcode.STORE,
@@ -105,42 +121,46 @@ class End:
 
 @dataclass(frozen=True)
 class Chunks:
-    """A looped LOAD (CHUNKS): LOADs of weight tiles that are contiguous in DRAM and in a circular buffer of the GLB.
+    """A looped LOAD (CHUNKS, or CODED if the LOADs are coded): LOADs that are contiguous in DRAM and in a circular
+    buffer of the GLB.
 
     Each LOAD waits until one more tile is freed. ring: first word and end of the circular buffer, if the tiles reach
     its end
     """
 
-    first: Transfer
-    count: int = 1
+    loads: tuple[Transfer, ...]
     ring: tuple[int, int] | None = None
 
-    def loads(self) -> list[Transfer]:
-        found, chunk = [], self.first
-        for _ in range(self.count):
-            found.append(chunk)
-            chunk = _next_chunk(chunk, self.ring)
-        return found
-
     def encode(self) -> list[int]:
-        first, (ring_first, ring_end) = self.first, self.ring or (0, 0)
+        first, (ring_first, ring_end) = self.loads[0], self.ring or (0, 0)
+        waits = {"wait_passes": first.wait_passes, "wait_chunks": first.wait_chunks}
+        head = enc.TRANSFER.pack(opcode=Opcode.CHUNKS, **waits)
+        if first.coded:
+            head = enc.CODED.pack(opcode=Opcode.CODED, chunk=int(first.chunk), with_table=int(first.table), **waits)
+        lengths = [load.coded for load in self.loads if load.coded]
         return [
-            enc.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_passes=first.wait_passes, wait_chunks=first.wait_chunks),
+            head,
             enc.TRANSFER_ADDRESS.pack(
                 dram_address=first.dram_address, glb_address=first.glb_address, words=first.words
             ),
-            enc.TRANSFER_CHUNKS.pack(ring_first=ring_first, ring_end=ring_end, count=self.count),
+            enc.TRANSFER_CHUNKS.pack(ring_first=ring_first, ring_end=ring_end, count=len(self.loads)),
+            *(
+                enc.CODED_LENGTHS.pack(**dict(zip(LENGTHS, lengths[at : at + len(LENGTHS)])))
+                for at in range(0, len(lengths), len(LENGTHS))
+            ),
         ]
 
 
-def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None) -> Transfer:
-    """Return the next LOAD of a looped LOAD."""
+def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None, coded: int) -> Transfer:
+    """Return the next LOAD of a looped LOAD. coded: its words in DRAM if it is coded"""
     end = (chunk.glb_address + chunk.words) % GLB_ADDRESSES
     return replace(
         chunk,
-        dram_address=(chunk.dram_address + chunk.words * GLB_WORD_BYTES) % DRAM_ADDRESSES,
+        dram_address=(chunk.dram_address + chunk.dram_words * GLB_WORD_BYTES) % DRAM_ADDRESSES,
         glb_address=ring[0] if ring and end == ring[1] else end,
         wait_chunks=chunk.wait_chunks + 1,
+        coded=coded,
+        table=False,
     )
 
 
@@ -160,8 +180,8 @@ def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]
         first = commands[at]
         if isinstance(first, Transfer) and first.chunk and not first.block:
             run = _run_of_chunks(first, commands, at)
-            yield commands[at : at + run.count], run.encode() if run.count > 1 else first.encode()
-            at += run.count
+            yield [*run.loads], run.encode() if len(run.loads) > 1 else first.encode()
+            at += len(run.loads)
         else:
             yield [first], first.encode()
             at += 1
@@ -169,17 +189,18 @@ def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]
 
 def _run_of_chunks(first: Transfer, commands: list[Command], at: int) -> Chunks:
     """Return the looped LOAD from the chunk at index `at` on, with all following LOADs that continue it."""
-    run, last = Chunks(first), first
+    loads, whole_ring = [first], None
     for n in range(at + 1, min(len(commands), at + MOST_CHUNKS)):
-        behind = commands[n]
-        if not isinstance(behind, Transfer):
+        behind, last = commands[n], loads[-1]
+        if not isinstance(behind, Transfer) or bool(behind.coded) != bool(first.coded):
             break
         end = (last.glb_address + last.words) % GLB_ADDRESSES
-        ring = (behind.glb_address, end) if run.ring is None and behind.glb_address != end else run.ring
-        if behind != _next_chunk(last, ring):
+        ring = (behind.glb_address, end) if whole_ring is None and behind.glb_address != end else whole_ring
+        if behind != _next_chunk(last, ring, behind.coded):
             break
-        run, last = Chunks(run.first, run.count + 1, ring), behind
-    return run
+        loads.append(behind)
+        whole_ring = ring
+    return Chunks(tuple(loads), whole_ring)
 
 
 def disassemble(words: np.ndarray) -> list[Command]:
@@ -192,7 +213,7 @@ def disassemble(words: np.ndarray) -> list[Command]:
         encoding = command.encode()
         if encoding != values[at : at + len(encoding)]:
             raise InputError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
-        commands += command.loads() if isinstance(command, Chunks) else [command]
+        commands += command.loads if isinstance(command, Chunks) else [command]
         if isinstance(command, End):
             return commands
         at += len(encoding)
@@ -231,18 +252,26 @@ def _decode(words: list[int], at: int) -> Command | Chunks:
             bool(fields["chunk"]),
             Block.decode(block) if block else None,
         )
-    if opcode == Opcode.CHUNKS:
-        fields = enc.TRANSFER.unpack(word)
+    if opcode in (Opcode.CHUNKS, Opcode.CODED):
+        coded = opcode == Opcode.CODED
+        fields = (enc.CODED if coded else enc.TRANSFER).unpack(word)
         place, ring = following(2)
         where, chunks = enc.TRANSFER_ADDRESS.unpack(place), enc.TRANSFER_CHUNKS.unpack(ring)
-        first = Transfer(
+        words = following(2 + -(-chunks["count"] // len(LENGTHS)))[2:] if coded else []
+        lengths = [length for word in words for length in enc.CODED_LENGTHS.unpack(word).values()]
+        chunk = Transfer(
             True,
             where["dram_address"],
             where["glb_address"],
             where["words"],
             fields["wait_passes"],
             fields["wait_chunks"],
-            chunk=True,
+            chunk=bool(fields["chunk"]) if coded else True,
+            coded=lengths[0] if coded else 0,
+            table=coded and bool(fields["with_table"]),
         )
-        return Chunks(first, chunks["count"], (chunks["ring_first"], chunks["ring_end"]))
+        rest, loads = lengths[1:] if coded else [0] * chunks["count"], [chunk]
+        for coded_words in rest[: chunks["count"] - 1]:
+            loads.append(_next_chunk(loads[-1], (chunks["ring_first"], chunks["ring_end"]), coded_words))
+        return Chunks(tuple(loads), (chunks["ring_first"], chunks["ring_end"]))
     raise InputError(f"word {at}: 0x{word:016x} is no command")

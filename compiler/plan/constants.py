@@ -22,6 +22,7 @@ from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
 
 MOST_CHUNK_WORDS = 256
+MOST_CODED_WORDS = 512  # of a chunk of coded weights, whose last units are filled up
 LOAD_WORDS = 2  # of a load's command
 LEAST_CHUNKS = 8  # so that the first pass can begin early
 
@@ -292,7 +293,7 @@ def _resident(
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
     first = constants.mapping_of(rows[0])
     if not stays(first) and first.blocks.inner == 1:
-        buffer.chunk = _chunk_groups(packed)[0] * packed[0, 0].size
+        buffer.chunk = _chunk_groups(packed, config)[0] * packed[0, 0].size
     return buffer, packed
 
 
@@ -334,7 +335,7 @@ def _place_streamed(
             space.place(buffer)
             return partial(_add_resident, constants, buffer, packed)
         again = any(each.blocks.inner > 1 for each in found.values())
-        for chunk_groups in _chunk_groups(packed):
+        for chunk_groups in _chunk_groups(packed, config):
             chunk = chunk_groups * packed[0, 0].size
             count = packed.size // chunk
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
@@ -388,8 +389,8 @@ def _alike(config: AcceleratorConfig, group: Filtered, rows: list[int], access: 
     yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))
 
 
-def _chunk_groups(packed: np.ndarray) -> list[int]:
+def _chunk_groups(packed: np.ndarray, config: AcceleratorConfig) -> list[int]:
     """Channel groups that a chunk of packed filters can have, most first."""
     groups, words = packed.shape[1], packed[0, 0].size
-    most = min(MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
+    most = min(MOST_CODED_WORDS if config.weight_codes else MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
     return [c for c in range(groups, 0, -1) if groups % c == 0 and (c == 1 or c * words <= most)]

@@ -23,7 +23,7 @@ from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import thresholds
-from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
+from eyrie.model.config import CODED, DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.back_ends.golden import golden_outputs
@@ -127,6 +127,13 @@ def bus128(base: Run) -> dict:
     return run.summary
 
 
+def codes(base: Run) -> dict:
+    """The network on an accelerator with a decoder of coded weights and two filter lanes."""
+    run = run_network(base.out, "codes", CODED)
+    print_run("coded weights", run)
+    return run.summary
+
+
 def cost_model(base: Run) -> dict:
     """The cost model against the counters: of the network, and of random layers, on ports of one and of two words,
     of as many seeds never used before as are asked for, or as the budget allows."""
@@ -214,6 +221,7 @@ PARTS: dict[str, Callable[[Run], dict]] = {
     "batch4": batch4,
     "mult48": mult48,
     "bus128": bus128,
+    "codes": codes,
     "cost_model": cost_model,
     "speed": speed,
 }

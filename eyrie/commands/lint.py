@@ -26,7 +26,16 @@ WAIVERS = ROOT / "scripts" / "lint.vlt"
 ACCELERATOR = "eyrie"
 SIZES = [(3, 2), (9, 5), (12, 14)]  # rows, columns beside the default
 VARIANTS = (
-    {"BUS_WORDS": 2, "FILTER_LANES": 2, "GLB_BANKS": 4, "GLB_BANK_WORDS": 513, "PSUM_WORDS": 256, "IFMAP_WORDS": 32},
+    {"WEIGHT_CODES": 1},
+    {
+        "WEIGHT_CODES": 1,
+        "BUS_WORDS": 2,
+        "FILTER_LANES": 2,
+        "GLB_BANKS": 4,
+        "GLB_BANK_WORDS": 513,
+        "PSUM_WORDS": 256,
+        "IFMAP_WORDS": 32,
+    },
     {
         "MULTIPLIERS": 1,
         "GLB_BANKS": 16,

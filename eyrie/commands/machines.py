@@ -50,12 +50,17 @@ def run(options: argparse.Namespace) -> int:
         results = list(pool.map(partial(trial, folder, options.seed, end), range(len(drawn)), drawn))
         summary = summarised(results, options.seed)
         write_summary(folder / "summary.json", summary)
-    print(
+    print(conclusion(summary))
+    return 0 if summary["status"] == "pass" else 1
+
+
+def conclusion(summary: dict) -> str:
+    """Return the line that ends the campaign."""
+    return (
         f"{summary['status']}: {summary['legal']} of {summary['configs']} configurations are legal, on "
         f"{summary['works']} of these all passes are right; {summary['rejected']} rejected, "
         f"{len(summary['skipped'])} skipped"
     )
-    return 0 if summary["status"] == "pass" else 1
 
 
 def trial(folder: Path, seed: int, end: float, number: int, sizes: dict[str, int]) -> dict:
@@ -105,7 +110,7 @@ def summarised(results: list[dict], seed: int) -> dict:
         "test": "machines",
         "status": status,
         "seed": seed,
-        "machines": len(results),
+        "configs": len(results),
         "legal": len([found for found in results if found["verdict"] == "works" or "comparisons" in found]),
         "works": len(ran),
         "rejected": len(numbers["rejected"]),

@@ -27,6 +27,7 @@ NAMED = {
     "word_buffer_words": (64, 1024),
     "bus_words": (1, 2),
     "filter_lanes": (1, 2),
+    "weight_codes": (0, 1),
     "read_beats": (64, 256, 1024),
     "glb_words": (GLB_WORDS[0], GLB_WORDS[-1]),
 }
@@ -92,7 +93,8 @@ def beyond(name: str) -> list[int]:
     """Return illegal values of a parameter: next to the ends, between legal ones, and one far away."""
     values = sizes()[name].values
     inside = [value for value in range(values[0], values[-1]) if value not in values]
-    return [0, values[0] - 1, *inside[:2], values[-1] + 1, 2 * values[-1], 1 << 20]
+    below = [0, values[0] - 1] if values[0] else []
+    return [*below, *inside[:2], values[-1] + 1, 2 * values[-1] + 1, 1 << 20]
 
 
 def edges(name: str) -> list[int]:

@@ -18,6 +18,7 @@ module tiling_controller
 #(
   parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
   parameter int unsigned BUS_WORDS = 1,     // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned WEIGHT_CODES = 0,  // decoders of coded weights: 0 or 1
   parameter int unsigned READ_BEATS = 256   // beats under way above which no load requests more
 ) (
   input  logic                    clk_i,
@@ -63,7 +64,7 @@ module tiling_controller
   fault_t                     command_fault, dma_fault, stream_fault, pass_fault, watchdog_fault;
   fault_t                     fault;
 
-  command_processor #(.BUS_WORDS(BUS_WORDS)) u_commands (
+  command_processor #(.BUS_WORDS(BUS_WORDS), .WEIGHT_CODES(WEIGHT_CODES)) u_commands (
     .clk_i,
     .rst_ni          (unit_rst_n),
     .run_i           (run),
@@ -104,7 +105,7 @@ module tiling_controller
   logic [31:0] dram_address;
   logic [15:0] dram_words;
 
-  dma #(.GLB_WORDS(GLB_WORDS), .BUS_WORDS(BUS_WORDS)) u_dma (
+  dma #(.GLB_WORDS(GLB_WORDS), .BUS_WORDS(BUS_WORDS), .WEIGHT_CODES(WEIGHT_CODES)) u_dma (
     .clk_i,
     .rst_ni            (unit_rst_n),
     .halt_i            (halt),

@@ -2,8 +2,17 @@
 // Types that connect the blocks of the tiling controller.
 package tiling_pkg;
 
-  // A LOAD or STORE for the DMA. Without `block`, rows.count and planes.count are 1.
+  // A LOAD of coded weights
   typedef struct packed {
+    logic        used;   // 0: the words come as they are
+    logic        with_table;  // it begins with a table
+    logic [15:0] words;  // in DRAM
+  } coded_t;
+
+  // A LOAD or STORE for the DMA. Without `block`, rows.count and planes.count are 1. The first fields
+  // are those of a LOAD of coded weights: only an accelerator with a decoder keeps them.
+  typedef struct packed {
+    coded_t                          coded;
     logic [31:0]                     command;  // DRAM address of the command, for error reports
     logic                            store;
     logic                            chunk;
@@ -14,13 +23,18 @@ package tiling_pkg;
     encoding_pkg::transfer_planes_t  planes;
   } transfer_t;
 
+  localparam int unsigned PlainTransferBits = $bits(transfer_t) - $bits(coded_t);
+
   // A requested row of a transfer; `last` marks the last row of its transfer
   typedef struct packed {
+    coded_t                  coded;
     logic                    chunk;
     logic                    last;
     logic [15:0]             words;
     eyrie_pkg::glb_address_t address;
   } row_t;
+
+  localparam int unsigned PlainRowBits = $bits(row_t) - $bits(coded_t);
 
   // A pass in the pass queue
   typedef struct packed {

@@ -28,6 +28,7 @@ module soc
   parameter int unsigned WORD_BUFFER_WORDS = 256,
   parameter int unsigned BUS_WORDS = 1,
   parameter int unsigned FILTER_LANES = 1,
+  parameter int unsigned WEIGHT_CODES = 0,
   parameter int unsigned READ_BEATS = 256,
   parameter int unsigned PASSES = 8192
 ) (
@@ -99,7 +100,8 @@ module soc
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
     .GLB_BANK_WORDS(GLB_BANK_WORDS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
-    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES), .READ_BEATS(READ_BEATS)
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES), .WEIGHT_CODES(WEIGHT_CODES),
+    .READ_BEATS(READ_BEATS)
   ) u_eyrie (
     .clk_i, .rst_ni, .interrupt_o,
     .reg_awaddr_i (awaddr),

@@ -154,6 +154,7 @@ def commands() -> str:
         Opcode.LOAD: "`TransferCommand`, `TransferAddress`; with `block` also `TransferRows`, `TransferPlanes`",
         Opcode.STORE: "as LOAD",
         Opcode.CHUNKS: "`TransferCommand`, `TransferAddress`, `TransferChunks`",
+        Opcode.CODED: "`CodedCommand`, `TransferAddress`, `TransferChunks`, `CodedLengths` for each four LOADs",
     }
     rows = [(int(opcode), code(opcode.name), words[opcode], OPCODES[opcode]) for opcode in Opcode]
     sections = [f"## {word.name}\n\n{layout(word, COMMAND_FIELDS[word.name])}" for word in encoding.COMMAND_WORDS]

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
+from eyrie.model.config import CODED, DEFAULT, WIDE, AcceleratorConfig
 from eyrie.runtime.bundled import SMALL_CONFIG
 from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
@@ -87,6 +87,7 @@ BENCHES = [
     ),
     random_networks("net3", "random networks on a slow, stalling DRAM", networks=20, cycles_each=20_000, slow=True),
     replace(network("net4", "as well, a DRAM port and a filter port of 128 bits"), config=WIDE, regress=True),
+    replace(network("net10", "as well, coded weights and two filter lanes"), config=CODED, regress=True),
     replace(
         network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
         module="tb.net.large_tests",
@@ -161,6 +162,12 @@ BENCHES = [
         network("cost1", "as well, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
         module="tb.net.cost_tests",
         config=WIDE,
+        regress=True,
+    ),
+    replace(
+        network("cost2", "as well, coded weights and two filter lanes", "predicts_layers", layers=8),
+        module="tb.net.cost_tests",
+        config=CODED,
         regress=True,
     ),
 ]

@@ -57,6 +57,7 @@ ILLEGAL = (
     (_CHUNKS | 1 << 4,),
     (_CHUNKS | 1 << 5,),
     (_CHUNKS, 0),
+    (enc.CODED.pack(opcode=Opcode.CODED), 0),
     (_CHUNKS, _PLACE, 0),
     (_CHUNKS, _PLACE, 1 << 32 | 1 << 48),
     (_BLOCK, _PLACE, 0, _ONE),

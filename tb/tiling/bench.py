@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tiling controller's simulation tests."""
 
+from dataclasses import replace
+
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
@@ -15,7 +17,14 @@ def _is_made_for_others(harness: AcceleratorConfig) -> str | None:
     )
 
 
-def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **arguments: object) -> SimulationTest:
+def _bench(
+    name: str,
+    about: str,
+    testcase: str,
+    tests: str = "tiling",
+    config: AcceleratorConfig = DEFAULT,
+    **arguments: object,
+) -> SimulationTest:
     return SimulationTest(
         name,
         about,
@@ -24,10 +33,12 @@ def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **argume
         testcase,
         arguments=arguments,
         sources=SOURCES,
-        config=DEFAULT,
+        config=config,
         unfit=_is_made_for_others,
     )
 
+
+CODES = replace(DEFAULT, weight_codes=1)
 
 BENCHES = [
     _bench("tile0", "tiling: random command lists against a model", "random_lists"),
@@ -87,5 +98,26 @@ BENCHES = [
     ),
     _bench("tile11", "tiling: a memory that dies after END", "dead_after_end", "recovery", high=True),
     _bench("tile12", "tiling: rst_ni at random moments", "resets", "recovery", high=True, runs=12),
+    _bench("tile14", "tiling: random lists with coded weights", "random_lists", config=CODES),
+    _bench(
+        "tile15",
+        "tiling: random lists with coded weights, slow DRAM with random stalls everywhere",
+        "random_lists",
+        config=CODES,
+        runs=2,
+        stall=0.5,
+        high=True,
+        memory={"latency": 90, "stall": 100},
+    ),
+    _bench("tile16", "tiling: every error of coded weights", "errors", "error", config=CODES),
+    _bench(
+        "tile17",
+        "tiling: errors of coded weights with a slow DRAM with random stalls",
+        "errors",
+        "error",
+        config=CODES,
+        high=True,
+        memory={"latency": 70, "stall": 80},
+    ),
     _bench("tile13", "tiling: LOADs fill the port at a latency of 200", "transfer_rates", latency=200),
 ]

@@ -18,6 +18,7 @@ ONE = encoding.TRANSFER_ROWS.pack(count=1)
 CHUNKS = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS)
 TWO = encoding.TRANSFER_CHUNKS.pack(count=2)
 LAST_TOKEN = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_chunks=(1 << encoding.SEMAPHORE_BITS) - 1)
+CODED = encoding.CODED.pack(opcode=Opcode.CODED, chunk=1)
 DRAM, GLB, AXI = ErrorCode.DRAM_ADDRESS, ErrorCode.GLB_ADDRESS, ErrorCode.AXI_RESPONSE
 END_OF_DRAM = 8 * DRAM_WORDS
 
@@ -63,9 +64,20 @@ def _bad_chunks(code: ErrorCode, dram: int, glb: int, words: int) -> Build:
     return build
 
 
+def _bad_coded(code: ErrorCode, dram: int, glb: int, words: int, length: int) -> Build:
+    """This LOAD of coded weights, with a table, fails with that code, whatever the DRAM has."""
+
+    def build(program: Program) -> tuple[ErrorCode, int]:
+        address = program.address
+        program.coded(dram, glb, words, [length], with_table=1)
+        return code, address
+
+    return build
+
+
 COMMAND_ERRORS = {
     "opcode 0": _illegal(0),
-    "opcode 7": _illegal(7),
+    "opcode 8": _illegal(8),
     "END with a bit": _illegal(1 | 1 << 63),
     "CONFIG beyond the descriptor": _illegal(
         encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=encoding.CONFIG_WORDS - 99)
@@ -105,6 +117,26 @@ COMMAND_ERRORS = {
     "STORE beyond the GLB": _bad_transfer(GLB, STORE, 0x20000, 65535, 1),
     "STORE, plane beyond the GLB": _bad_transfer(GLB, STORE, 0x20000, 0, 4, (32, 4, 1), (64, GLB_WORDS - 3, 2)),
 }
+LENGTHS = encoding.CODED_LENGTHS.pack(first=8, second=8)
+CODED_ERRORS = {  # with a decoder
+    "CODED of nothing": _illegal(CODED, PLACE ^ 1 << 48, TWO, LENGTHS),
+    "no CODED": _illegal(CODED, PLACE, 0, LENGTHS),
+    "CODED with a bit": _illegal(CODED, PLACE, TWO | 1 << 48, LENGTHS),
+    "CODED without a length": _illegal(CODED, PLACE, TWO, LENGTHS ^ 8),
+    "CODED with a length too many": _illegal(CODED, PLACE, encoding.TRANSFER_CHUNKS.pack(count=1), LENGTHS),
+    "several CODED that are no chunks": _illegal(CODED ^ 1 << 4, PLACE, TWO, LENGTHS),
+    "CODED beyond the tokens": _illegal(CODED | LAST_TOKEN, PLACE, TWO, LENGTHS),
+    "CODED over the limit": _bad_coded(DRAM, LIMIT - 32, 0, 4, 5),
+    "CODED of half words": _bad_coded(DRAM, BASE + 4, 0, 4, 5),
+    "CODED beyond the GLB": _bad_coded(GLB, 0x20000, GLB_WORDS - 2, 3, 8),
+    "CODED at an odd word": _bad_coded(GLB, 0x20000, 1, 4, 8),
+    "CODED of too few words": _bad_coded(ErrorCode.CODED_WEIGHTS, 0x20000, 0, 1000, 6),
+    "CODED of too many words": _bad_coded(ErrorCode.CODED_WEIGHTS, 0x20000, 0, 1, 200),
+    "CODED that ends within its table": _bad_coded(ErrorCode.CODED_WEIGHTS, 0x20000, 0, 4, 3),
+    "CODED that ends with its table": _bad_coded(ErrorCode.CODED_WEIGHTS, 0x20000, 0, 4, 5),
+}
+WITHOUT_DECODER = _illegal(CODED, PLACE, TWO, LENGTHS)
+WIDE_CODED = {"CODED that fails": _bad_coded(AXI, END_OF_DRAM - 16, 0, 300, 100)}
 WIDE = {  # with a window that is larger than the DRAM
     "LOAD that fails": _bad_transfer(AXI, LOAD, END_OF_DRAM - 8, 0, 300),
     "STORE that fails": _bad_transfer(AXI, STORE, END_OF_DRAM - 1024, 0, 300),

@@ -7,7 +7,22 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from eyrie.model.encoding import Counter, ErrorCode
 from tb.common.bench import Testbench
 from tb.sim.dram import DECERR, SLVERR
-from tb.tiling.command_errors import AXI, BASE, BLOCK, COMMAND_ERRORS, DRAM, END_OF_DRAM, LIMIT, PLACE, ROW, STORE, WIDE
+from tb.tiling.command_errors import (
+    AXI,
+    BASE,
+    BLOCK,
+    CODED_ERRORS,
+    COMMAND_ERRORS,
+    DRAM,
+    END_OF_DRAM,
+    LIMIT,
+    PLACE,
+    ROW,
+    STORE,
+    WIDE,
+    WIDE_CODED,
+    WITHOUT_DECODER,
+)
 from tb.tiling.harness import WINDOW, Harness
 from tb.tiling.programs import Pass
 from tb.tiling.registers import DONE, ERROR
@@ -32,7 +47,8 @@ async def errors(dut):
 
 async def _commands_fail(harness: Harness) -> None:
     """Commands that mean nothing, and transfers beyond the window or the GLB."""
-    for what, build in COMMAND_ERRORS.items():
+    own = CODED_ERRORS if harness.tb.config.weight_codes else {"CODED without a decoder": WITHOUT_DECODER}
+    for what, build in (COMMAND_ERRORS | own).items():
         program = harness.prefix()
         error = build(program)
         program.end()
@@ -70,7 +86,7 @@ async def _stream_fails(harness: Harness) -> None:
 async def _bus_fails(harness: Harness) -> None:
     """The window is larger than the DRAM: the bus says what is not there."""
     await harness.set_window(WINDOW[0], 2 * END_OF_DRAM)
-    for what, build in WIDE.items():
+    for what, build in (WIDE | (WIDE_CODED if harness.tb.config.weight_codes else {})).items():
         harness.dut.outside_i.value = int(harness.tb.rng.choice([SLVERR, DECERR]))
         program = harness.prefix()
         error = build(program)

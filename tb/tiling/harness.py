@@ -13,6 +13,7 @@ from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamMonitor
 from tb.sim import dram
+from tb.tiling.coded import Codes
 from tb.tiling.programs import CHUNK_WORDS, RING, RING_BASE, Pass, Program, RandomProgram, perform
 from tb.tiling.registers import BUS_WAITS, CLEAR_INTERRUPT, DONE, ERROR, SOFT_RESET, START, Registers
 
@@ -20,6 +21,7 @@ DRAM_WORDS = (1 << 20) // 8
 GLB_WORDS = 8192
 WINDOW = (0x8000, 0xC0000)  # bytes from the origin on; the program and all data lie within it
 DATA = (0x20000 // 8, 0xB0000 // 8)
+CODED = (0xB0000 // 8, 0xC0000 // 8)  # of coded weights
 
 
 class Harness:
@@ -128,9 +130,11 @@ class Harness:
         """Runs a random program and compares all it left behind."""
         expected_dram, expected_glb = self.dram.copy(), self.glb.copy()
         base = WINDOW[0] + 8 * int(self.tb.rng.integers(512))
+        codes = Codes(self.tb.rng, expected_dram, *CODED) if self.tb.config.weight_codes else None
         program = RandomProgram(
-            self.tb.rng, expected_dram, expected_glb, self.origin + base, DATA, commands, self.origin
+            self.tb.rng, expected_dram, expected_glb, self.origin + base, DATA, commands, self.origin, codes
         ).program
+        self.dram[slice(*CODED)] = expected_dram[slice(*CODED)]
         self.store_program(program)
         place = base // 8
         expected_dram[place : place + len(program.words)] = np.array(program.words, np.uint64)

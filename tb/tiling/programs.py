@@ -11,10 +11,12 @@ import numpy as np
 
 from eyrie.model import encoding
 from eyrie.model.encoding import CONFIG_WORDS, Opcode
+from tb.tiling.coded import Codes
 
 CHUNK_WORDS = 64  # space of a chunk in the ring
 RING = 4  # chunks
 RING_BASE = 6144
+LENGTHS = tuple(field.name for field in encoding.CODED_LENGTHS.fields)
 GLB_DATA = 6144  # words below it are free for transfers and passes
 
 
@@ -101,6 +103,26 @@ class Program:
         self.transfers += count
         self.loaded_words += count * words
 
+    def coded(
+        self,
+        dram: int,
+        glb: int,
+        words: int,
+        lengths: list[int],
+        ring: tuple[int, int] = (0, 0),
+        **fields: int,
+    ) -> None:
+        """CODED; lengths: of each LOAD, in words of DRAM."""
+        self.words += [
+            encoding.CODED.pack(opcode=Opcode.CODED, **fields),
+            encoding.TRANSFER_ADDRESS.pack(dram_address=(self.origin + dram) % (1 << 32), glb_address=glb, words=words),
+            encoding.TRANSFER_CHUNKS.pack(ring_first=ring[0], ring_end=ring[1], count=len(lengths)),
+        ]
+        for first in range(0, len(lengths), len(LENGTHS)):
+            self.words.append(encoding.CODED_LENGTHS.pack(**dict(zip(LENGTHS, lengths[first : first + len(LENGTHS)]))))
+        self.transfers += len(lengths)
+        self.loaded_words += sum(lengths)
+
 
 def perform(what: Pass, number: int, source: np.ndarray, chunks: list[np.ndarray]) -> np.ndarray:
     """The words a pass writes, from its source and the words of its chunks."""
@@ -122,12 +144,15 @@ class RandomProgram:
         data: tuple[int, int],
         commands: int,
         origin: int = 0,
+        codes: Codes | None = None,
     ) -> None:
-        """`data`: first and last + 1 word of `dram` that transfers may touch; origin: its address."""
+        """`data`: first and last + 1 word of `dram` that transfers may touch; origin: its address; codes: of coded
+        weights that some LOADs bring."""
         self._rng = rng
         self._dram = dram
         self._glb = glb
         self._data = data
+        self._codes = codes
         self._touched: list[tuple[np.ndarray, bool]] = []  # per transfer: GLB words, does it write
         self._chunk_of_pass: list[int] = []  # per chunk: number of the pass that frees it
         self.program = Program(base, origin=origin)
@@ -147,6 +172,9 @@ class RandomProgram:
         self.program.config(index, [int.from_bytes(self._rng.bytes(8)) for _ in range(count)])
 
     def _transfer(self) -> None:
+        if self._codes and self._codes.room(120) and self._rng.random() < 0.3:
+            self._coded(self._codes)
+            return
         opcode = Opcode.LOAD if self._rng.random() < 0.6 else Opcode.STORE
         if self._rng.random() < 0.5:
             words, rows, planes = self._int(1, 300), None, (0, 0, 1)
@@ -174,6 +202,17 @@ class RandomProgram:
                 dram_words[:] = glb_words
         self._touched.append((touched, writes))
 
+    def _coded(self, codes: Codes) -> None:
+        """Loads coded weights that are no chunk."""
+        words = self._int(1, 120)
+        glb = 2 * self._int(0, (GLB_DATA - words) // 2)
+        touched, chunk = np.arange(glb, glb + words), codes.chunk(words)
+        wait = self._last_pass(touched, True)
+        fields = {"with_table": int(chunk.with_table), "wait_passes": wait}
+        self.program.coded(8 * chunk.dram, glb, words, [chunk.length], **fields)
+        self._glb[touched] = chunk.words
+        self._touched.append((touched, True))
+
     def _last_pass(self, touched: np.ndarray, writes: bool) -> int:
         """How many passes have to be done before a transfer may touch these GLB words."""
         for number, what in reversed(list(enumerate(self.program.passes))):
@@ -183,30 +222,36 @@ class RandomProgram:
         return 0
 
     def _chunks(self, count: int) -> list[np.ndarray]:
-        """Loads the next chunks, whose places may still be in use: by CHUNKS or each by itself."""
+        """Loads the next chunks, whose places may still be in use: by CHUNKS, by CODED or each by itself."""
         number = len(self._chunk_of_pass)
         freed = number - RING + 1  # when the first of them may come
-        place = RING_BASE + number % RING * CHUNK_WORDS
+        place, ring = RING_BASE + number % RING * CHUNK_WORDS, (RING_BASE, RING_BASE + RING * CHUNK_WORDS)
+        if count and freed >= 0 and self._codes and self._codes.room(count * CHUNK_WORDS) and self._rng.random() < 0.5:
+            coded = [self._codes.chunk(CHUNK_WORDS, goes_on=n > 0) for n in range(count)]
+            fields = {"chunk": 1, "with_table": int(coded[0].with_table), "wait_chunks": freed}
+            lengths = [chunk.length for chunk in coded]
+            self.program.coded(8 * coded[0].dram, place, CHUNK_WORDS, lengths, ring, **fields)
+            return [self._chunk_there(chunk.words) for chunk in coded]
         if count and freed >= 0 and self._rng.random() < 0.5:
             dram = self._int(self._data[0], self._data[1] - count * CHUNK_WORDS)
-            ring = RING_BASE, RING_BASE + RING * CHUNK_WORDS
             self.program.chunks(8 * dram, place, CHUNK_WORDS, count, ring, freed)
-            return [self._chunk_there(dram + n * CHUNK_WORDS, CHUNK_WORDS) for n in range(count)]
+            loaded = self._dram[dram : dram + count * CHUNK_WORDS].reshape(count, CHUNK_WORDS)
+            return [self._chunk_there(words) for words in loaded]
         found = []
         for n in range(count):
             words = self._int(1, CHUNK_WORDS)
             dram = self._int(self._data[0], self._data[1] - words)
             place = RING_BASE + (number + n) % RING * CHUNK_WORDS
             self.program.transfer(Opcode.LOAD, 8 * dram, place, words, chunk=1, wait_chunks=max(freed + n, 0))
-            found.append(self._chunk_there(dram, words))
+            found.append(self._chunk_there(self._dram[dram : dram + words]))
         return found
 
-    def _chunk_there(self, dram: int, words: int) -> np.ndarray:
+    def _chunk_there(self, words: np.ndarray) -> np.ndarray:
         """The words of the next chunk's place when it has come."""
         place = RING_BASE + len(self._chunk_of_pass) % RING * CHUNK_WORDS
-        self._touched.append((np.arange(place, place + words), True))
+        self._touched.append((np.arange(place, place + words.size), True))
         self._chunk_of_pass.append(len(self.program.passes))
-        self._glb[place : place + words] = self._dram[dram : dram + words]
+        self._glb[place : place + words.size] = words
         return self._glb[place : place + CHUNK_WORDS].copy()
 
     def _pass(self) -> None:

@@ -9,7 +9,8 @@ module tb_tiling
   import encoding_pkg::*;
   import eyrie_pkg::*;
 #(
-  parameter int unsigned GLB_WORDS = 8192
+  parameter int unsigned GLB_WORDS = 8192,
+  parameter int unsigned WEIGHT_CODES = 0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -89,7 +90,7 @@ module tb_tiling
   glb_request_t load_request, store_request;
   glb_word_t    store_read_data;
 
-  tiling_controller #(.GLB_WORDS(GLB_WORDS)) u_dut (
+  tiling_controller #(.GLB_WORDS(GLB_WORDS), .WEIGHT_CODES(WEIGHT_CODES)) u_dut (
     .clk_i, .rst_ni, .unit_rst_no,
     .control_i(control),
     .status_o(status),
@@ -195,8 +196,12 @@ module tb_tiling
       bursts_o         <= bursts_o + 32'(axi_request.ar.valid && axi_response.ar_ready)
                           + 32'(axi_request.aw.valid && axi_response.aw_ready);
       if (load_valid && load_ready) begin
-        dram_write(glb_memory, 32'(load_request.address), load_request.data[0],
-                   32'(load_request.strobe[0]));
+        for (int unsigned lane = 0; lane < 2; lane++) begin
+          if (load_request.strobe[lane] != '0) begin
+            dram_write(glb_memory, 32'(load_request.address) + lane, load_request.data[lane],
+                       32'(load_request.strobe[lane]));
+          end
+        end
         last_beat_o <= cycle_o;
         if (first_beat_o == '0) first_beat_o <= cycle_o;
       end

@@ -143,7 +143,8 @@ def test_tables(metrics: dict) -> None:
 def test_unknown_part_rejected(text: str) -> None:
     run = eyrie("bench", "--parts", text)
     assert_rejected(
-        run, "eyrie bench: unknown part 'nosuch': choose from latency100, batch4, mult48, bus128, cost_model, speed"
+        run,
+        "eyrie bench: unknown part 'nosuch': choose from latency100, batch4, mult48, bus128, codes, cost_model, speed",
     )
     assert not run.stdout
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from eyrie.commands.machines import summarised, trial
+from eyrie.commands.machines import conclusion, summarised, trial
 from eyrie.model.config import DEFAULT, GLB_WORDS, AcceleratorConfig, sizes
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.simulator.simulate import simulate
@@ -145,3 +145,5 @@ def test_a_campaign_notes_what_it_found(tmp_path) -> None:
     wrong = {"number": 2, "config": DEFAULT.as_dict(), "verdict": "wrong", "reason": "", "comparisons": 1}
     works = wrong | {"number": 3, "verdict": "works", "cycles": 5, "comparisons": 7}
     assert summarised([works], 1)["status"] == "pass" and summarised([works, wrong], 1)["status"] == "fail"
+    said = "fail: 2 of 2 configurations are legal, on 1 of these all passes are right; 0 rejected, 0 skipped"
+    assert conclusion(summarised([works, wrong], 1)) == said

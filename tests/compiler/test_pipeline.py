@@ -15,7 +15,7 @@ from eyrie.compiler.plan import search
 from eyrie.model.config import DEFAULT
 from tests.commands.small_nets import separable
 
-RUN = ["import", "passes", "groups", "segments", "places", "schedule", "assemble", "image"]
+RUN = ["import", "passes", "groups", "segments", "places", "schedule", "codes", "assemble", "image"]
 MADE = {
     "import": "graph",
     "passes": "folded",
@@ -23,6 +23,7 @@ MADE = {
     "segments": "plan",
     "places": "placed",
     "schedule": "schedule",
+    "codes": "areas",
     "assemble": "text",
     "image": "image",
 }
@@ -54,6 +55,7 @@ def test_all_stages_run_in_order(model: Path) -> None:
         ("map", "places"),
         ("places", "places"),
         ("schedule", "schedule"),
+        ("codes", "codes"),
         ("assemble", "assemble"),
         ("image", "image"),
     ],

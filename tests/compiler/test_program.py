@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The assembler: text, commands and binary say the same; what is none of them is rejected."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -161,7 +163,31 @@ def test_a_chunk_at_the_last_word_of_all() -> None:
     assert len(assemble(commands)) == 4 and disassemble(assemble(commands)) == commands
 
 
-@pytest.mark.parametrize("opcode", [0, *range(7, 16)])
+def test_coded_chunks_are_one_command(seed: int) -> None:
+    """With a word for each four lengths; the first one may begin with a table. A table later is another command."""
+    rng = np.random.default_rng(seed)
+    for count in range(1, 14):
+        lengths, loads, dram = rng.integers(1, 200, count).tolist(), list[Command](), 64
+        for n, coded in enumerate(lengths):
+            glb = 100 + 32 * (n % 3)
+            loads.append(Transfer(True, dram, glb, 32, 5, n, chunk=True, coded=coded, table=n == 0))
+            dram += 8 * coded
+        words = assemble([*loads, End()])
+        assert words.size == 3 + -(-count // 4) + 1
+        assert disassemble(words) == [*loads, End()]
+        assert from_text(to_text(loads)) == loads
+        if count > 1:
+            again = [*loads[:-1], replace(loads[-1], table=True), End()]
+            assert assemble(again).size == 3 + -(-(count - 1) // 4) + 4 + 1 and disassemble(assemble(again)) == again
+
+
+def test_coded_weights_of_other_transfers() -> None:
+    for wrong in ({"load": False}, {"block": Block(1, 0, 0, 1, 0, 0)}, {"coded": 0}):
+        with pytest.raises(ValueError, match="^coded weights are a load without a block, of some words in DRAM$"):
+            replace(Transfer(True, 64, 0, 4, coded=3, table=True), **wrong).encode()
+
+
+@pytest.mark.parametrize("opcode", [0, *range(8, 16)])
 def test_unknown_opcode(opcode: int) -> None:
     with pytest.raises(ValueError, match=rf"^word 1: 0x000000000000000{opcode:x} is no command$"):
         disassemble(np.array([*Run(0, 0).encode(), opcode, 1], np.uint64))

@@ -65,6 +65,13 @@ class Banks:
         for word, mask in enumerate(self._masks[address : address + words]):
             wanted[first + word // lanes * interval] |= mask
 
+    def sweep_pairs(self, first: int, address: int, words: int, cycles: int) -> None:
+        """The words of a load of coded weights, pair by pair in so many cycles from cycle `first` on."""
+        self.reach(first + cycles)
+        first -= self._first
+        for word, mask in enumerate(self._masks[address : address + words]):
+            self.loads[first + word // 2 * 2 * cycles // (words + 1)] |= mask
+
     def write(self, cycle: int, mask: int) -> int:
         """The first cycle from `cycle` on in which the ofmap stream writes to its banks."""
         self.reach(cycle)

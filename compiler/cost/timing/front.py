@@ -17,6 +17,8 @@ from eyrie.model.config import AcceleratorConfig
 READ_BURSTS = 28  # of loads under way at most (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
 PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
+DECODED = 4  # from a beat of coded weights to their words: window, lanes (weight_decoder)
+CHUNK_END = 4  # from the last beat of a coded chunk to the first one of the next
 LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, semaphores
 FIRST_ASK = 2  # StClear, then started_q of command_fetch
 STORE_START = 6  # from a store's start to its first beat: dma_rows, splitter, offer, GLB read, queue, W register
@@ -40,12 +42,12 @@ class ReadPort:
     _ends: list[int] = field(default_factory=list)  # beats up to and with each burst
     _starts: list[int] = field(default_factory=list)  # cycle of its first beat
 
-    def issue(self, ready: int, beats: int, urgent: bool = False) -> int:
+    def issue(self, ready: int, beats: int, urgent: bool = False, cycles: int = 0) -> int:
         """Issues a burst as soon as it may be, from `ready` on; returns the cycle of its first beat. urgent: it is of
-        commands, which wait for nothing."""
+        commands, which wait for nothing; cycles: in which its beats are decoded"""
         self.issued = max(ready, self.issued + 1) if urgent else self.earliest(ready)
         start = max(self.free, self.issued + AR_REGISTER + self.latency)
-        self.free = start + beats * self.interval
+        self.free = start + max(beats * self.interval, cycles)
         self._ends.append((self._ends[-1] if self._ends else 0) + beats)
         self._starts.append(start)
         return start
@@ -298,7 +300,7 @@ class Front:
         block = transfer.block
         rows = block.rows * block.planes if block else 1
         if transfer.load:
-            self._pending = list(bursts(transfer.dram_address, transfer.words, self._bus_words)) * rows
+            self._pending = list(bursts(transfer.dram_address, transfer.dram_words, self._bus_words)) * rows
             self._row_taken, self._moved = max(at + 1, self._splitter_free), 0
             return
         for _ in range(rows):
@@ -309,16 +311,32 @@ class Front:
     def _load_burst(self) -> None:
         """The next burst of the load under way."""
         beats = self._pending.pop(0)
-        start = self._port.issue(self._row_taken + 1, beats)
         transfer = self._queue[len(self._started) - 1][0]
-        words = beats * self._bus_words
-        self._banks.sweep(True, start + LANDED - 1, transfer.glb_address + self._moved, words)
-        self._moved += words
+        if transfer.coded:
+            last = self._load_coded(transfer, beats)
+        else:
+            start = self._port.issue(self._row_taken + 1, beats)
+            last = start + (beats - 1) * self._interval
+            words = beats * self._bus_words
+            self._banks.sweep(True, start + LANDED - 1, transfer.glb_address + self._moved, words)
+            self._moved += words
         if not self._pending:
             self._splitter_free = self._port.issued
-            self.transfers_done.append(start + (beats - 1) * self._interval + LANDED)
+            self.transfers_done.append(last + LANDED)
             if transfer.chunk:
                 self.chunks_loaded.append(self.transfers_done[-1])
+
+    def _load_coded(self, transfer: Transfer, beats: int) -> int:
+        """The next burst of a load of coded weights; the cycle of its last pair of words."""
+        words, between = transfer.words - self._moved, CHUNK_END
+        if self._pending:
+            share = beats * self._bus_words * transfer.words // transfer.coded
+            words, between = min(share - share % 2, words - words % 2), 0
+        cycles = max(beats * self._interval, -(-words // 2))
+        start = self._port.issue(self._row_taken + 1, beats, cycles=cycles + between)
+        self._banks.sweep_pairs(start + DECODED + LANDED - 1, transfer.glb_address + self._moved, words, cycles)
+        self._moved += words
+        return start + cycles + DECODED - 1
 
     def _store_row(self, transfer: Transfer) -> int:
         first = max(self._row_taken + STORE_START - 1, self._store_free)

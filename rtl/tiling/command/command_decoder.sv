@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the words of the command list and distributes commands to two queues. LOAD and STORE go
-// to the queue of the DMA; CHUNKS, a looped LOAD, goes there as one LOAD per cycle. CONFIG words
-// and PASS go to the pass queue, in order. The decoder stops at END (ended_o stays high).
+// to the queue of the DMA; CHUNKS and CODED, looped LOADs, go there as one LOAD per cycle. CONFIG
+// words and PASS go to the pass queue, in order. The decoder stops at END (ended_o stays high).
 //
-// Illegal commands: an unknown opcode; a bit without meaning that is set (such as the chunk bit of
-// a STORE); a count of 0; CONFIG words beyond the descriptor; a CHUNKS whose wait counts exceed the
-// largest. For these fault_o.code is not ErrorNone and stays, with the address of the first word of
+// Illegal commands: an unknown opcode, as CODED without WEIGHT_CODES; a bit without meaning that is
+// set (such as the chunk bit of a STORE); a count or a length of 0; CONFIG words beyond the
+// descriptor; a looped LOAD whose wait counts exceed the largest. For these fault_o.code is not ErrorNone and stays, with the address of the first word of
 // the command, and the word is not accepted. command_o is that address in every cycle.
 
 `include "assertions.svh"
@@ -14,7 +14,9 @@ module command_decoder
   import encoding_pkg::*;
   import eyrie_pkg::config_index_t;
   import tiling_pkg::*;
-(
+#(
+  parameter int unsigned WEIGHT_CODES = 0  // decoders of coded weights: 0 or 1
+) (
   input  logic        clk_i,
   input  logic        rst_ni,
 
@@ -43,7 +45,8 @@ module command_decoder
     StAddress, // second word of a transfer
     StRows,
     StPlanes,
-    StChunks,  // third word of a CHUNKS, until all its LOADs are queued
+    StChunks,  // third word of a looped LOAD; of a CHUNKS, until all its LOADs are queued
+    StLengths, // lengths of four LOADs of a CODED, until these are queued
     StEnd
   } state_e;
 
@@ -52,9 +55,10 @@ module command_decoder
   config_index_t     index_d, index_q;       // index of the next CONFIG word
   logic [7:0]        left_d, left_q;         // CONFIG words left
   transfer_command_t header_q;               // of CHUNKS: wait counts of the next LOAD
-  transfer_address_t address_q;              // of CHUNKS: address of the next LOAD
+  transfer_address_t address_q;              // of a looped LOAD: address of the next one
   transfer_rows_t    rows_q;
-  logic [15:0]       handed_q;               // LOADs of a CHUNKS queued
+  logic [15:0]       handed_q;               // LOADs of a looped LOAD queued
+  transfer_chunks_t  chunks_q;               // third word of a CODED
 
   // The word in each of the formats
   opcode_e           opcode;
@@ -68,18 +72,28 @@ module command_decoder
   assign as_pass     = word_i[PassCommandWidth-1:0];
   assign as_transfer = word_i;
   assign as_address  = word_i;
-  assign as_chunks   = word_i[TransferChunksWidth-1:0];
 
-  logic chunks, last_chunk;                  // of the command in header_q
-  assign chunks     = header_q.opcode == OpChunks;
+  logic coded, chunks, last_chunk;           // of the command in header_q
+  assign coded      = WEIGHT_CODES != 0 && header_q.opcode == OpCoded;
+  assign chunks     = coded || header_q.opcode == OpChunks;
+  assign as_chunks  = (coded && state_q == StLengths) ? chunks_q : word_i[TransferChunksWidth-1:0];
   assign last_chunk = handed_q == as_chunks.count - 16'd1;
 
-  logic config_legal, transfer_legal, chunks_legal;
+  // The lengths from the one of the next LOAD on, and whether the word has another
+  logic [63:0] lengths;
+  logic        last_length;
+  assign lengths     = word_i >> {handed_q[1:0], 4'd0};
+  assign last_length = handed_q[1:0] == '1 || last_chunk;
+
+  logic config_legal, transfer_legal, chunks_legal, lengths_legal;
   assign config_legal   = word_i[63:ConfigCommandWidth] == '0 && as_config.count != '0
                           && 13'(as_config.index) + 13'(as_config.count) <= 13'(ConfigWords);
   assign transfer_legal = !(as_transfer.chunk && opcode != OpLoad) &&
                           !(as_transfer.block && opcode == OpChunks);
   assign chunks_legal   = word_i[63:TransferChunksWidth] == '0 && as_chunks.count != '0
+                          && (coded ? header_q.chunk || last_chunk
+                                    : header_q.wait_chunks != '1 || last_chunk);
+  assign lengths_legal  = lengths[15:0] != '0 && (!last_chunk || lengths[63:16] == '0)
                           && (header_q.wait_chunks != '1 || last_chunk);
 
   logic legal;
@@ -92,6 +106,7 @@ module command_decoder
           OpConfig:        legal = config_legal;
           OpPass:          legal = word_i[63:PassCommandWidth] == '0;
           OpLoad, OpStore, OpChunks: legal = transfer_legal;
+          OpCoded:         legal = WEIGHT_CODES != 0;
           default:         legal = 1'b0;
         endcase
       end
@@ -99,6 +114,7 @@ module command_decoder
       StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
                                 && word_i[TransferRowsWidth-1 -: 12] != '0;
       StChunks:         legal = chunks_legal;
+      StLengths:        legal = lengths_legal;
       default: ;
     endcase
   end
@@ -129,18 +145,21 @@ module command_decoder
   end
 
   assign transfer_valid_o = good && ((state_q == StAddress && !header_q.block && !chunks)
-                                     || state_q == StPlanes || state_q == StChunks);
+                                     || state_q == StPlanes || (state_q == StChunks && !coded)
+                                     || state_q == StLengths);
   always_comb begin : transfer
     transfer_o = '{
+      coded:       '{used: coded, with_table: header_q.block && handed_q == '0, words: lengths[15:0]},
       command:     command_q,
       store:       header_q.opcode == OpStore,
-      chunk:       header_q.chunk || chunks,
+      chunk:       header_q.chunk || (chunks && !coded),
       wait_passes: header_q.wait_passes,
       wait_chunks: header_q.wait_chunks,
       address:     address_q,
       rows:        rows_q,
       planes:      word_i[TransferPlanesWidth-1:0]
     };
+    if (!coded) transfer_o.coded = '0;
     if (state_q == StAddress) transfer_o.address = as_address;
     if (state_q != StPlanes) begin
       transfer_o.rows         = '0;
@@ -166,7 +185,7 @@ module command_decoder
             left_d  = as_config.count[7:0];
           end
           OpPass:          word_ready_o = entry_ready_i;
-          OpLoad, OpStore, OpChunks: state_d = StAddress;
+          OpLoad, OpStore, OpChunks, OpCoded: state_d = StAddress;
           default: ;
         endcase
       end
@@ -180,8 +199,8 @@ module command_decoder
       end
       StAddress: if (good) begin
         word_ready_o = header_q.block || chunks || transfer_ready_i;
-        if (header_q.block)        state_d = StRows;
-        else if (chunks)           state_d = StChunks;
+        if (chunks)                state_d = StChunks;
+        else if (header_q.block)   state_d = StRows;
         else if (transfer_ready_i) state_d = StCommand;
       end
       StRows: if (good) begin
@@ -193,8 +212,12 @@ module command_decoder
         if (transfer_ready_i) state_d = StCommand;
       end
       StChunks: if (good) begin
-        word_ready_o = transfer_ready_i && last_chunk;
-        if (word_ready_o) state_d = StCommand;
+        word_ready_o = coded || (transfer_ready_i && last_chunk);
+        if (word_ready_o) state_d = coded ? StLengths : StCommand;
+      end
+      StLengths: if (good) begin
+        word_ready_o = transfer_ready_i && last_length;
+        if (transfer_ready_i && last_chunk) state_d = StCommand;
       end
       default: ;                             // StEnd lasts until the reset
     endcase
@@ -204,7 +227,8 @@ module command_decoder
   transfer_address_t following;
   always_comb begin : follow
     following              = address_q;
-    following.dram_address = address_q.dram_address + 32'({address_q.words, 3'd0});
+    following.dram_address = address_q.dram_address
+                             + 32'({coded ? lengths[15:0] : address_q.words, 3'd0});
     following.glb_address  = address_q.glb_address + address_q.words;
     if (following.glb_address == as_chunks.ring_end) following.glb_address = as_chunks.ring_first;
   end
@@ -219,6 +243,7 @@ module command_decoder
       address_q <= '0;
       rows_q    <= '0;
       handed_q  <= '0;
+      chunks_q  <= '0;
     end else begin
       state_q <= state_d;
       index_q <= index_d;
@@ -229,7 +254,8 @@ module command_decoder
       end
       if (word_ready_o && state_q == StAddress) address_q <= as_address;
       if (word_ready_o && state_q == StRows)    rows_q    <= word_i[TransferRowsWidth-1:0];
-      if (state_q == StChunks && transfer_valid_o && transfer_ready_i) begin
+      if (coded && state_q == StChunks && good) chunks_q <= as_chunks;
+      if ((state_q == StChunks || state_q == StLengths) && transfer_valid_o && transfer_ready_i) begin
         handed_q             <= last_chunk ? '0 : handed_q + 1'b1;
         address_q            <= following;
         header_q.wait_chunks <= header_q.wait_chunks + 1'b1;

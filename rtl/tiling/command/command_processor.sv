@@ -19,6 +19,7 @@ module command_processor
   import tiling_pkg::*;
 #(
   parameter int unsigned BUS_WORDS = 1,        // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned WEIGHT_CODES = 0,     // decoders of coded weights: 0 or 1
   parameter int unsigned TRANSFER_QUEUE = 16,  // depth of the queue of LOADs and STOREs
   parameter int unsigned PASS_QUEUE = 64       // depth of the queue of CONFIG words and passes
 ) (
@@ -89,7 +90,7 @@ module command_processor
   transfer_t   queue_transfer;
   pass_entry_t entry_in, entry;
 
-  command_decoder u_decoder (
+  command_decoder #(.WEIGHT_CODES(WEIGHT_CODES)) u_decoder (
     .clk_i, .rst_ni,
     .word_valid_i    (word_valid),
     .word_ready_o    (word_ready),
@@ -111,16 +112,21 @@ module command_processor
   logic [$clog2(TRANSFER_QUEUE+1)-1:0] unused_transfer_count;
   logic [$clog2(PASS_QUEUE+1)-1:0]     unused_entry_count;
 
-  queue #(.WIDTH($bits(transfer_t)), .DEPTH(TRANSFER_QUEUE)) u_transfers (
+  localparam int unsigned TransferBits = WEIGHT_CODES != 0 ? $bits(transfer_t) : PlainTransferBits;
+  logic [TransferBits-1:0] oldest_transfer;
+
+  queue #(.WIDTH(TransferBits), .DEPTH(TRANSFER_QUEUE)) u_transfers (
     .clk_i, .rst_ni,
     .in_valid_i (queue_valid),
     .in_ready_o (queue_ready),
-    .in_data_i  (queue_transfer),
+    .in_data_i  (TransferBits'(queue_transfer)),
     .out_valid_o(transfer_valid_o),
     .out_ready_i(transfer_ready_i),
-    .out_data_o (transfer_o),
+    .out_data_o (oldest_transfer),
     .count_o    (unused_transfer_count)
   );
+
+  assign transfer_o = $bits(transfer_t)'(oldest_transfer);
 
   queue #(.WIDTH($bits(pass_entry_t)), .DEPTH(PASS_QUEUE)) u_entries (
     .clk_i, .rst_ni,
@@ -190,8 +196,8 @@ module command_processor
     else if (give) pass_command_q <= pass.command;
   end
 
-  logic unused_status; // signals of other blocks
-  assign unused_status = ^pass_i;
+  logic unused_status; // signals of other blocks; fields without a decoder
+  assign unused_status = ^{pass_i, queue_transfer.coded};
 
   `EYRIE_ASSERT_WHEN(DoneWereGiven, pass_i.pass_done, given, "more passes done than started")
 

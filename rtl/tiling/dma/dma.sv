@@ -20,7 +20,8 @@ module dma
   import tiling_pkg::*;
 #(
   parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
-  parameter int unsigned BUS_WORDS = 1      // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned BUS_WORDS = 1,     // 64-bit words per AXI beat: 1 or 2
+  parameter int unsigned WEIGHT_CODES = 0   // decoders of coded weights: 0 or 1
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -123,9 +124,10 @@ module dma
     .row_o(row)
   );
 
-  // Beats of two words need an even GLB address.
+  // Beats of two words, and coded rows, need an even GLB address.
   assign row_in_glb = 17'(row.address) + 17'(row.words) <= 17'(GLB_WORDS)
-                      && row.address % 16'(BUS_WORDS) == '0;
+                      && row.address % 16'(BUS_WORDS) == '0
+                      && !(row.coded.used && row.address[0]);
   assign row_legal  = row_store ? write_legal_i : read_legal_i;
   assign row_good   = row_valid && row_legal && row_in_glb && !halt_i;
   assign row_ready  = row_good && (row_store ? write_ready_i && store_row_ready
@@ -135,11 +137,11 @@ module dma
   assign write_valid_o  = row_good && row_store && store_row_ready;
   assign write_tag_o    = row.last;
   assign dram_address_o = row_dram;
-  assign dram_words_o   = row.words;
+  assign dram_words_o   = row.coded.used ? row.coded.words : row.words;
 
-  logic load_done, load_error;
+  logic load_done, load_error, code_error;
 
-  dma_load #(.BUS_WORDS(BUS_WORDS)) u_load (
+  dma_load #(.BUS_WORDS(BUS_WORDS), .WEIGHT_CODES(WEIGHT_CODES)) u_load (
     .clk_i,
     .rst_ni,
     .row_valid_i(row_ready && !row_store),
@@ -154,7 +156,8 @@ module dma
     .glb_request_o(request_o[Load]),
     .done_o(load_done),
     .chunk_o(chunk_loaded_o),
-    .error_o(load_error)
+    .error_o(load_error),
+    .code_error_o(code_error)
   );
 
   dma_store #(.BUS_WORDS(BUS_WORDS)) u_store (
@@ -182,6 +185,8 @@ module dma
     fault_o = '{code: ErrorNone, command: row_command};
     if (load_error || (response_valid_i && response_error_i))
       fault_o = '{code: ErrorAxiResponse, command: oldest};
+    else if (code_error)
+      fault_o = '{code: ErrorCodedWeights, command: oldest};
     else if (row_valid && !row_legal)              fault_o.code = ErrorDramAddress;
     else if (row_valid && !row_in_glb)             fault_o.code = ErrorGlbAddress;
   end

@@ -39,6 +39,7 @@ module dma_rows
   assign row_dram_o  = row_dram_q;
   assign row_command_o = transfer_q.command;
   assign row_o = '{
+    coded:   transfer_q.coded,
     chunk:   transfer_q.chunk,
     last:    last_row && last_plane,
     words:   transfer_q.address.words,

@@ -34,7 +34,9 @@ module dma_store
 
   logic                  beat_valid, granted, pending_q, words_ready;
   glb_address_t          beat_address;
-  logic                  unused_last, unused_chunk;
+  logic                  unused_last, unused_chunk, unused_coded, unused_start;
+  coded_t                unused_code;
+  logic [15:0]           unused_start_words;
   logic [CountWidth-1:0] count;
 
   dma_beats #(.ROWS(ROWS), .BUS_WORDS(BUS_WORDS)) u_beats (
@@ -44,7 +46,12 @@ module dma_store
     .beat_ready_i  (granted),
     .beat_address_o(beat_address),
     .beat_last_o   (unused_last),
-    .beat_chunk_o  (unused_chunk)
+    .beat_chunk_o  (unused_chunk),
+    .beat_coded_o  (unused_coded),
+    .start_valid_o (unused_start),
+    .start_ready_i (1'b0),
+    .start_coded_o (unused_code),
+    .start_words_o (unused_start_words)
   );
 
   assign glb_valid_o   = beat_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);

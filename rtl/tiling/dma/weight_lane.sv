@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lane of the weight decoder: a buffer of bits, and a unit of 8 bits that waits behind it.
 //
-// In a turn, a lane whose buffer has less than 12 bits (wants_o) appends its unit, and receives
+// In a turn, a lane whose buffer has less than 14 bits (wants_o) appends its unit, and receives
 // another one if there is one (take_i). In a step, which is a turn of lanes that lack nothing, it
 // also decodes a weight: the last class of the code whose prefix the first 6 bits reach, and the
 // extra bits behind the prefix. lacks_o: the buffer has less than 12 bits, and the next turn may
@@ -31,7 +31,7 @@ module weight_lane
   localparam int unsigned PrefixBits = $bits(code_i[0].first);
   localparam int unsigned ExtraBits = 6;
   localparam int unsigned CodedBits = PrefixBits + ExtraBits;
-  localparam int unsigned Room = CodedBits - 1;  // bits of a buffer that still takes a unit, at most
+  localparam int unsigned Room = 13;  // bits of a buffer that still takes a unit, at most
   localparam int unsigned Bits = Room + UNIT_BITS;
 
   logic [Bits-1:0]      buffer_q, buffer;  // the oldest bit is the highest; missing bits are 0
@@ -77,6 +77,9 @@ module weight_lane
   assign behind   = buffer[Bits-1-:CodedBits] << length;
   assign number   = base + 8'(behind[CodedBits-1-:ExtraBits] >> (3'(ExtraBits) - extra));
   assign weight_o = {8{number[0]}} ^ {1'b0, number[7:1]};
+
+  logic unused_behind;
+  assign unused_behind = ^behind;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -71,8 +71,9 @@ static uint32_t field(uint64_t word, uint32_t shift, uint32_t bits) {
   return (uint32_t)(word >> shift & (UINT64_MAX >> (64u - bits)));
 }
 
-/* Words of the command that begins with `word`; 0: there is no such command. */
-static uint32_t words_of(uint64_t word) {
+/* Words of the command at the start of so many bytes; 0: there is no such command. */
+static uint32_t words_of(const uint8_t *list, uint32_t bytes) {
+  const uint64_t word = word_at(list);
   switch (field(word, EYRIE_OPCODE_SHIFT, EYRIE_OPCODE_BITS)) {
     case EYRIE_OPCODE_END:
     case EYRIE_OPCODE_PASS: return 1;
@@ -80,13 +81,18 @@ static uint32_t words_of(uint64_t word) {
     case EYRIE_OPCODE_LOAD:
     case EYRIE_OPCODE_STORE: return field(word, EYRIE_TRANSFER_BLOCK_SHIFT, EYRIE_TRANSFER_BLOCK_BITS) ? 4 : 2;
     case EYRIE_OPCODE_CHUNKS: return 3;
+    case EYRIE_OPCODE_CODED: { /* a word with lengths for each four LOADs */
+      if (bytes < 3 * EYRIE_WORD_BYTES) return 0;
+      return 3 + (field(word_at(list + 2 * EYRIE_WORD_BYTES), EYRIE_CHUNKS_COUNT_SHIFT, EYRIE_CHUNKS_COUNT_BITS) + 3) / 4;
+    }
     default: return 0;
   }
 }
 
 static bool is_transfer(uint64_t word) {
   const uint32_t opcode = field(word, EYRIE_OPCODE_SHIFT, EYRIE_OPCODE_BITS);
-  return opcode == EYRIE_OPCODE_LOAD || opcode == EYRIE_OPCODE_STORE || opcode == EYRIE_OPCODE_CHUNKS;
+  return opcode == EYRIE_OPCODE_LOAD || opcode == EYRIE_OPCODE_STORE || opcode == EYRIE_OPCODE_CHUNKS ||
+         opcode == EYRIE_OPCODE_CODED;
 }
 
 /* Where an address of the network is that belongs to one of these maps; false: it does not, or they are not
@@ -119,7 +125,7 @@ static bool place_list(const struct eyrie_device *device, const struct eyrie_net
   uint32_t at = network->program;
   while (at < end) {
     const uint64_t word = word_at(image + at);
-    const uint32_t words = words_of(word);
+    const uint32_t words = words_of(image + at, end - at);
     if (words == 0 || words > (end - at) / EYRIE_WORD_BYTES) return false;
     if (is_transfer(word)) {
       uint64_t second = word_at(image + at + EYRIE_WORD_BYTES);

@@ -41,10 +41,11 @@ enum eyrie_error_code {
   EYRIE_ERROR_AXI_RESPONSE = 3,
   EYRIE_ERROR_WATCHDOG = 4,
   EYRIE_ERROR_GLB_ADDRESS = 5,
-  EYRIE_ERROR_DESCRIPTOR = 6
+  EYRIE_ERROR_DESCRIPTOR = 6,
+  EYRIE_ERROR_CODED_WEIGHTS = 7
 };
 
-#define EYRIE_ERROR_CODES 7
+#define EYRIE_ERROR_CODES 8
 
 /* Of the error codes, in order. */
 #define EYRIE_ERROR_TEXTS \
@@ -54,7 +55,8 @@ enum eyrie_error_code {
   "the memory answered with an error", \
   "no unit made progress for the number of cycles that the watchdog allows", \
   "a transfer or a stream leaves the global buffer, or a pair of words is odd", \
-  "a pass has a descriptor that the accelerator does not run"
+  "a pass has a descriptor that the accelerator does not run", \
+  "a chunk of coded weights is not as long as its weights"
 
 /* Performance counters, of 64 bits. */
 enum eyrie_counter {
@@ -142,6 +144,7 @@ enum eyrie_counter {
 #define EYRIE_OPCODE_LOAD 4u
 #define EYRIE_OPCODE_STORE 5u
 #define EYRIE_OPCODE_CHUNKS 6u
+#define EYRIE_OPCODE_CODED 7u
 
 /* Fields of the words of commands: the lowest bit, and how many there are. */
 #define EYRIE_OPCODE_SHIFT 0u
@@ -152,6 +155,8 @@ enum eyrie_counter {
 #define EYRIE_TRANSFER_BLOCK_BITS 1u
 #define EYRIE_TRANSFER_ADDRESS_SHIFT 0u
 #define EYRIE_TRANSFER_ADDRESS_BITS 32u
+#define EYRIE_CHUNKS_COUNT_SHIFT 32u
+#define EYRIE_CHUNKS_COUNT_BITS 16u
 
 /* Parameters of an accelerator. */
 enum eyrie_size {
@@ -167,12 +172,13 @@ enum eyrie_size {
   EYRIE_SIZE_WORD_BUFFER_WORDS = 9,
   EYRIE_SIZE_BUS_WORDS = 10,
   EYRIE_SIZE_FILTER_LANES = 11,
-  EYRIE_SIZE_READ_BEATS = 12
+  EYRIE_SIZE_WEIGHT_CODES = 12,
+  EYRIE_SIZE_READ_BEATS = 13
 };
 
-#define EYRIE_SIZES 13
+#define EYRIE_SIZES 14
 
 /* Sizes of the default configuration. */
-#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1, 256}
+#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1, 0, 256}
 
 #endif

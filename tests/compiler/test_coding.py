@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coded constants: programs of an accelerator with a decoder give the same outputs, with fewer bytes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.assembly.commands import from_text, to_text
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.emit.coding import WORTH
+from eyrie.compiler.ir.program import Transfer, assemble, disassemble
+from eyrie.compiler.pipeline import Built
+from eyrie.model.config import CODED, AcceleratorConfig
+from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
+from eyrie.runtime.soc.runs import RunFailed, on_rtl
+from eyrie.testing.samples import scaled
+from tests.compiler import test_networks
+from tests.compiler.test_networks import check, compiled, draw_images, late_network, network
+
+NETWORKS = scaled(20)
+
+
+@pytest.fixture(autouse=True)
+def narrow_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights as those of trained networks."""
+
+    def normal(rng: np.random.Generator, *shape: int) -> np.ndarray:
+        return np.clip(np.rint(rng.normal(0, rng.uniform(1, 20), shape)), -127, 127).astype(np.int8)
+
+    monkeypatch.setattr(test_networks, "weights", normal)
+
+
+def coded_loads(stages: Built) -> list[Transfer]:
+    commands = stages.schedule.commands
+    return [command for command in commands if isinstance(command, Transfer) and command.coded]
+
+
+def networks(seed: int, path: Path, config: AcceleratorConfig) -> Iterator[tuple[int, np.random.Generator, Built]]:
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, number])
+        path.write_bytes((network, late_network)[number % 2](rng)[0])
+        if stages := compiled(path, config, images=draw_images(rng)):
+            yield number, rng, stages
+
+
+@pytest.mark.parametrize("config", [CODED, replace(CODED, bus_words=2), replace(CODED, glb_bank_words=256)])
+def test_outputs_are_the_golden_ones(config: AcceleratorConfig, seed: int, tmp_path: Path) -> None:
+    ran = 0
+    for number, rng, stages in networks(seed, tmp_path / "net.tflite", config):
+        check(stages, rng, f"network {number}")
+        ran += bool(coded_loads(stages))
+    assert ran > NETWORKS // 3
+
+
+def test_bytes_are_fewer(seed: int, tmp_path: Path) -> None:
+    """Constants lie where they do without a decoder; the prediction counts what the functional simulator moves."""
+    path, fewer = tmp_path / "net.tflite", 0
+    for _, _, stages in networks(seed, path, CODED):
+        loads = coded_loads(stages)
+        assert sum(load.coded for load in loads) <= WORTH * sum(load.words for load in loads)
+        simulator = FunctionalSimulator(stages.image.dram.copy(), CODED)
+        simulator.run(stages.image.program.address)
+        predicted = predict(stages.image).counters
+        for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
+            assert predicted[name] == simulator.counters[name], name
+        moved = simulator.counters["DRAM_READ_BYTES"] - simulator.counters["COMMAND_BYTES"]
+        assert predicted["DRAM_READ_BYTES"] - predicted["COMMAND_BYTES"] == moved
+        fewer += bool(loads)
+    assert fewer
+
+
+def test_commands_come_back(seed: int, tmp_path: Path) -> None:
+    """From their text and from their words."""
+    found = 0
+    for _, _, stages in networks(seed, tmp_path / "net.tflite", CODED):
+        commands = stages.schedule.commands
+        assert from_text(to_text(commands)) == commands and disassemble(assemble(commands)) == commands
+        found += bool(coded_loads(stages))
+    assert found
+
+
+def longer(stages: Built) -> Built:
+    """Return a network whose first coded LOAD has a word too many."""
+    commands, image = list(stages.schedule.commands), stages.image
+    number = next(n for n, each in enumerate(commands) if isinstance(each, Transfer) and each.coded)
+    commands[number] = replace(commands[number], coded=commands[number].coded + 4)
+    dram = image.dram.copy()
+    words = assemble(commands).view(np.uint8)
+    dram[image.program.address :][: words.size] = words
+    return replace(stages, image=replace(image, dram=dram))
+
+
+def test_the_rtl_decodes_and_finds_a_wrong_length(seed: int, tmp_path: Path) -> None:
+    """Cycles are near to the prediction. A chunk with more words than its weights need stops functional simulator and
+    RTL with the same error."""
+    _, rng, stages = next(found for found in networks(seed, tmp_path / "net.tflite", CODED) if coded_loads(found[2]))
+    image = stages.image
+    values = rng.integers(-128, 128, (image.images, *image.input_map.shape)).astype(np.int8)
+    run = on_rtl(image, values)
+    [output] = run.outputs.values()
+    np.testing.assert_array_equal(output, stages.graph.run_images(values))
+    measured, predicted = run.runs[0]["counters"], predict(image)
+    assert abs(predicted.cycles - measured["CYCLES"]) <= max(64, 0.03 * measured["CYCLES"])
+    assert predicted.dram_bytes == measured["DRAM_READ_BYTES"] + measured["DRAM_WRITE_BYTES"]
+    damaged = longer(stages).image
+    with pytest.raises(ProgramError, match="CODED_WEIGHTS"):
+        FunctionalSimulator(damaged.dram.copy(), CODED).run(damaged.program.address)
+    with pytest.raises(RunFailed, match="a chunk of coded weights is not as long as its weights"):
+        on_rtl(damaged, values)
