@@ -36,6 +36,7 @@ class CodedArea:
     coded: dict[Key, np.ndarray] = field(default_factory=dict)
     code: WeightCode | None = None
     table: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    used: bool = False  # LOADs bring coded words
 
     @property
     def weights(self) -> np.ndarray:
@@ -73,17 +74,19 @@ class CodedArea:
 
     def __str__(self) -> str:
         if not self.code:
-            return f"{self.name:20} {self.loaded:8} words"
+            return f"{self.name:20} {self.loaded:8} words, not coded"
         entropy = 8 * self.weights.size / max(entropy_bits(histogram(self.weights)), 1)
-        ratio = self.loaded / self.coded_words
-        return f"{self.name:20} {self.loaded:8} words, coded {self.coded_words:8}: {ratio:.3f}, entropy {entropy:.3f}"
+        return (
+            f"{self.name:20} {self.loaded:8} words, coded {self.coded_words:8}, ratio "
+            f"{self.loaded / self.coded_words:.3f} of {entropy:.3f}{'' if self.used else ', not worth it'}"
+        )
 
 
 def coded(schedule: Schedule, config: AcceleratorConfig) -> tuple[Schedule, list[CodedArea]]:
     """Return the schedule with coded constants, and the constant areas, of which those with a code are coded."""
     areas = _areas(schedule)
     for area in areas:
-        if area.loads and not area.plain and area.words.any():
+        if area.loads and not area.plain:
             area.encode(config.bus_words)
     chosen, tables = [area for area in areas if area.code], set[int]()
     while not tables or not all(area.is_worth(tables) for area in chosen):
@@ -93,6 +96,7 @@ def coded(schedule: Schedule, config: AcceleratorConfig) -> tuple[Schedule, list
     dram, commands = copy(schedule.dram), list[Command](schedule.commands)
     dram.parts = [part for part in dram.parts if part[0] not in {area.address for area in chosen}]
     for area in chosen:
+        area.used = True
         _place(area, tables, commands, dram)
     return replace(schedule, commands=commands, dram=dram), areas
 

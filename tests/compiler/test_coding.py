@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.assembly.commands import from_text, to_text
-from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.cost.predict import DRAM_BYTES, predict
 from eyrie.compiler.emit.coding import WORTH
-from eyrie.compiler.ir.program import Transfer, assemble, disassemble
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Transfer, assemble, disassemble, encoded
 from eyrie.compiler.pipeline import Built
 from eyrie.model.config import CODED, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
+from eyrie.model.status import ERROR_TEXTS
 from eyrie.runtime.soc.runs import RunFailed, on_rtl
 from eyrie.testing.samples import scaled
 from tests.compiler import test_networks
@@ -80,6 +82,49 @@ def test_commands_come_back(seed: int, tmp_path: Path) -> None:
         assert from_text(to_text(commands)) == commands and disassemble(assemble(commands)) == commands
         found += bool(coded_loads(stages))
     assert found
+
+
+def damaged(stages: Built, rng: np.random.Generator) -> Image:
+    """Return a network with a flipped bit in a coded constant, or in the lengths of a CODED."""
+    image, loads = stages.image, coded_loads(stages)
+    load = loads[rng.integers(len(loads))]
+    dram = image.dram.copy()
+    if rng.random() < 0.7:
+        at = load.dram_address + int(rng.integers(8 * load.coded))
+    else:
+        address, places = image.program.address, list[int]()
+        for found, words in encoded(stages.schedule.commands):
+            if isinstance(found[0], Transfer) and found[0].coded:
+                places += [address + 8 * n + lane for n in range(3, len(words)) for lane in range(8)]
+            address += 8 * len(words)
+        at = int(rng.choice(places))
+    dram[at] ^= 1 << int(rng.integers(8))
+    return replace(image, dram=dram)
+
+
+def test_damaged_weights_on_the_rtl(seed: int, tmp_path: Path) -> None:
+    """The RTL gives the outputs of the functional simulator, or stops with its error."""
+    rng, seen = np.random.default_rng(seed), set[bool]()
+    stages = next(found[2] for found in networks(seed, tmp_path / "net.tflite", CODED) if coded_loads(found[2]))
+    values = rng.integers(-128, 128, (stages.image.images, *stages.image.input_map.shape)).astype(np.int8)
+    for _ in range(scaled(100, least=12)):
+        image = damaged(stages, rng)
+        [run] = image.runs(image.named(values))
+        window = np.zeros(DRAM_BYTES, np.uint8)  # of the simulated SoC
+        window[: image.dram.size] = image.with_inputs(run)
+        simulator = FunctionalSimulator(window, CODED)
+        try:
+            simulator.run(image.program.address)
+            expected = image.results([image.outputs_in(simulator.dram)], len(values))
+        except ProgramError as error:
+            seen.add(False)
+            with pytest.raises(RunFailed, match=ERROR_TEXTS[error.code]):
+                on_rtl(image, values)
+        else:
+            seen.add(True)
+            found = on_rtl(image, values).outputs
+            assert all(np.array_equal(expected[name], found[name]) for name in expected)
+    assert seen == {False, True}
 
 
 def longer(stages: Built) -> Built:

@@ -70,8 +70,10 @@ module weight_decoder
 
   assign load_table = in_valid_i && state_q == StTable;
 
-  always_ff @(posedge clk_i) begin
-    if (load_table) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      code_q <= '0;  // every weight is 0, without a bit
+    end else if (load_table) begin
       for (int unsigned b = 0; b < BUS_WORDS; b++) begin
         if (int'(table_q) * BUS_WORDS + b < CodeClasses / 2) begin
           for (int unsigned c = 0; c < 2; c++) begin
@@ -81,6 +83,9 @@ module weight_decoder
         end
       end
     end
+  end
+
+  always_ff @(posedge clk_i) begin
     table_q <= (state_q == StTable) ? table_q + load_table : '0;
   end
 
