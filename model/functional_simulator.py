@@ -110,6 +110,13 @@ class FunctionalSimulator:
         self.counters["COMMAND_BYTES"] += GLB_WORD_BYTES
         return int(data[0])
 
+    def _beats(self, address: int, count: int, command: int) -> np.ndarray:
+        """Return the words of a transfer, which are whole beats of the port."""
+        beat = self.config.bus_words
+        if address % (GLB_WORD_BYTES * beat) or count % beat:
+            raise ProgramError(ErrorCode.DRAM_ADDRESS, command, f"{count} words at 0x{address:08x} are no whole beats")
+        return self._dram_words(address, count, command)
+
     def _dram_words(self, address: int, count: int, command: int) -> np.ndarray:
         end = address + count * GLB_WORD_BYTES
         if address % GLB_WORD_BYTES or address < self._first or end > self._end:
@@ -184,7 +191,7 @@ class FunctionalSimulator:
             _expect(length, address, "a LOAD of no coded words")
             _expect(number < chunks["count"] - 1 or not any(later), address, "a length too many")
             self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
-            self._decode(address, self._dram_words(dram, length, address), glb, words, bool(table and number == 0))
+            self._decode(address, self._beats(dram, length, address), glb, words, bool(table and number == 0))
             self.counters["TRANSFERS"] += 1
             self._chunks_loaded += command["chunk"]
             dram, glb = (dram + length * GLB_WORD_BYTES) % (1 << 32), _next_place(glb, where, chunks)
@@ -210,8 +217,8 @@ class FunctionalSimulator:
         return self.counters["PASSES"] >= command["wait_passes"] and self._chunks_freed >= command["wait_chunks"]
 
     def _move(self, command: int, load: bool, dram: int, glb: int, words: int) -> None:
-        outside = self._dram_words(dram, words, command)
-        if glb + words > self.config.glb_words:
+        outside = self._beats(dram, words, command)
+        if glb + words > self.config.glb_words or glb % self.config.bus_words:
             raise ProgramError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
         inside = self.glb[glb : glb + words]
         if load:

@@ -5,7 +5,7 @@ All LOADs of a constant area have one code. A LOAD behind one of another area be
 lies in front of its words. Coded words take the place of the area's words, so that no other address changes.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -108,14 +108,23 @@ def _areas(schedule: Schedule) -> list[CodedArea]:
     starts = [area.address for area in areas]
     for number, command in enumerate(schedule.commands):
         if isinstance(command, Transfer):
-            place = bisect_right(starts, command.dram_address) - 1
-            if place < 0 or command.dram_address >= starts[place] + areas[place].words.nbytes:
-                continue
-            first = (command.dram_address - starts[place]) // GLB_WORD_BYTES
-            areas[place].loads[number] = first, command.words
-            legal = command.load and not command.block and command.glb_address % 2 == 0
-            areas[place].plain |= not legal or first + command.words > areas[place].words.size
+            begin, end = _reach(command)
+            for place in range(max(bisect_right(starts, begin) - 1, 0), bisect_left(starts, end)):
+                area = areas[place]
+                if begin < area.address + area.words.nbytes:
+                    area.loads[number] = (begin - area.address) // GLB_WORD_BYTES, command.words
+                    inside = area.address <= begin and end <= area.address + area.words.nbytes
+                    area.plain |= not (inside and command.load) or bool(command.block or command.glb_address % 2)
     return areas
+
+
+def _reach(transfer: Transfer) -> tuple[int, int]:
+    """Return the first DRAM byte of a transfer, and the one behind its last."""
+    begin = end = transfer.dram_address
+    if block := transfer.block:
+        steps = [(block.rows - 1) * block.row_dram, (block.planes - 1) * block.plane_dram]
+        begin, end = begin + sum(min(step, 0) for step in steps), end + sum(max(step, 0) for step in steps)
+    return begin, end + transfer.words * GLB_WORD_BYTES
 
 
 def _first(part: tuple[int, np.ndarray]) -> int:

@@ -259,6 +259,9 @@ def _decode(words: list[int], at: int) -> Command | Chunks:
         where, chunks = enc.TRANSFER_ADDRESS.unpack(place), enc.TRANSFER_CHUNKS.unpack(ring)
         words = following(2 + -(-chunks["count"] // len(LENGTHS)))[2:] if coded else []
         lengths = [length for word in words for length in enc.CODED_LENGTHS.unpack(word).values()]
+        used = lengths[: chunks["count"]]
+        if coded and (not used or not all(used) or (len(used) > 1 and not fields["chunk"])):
+            raise InputError(f"word {at}: 0x{word:016x}: a CODED of a wrong count, or with a length of 0")
         chunk = Transfer(
             True,
             where["dram_address"],

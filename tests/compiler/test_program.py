@@ -181,6 +181,17 @@ def test_coded_chunks_are_one_command(seed: int) -> None:
             assert assemble(again).size == 3 + -(-(count - 1) // 4) + 4 + 1 and disassemble(assemble(again)) == again
 
 
+def test_coded_commands_that_are_none() -> None:
+    """No LOAD, a length of 0, several LOADs that are no chunks."""
+    chunks = [Transfer(True, 64 + 40 * n, 2 * n, 2, 0, n, chunk=True, coded=5) for n in range(2)]
+    words = assemble([*chunks, End()])
+    for number, value in ((2, 0), (3, 5), (0, int(words[0]) & ~16)):
+        wrong = words.copy()
+        wrong[number] = value
+        with pytest.raises(ValueError, match="^word 0: .* a CODED of a wrong count, or with a length of 0$"):
+            disassemble(wrong)
+
+
 def test_coded_weights_of_other_transfers() -> None:
     for wrong in ({"load": False}, {"block": Block(1, 0, 0, 1, 0, 0)}, {"coded": 0}):
         with pytest.raises(ValueError, match="^coded weights are a load without a block, of some words in DRAM$"):

@@ -74,9 +74,11 @@ module command_decoder
   assign as_address  = word_i;
 
   logic coded, chunks, last_chunk;           // of the command in header_q
+  logic lengths_follow;
+  assign lengths_follow = WEIGHT_CODES != 0 && state_q == StLengths;
   assign coded      = WEIGHT_CODES != 0 && header_q.opcode == OpCoded;
   assign chunks     = coded || header_q.opcode == OpChunks;
-  assign as_chunks  = (coded && state_q == StLengths) ? chunks_q : word_i[TransferChunksWidth-1:0];
+  assign as_chunks  = (coded && lengths_follow) ? chunks_q : word_i[TransferChunksWidth-1:0];
   assign last_chunk = handed_q == as_chunks.count - 16'd1;
 
   // The lengths from the one of the next LOAD on, and whether the word has another
@@ -114,7 +116,7 @@ module command_decoder
       StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
                                 && word_i[TransferRowsWidth-1 -: 12] != '0;
       StChunks:         legal = chunks_legal;
-      StLengths:        legal = lengths_legal;
+      StLengths:        legal = WEIGHT_CODES == 0 || lengths_legal;
       default: ;
     endcase
   end
@@ -146,7 +148,7 @@ module command_decoder
 
   assign transfer_valid_o = good && ((state_q == StAddress && !header_q.block && !chunks)
                                      || state_q == StPlanes || (state_q == StChunks && !coded)
-                                     || state_q == StLengths);
+                                     || lengths_follow);
   always_comb begin : transfer
     transfer_o = '{
       coded:       '{used: coded, with_table: header_q.block && handed_q == '0, words: lengths[15:0]},
@@ -217,7 +219,7 @@ module command_decoder
       end
       StLengths: if (good) begin
         word_ready_o = transfer_ready_i && last_length;
-        if (transfer_ready_i && last_chunk) state_d = StCommand;
+        if (WEIGHT_CODES == 0 || (transfer_ready_i && last_chunk)) state_d = StCommand;
       end
       default: ;                             // StEnd lasts until the reset
     endcase
@@ -255,7 +257,7 @@ module command_decoder
       if (word_ready_o && state_q == StAddress) address_q <= as_address;
       if (word_ready_o && state_q == StRows)    rows_q    <= word_i[TransferRowsWidth-1:0];
       if (coded && state_q == StChunks && good) chunks_q <= as_chunks;
-      if ((state_q == StChunks || state_q == StLengths) && transfer_valid_o && transfer_ready_i) begin
+      if ((state_q == StChunks || lengths_follow) && transfer_valid_o && transfer_ready_i) begin
         handed_q             <= last_chunk ? '0 : handed_q + 1'b1;
         address_q            <= following;
         header_q.wait_chunks <= header_q.wait_chunks + 1'b1;

@@ -104,6 +104,12 @@ module dma
     .count_o    (in_flight)
   );
 
+  transfer_t transfer;  // without a decoder, no word is coded
+  always_comb begin : without_codes
+    transfer = transfer_i;
+    if (WEIGHT_CODES == 0) transfer.coded = '0;
+  end
+
   // A row goes to its AXI port and to its GLB side in one cycle.
   logic        row_valid, row_ready, row_store, row_legal, row_in_glb, row_good;
   logic [31:0] row_dram, row_command;
@@ -115,7 +121,7 @@ module dma
     .rst_ni,
     .transfer_valid_i(start),
     .transfer_ready_o(walker_ready),
-    .transfer_i,
+    .transfer_i(transfer),
     .row_valid_o(row_valid),
     .row_ready_i(row_ready),
     .row_store_o(row_store),

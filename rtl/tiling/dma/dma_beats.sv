@@ -55,7 +55,8 @@ module dma_beats
 
   assign row     = $bits(row_t)'(oldest_row);
   assign step    = row.coded.used ? 16'd2 : 16'(BUS_WORDS);
-  assign row_end = row.coded.used ? word_q + 16'd2 >= row.words : word_q == row.words - 16'(BUS_WORDS);
+  assign row_end = row.coded.used ? row.words - word_q <= 16'd2
+                                  : word_q == row.words - 16'(BUS_WORDS);
 
   // A coded row waits for the decoder.
   logic started_q;

@@ -87,12 +87,13 @@ module dma_load
 
   if (WEIGHT_CODES != 0) begin : gen_decoder
     logic [15:0] beats_q;  // of the chunk, not yet taken
+    logic        failed_q; // a beat had an error
     logic        decoder_start, decoder_ready, take, unused_last;
 
     assign start_ready = decoder_start && beats_q == '0;
-    assign take        = coded && data_valid_i && beats_q != '0;
-    assign coded_ready = coded && beats_q != '0 && decoder_ready && !data_error_i;
-    assign coded_error = take && data_error_i;
+    assign coded_ready = coded && beats_q != '0 && decoder_ready && !failed_q;
+    assign take        = data_valid_i && coded_ready;
+    assign coded_error = failed_q && !pair_valid;
 
     weight_decoder #(.BUS_WORDS(BUS_WORDS)) u_decoder (
       .clk_i, .rst_ni,
@@ -115,7 +116,12 @@ module dma_load
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni)                          beats_q <= '0;
       else if (start_valid && start_ready)  beats_q <= start_coded.words / 16'(BUS_WORDS);
-      else if (data_valid_i && coded_ready) beats_q <= beats_q - 16'd1;
+      else if (take)                        beats_q <= beats_q - 16'd1;
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni)                   failed_q <= 1'b0;
+      else if (take && data_error_i) failed_q <= 1'b1;
     end
 
     `EYRIE_ASSERT_WHEN(LastPair, pair_valid && unused_last, beat_last, "a coded row ends early")
