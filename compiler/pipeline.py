@@ -299,7 +299,9 @@ def _verify_schedule(work: Scheduled) -> None:
 def _codes(work: Scheduled) -> Coded:
     from eyrie.compiler.emit.coding import coded
 
-    if not work.config.weight_codes:
+    # The decoder makes two words a cycle: a DRAM that brings as many is faster by itself.
+    slower = work.objective == OBJECTIVES[0] and work.config.dram_words > 1
+    if not work.config.weight_codes or slower:
         return _next(Coded, work)
     schedule, areas = coded(work.schedule, work.config)
     return _next(Coded, work, schedule=schedule, areas=areas)

@@ -89,11 +89,6 @@ BENCHES = [
     replace(network("net4", "as well, a DRAM port and a filter port of 128 bits"), config=WIDE, regress=True),
     replace(network("net10", "as well, coded weights and two filter lanes"), config=CODED, regress=True),
     replace(
-        network("net11", "as well, coded weights on a DRAM port of 128 bits"),
-        config=replace(CODED, bus_words=2),
-        regress=True,
-    ),
-    replace(
         network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
         module="tb.net.large_tests",
         regress=True,

@@ -40,18 +40,20 @@ def coded_loads(stages: Built) -> list[Transfer]:
     return [command for command in commands if isinstance(command, Transfer) and command.coded]
 
 
-def networks(seed: int, path: Path, config: AcceleratorConfig) -> Iterator[tuple[int, np.random.Generator, Built]]:
+def networks(
+    seed: int, path: Path, config: AcceleratorConfig, objective: str = "cycles"
+) -> Iterator[tuple[int, np.random.Generator, Built]]:
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, number])
         path.write_bytes((network, late_network)[number % 2](rng)[0])
-        if stages := compiled(path, config, images=draw_images(rng)):
+        if stages := compiled(path, config, draw_images(rng), objective):
             yield number, rng, stages
 
 
 @pytest.mark.parametrize("config", [CODED, replace(CODED, bus_words=2), replace(CODED, glb_bank_words=256)])
 def test_outputs_are_the_golden_ones(config: AcceleratorConfig, seed: int, tmp_path: Path) -> None:
     ran = 0
-    for number, rng, stages in networks(seed, tmp_path / "net.tflite", config):
+    for number, rng, stages in networks(seed, tmp_path / "net.tflite", config, "bytes"):
         check(stages, rng, f"network {number}")
         ran += bool(coded_loads(stages))
     assert ran > NETWORKS // 3
@@ -72,6 +74,17 @@ def test_bytes_are_fewer(seed: int, tmp_path: Path) -> None:
         assert predicted["DRAM_READ_BYTES"] - predicted["COMMAND_BYTES"] == moved
         fewer += bool(loads)
     assert fewer
+
+
+def test_a_wide_dram_is_faster_without_codes(seed: int, tmp_path: Path) -> None:
+    """The decoder makes no more words in a cycle than a port of 128 bits brings."""
+    for _, _, stages in networks(seed, tmp_path / "net.tflite", replace(CODED, bus_words=2)):
+        assert not coded_loads(stages)
+    for _, _, stages in networks(seed, tmp_path / "net.tflite", replace(CODED, bus_words=2, dram_interval=2)):
+        if coded_loads(stages):
+            break
+    else:
+        pytest.fail("no network has coded weights on a DRAM of half the pace")
 
 
 def test_commands_come_back(seed: int, tmp_path: Path) -> None:

@@ -118,10 +118,12 @@ def draw_images(rng: np.random.Generator) -> int:
     return int(rng.choice([1, 1, 1, 2, 3, 4, 6]))
 
 
-def compiled(path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -> Built | None:
+def compiled(
+    path: Path, config: AcceleratorConfig = DEFAULT, images: int = 1, objective: str = "cycles"
+) -> Built | None:
     """None if the network does not fit, or is one that the accelerator does not run."""
     try:
-        return compile_network(path, config, search_iterations=8, images=images)
+        return compile_network(path, config, objective, search_iterations=8, images=images)
     except DoesNotFit as error:
         assert str(error).startswith("group "), error
     except ValueError as error:

@@ -17,6 +17,7 @@ from eyrie.model.config import AcceleratorConfig
 READ_BURSTS = 28  # of loads under way at most (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
 PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
+TURNS = 1.05  # of the decoder for two words: some only bring bits
 DECODED = 4  # from a beat of coded weights to their words: window, lanes (weight_decoder)
 CHUNK_END = 4  # from the last beat of a coded chunk to the first one of the next
 LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, semaphores
@@ -332,7 +333,7 @@ class Front:
         if self._pending:
             share = beats * self._bus_words * transfer.words // transfer.coded
             words, between = min(share - share % 2, words - words % 2), 0
-        cycles = max(beats * self._interval, -(-words // 2))
+        cycles = max(beats * self._interval, round(TURNS * words / 2))
         start = self._port.issue(self._row_taken + 1, beats, cycles=cycles + between)
         self._banks.sweep_pairs(start + DECODED + LANDED - 1, transfer.glb_address + self._moved, words, cycles)
         self._moved += words
