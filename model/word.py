@@ -28,6 +28,11 @@ class Word:
         if sum(field.width for field in self.fields) > WORD_BITS:
             raise InputError(f"{self.name} has more than {WORD_BITS} bits")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the fields, in order."""
+        return tuple(field.name for field in self.fields)
+
     def largest(self, name: str) -> int:
         """Return the largest value of a field."""
         field = next(field for field in self.fields if field.name == name)

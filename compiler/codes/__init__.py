@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lossless codes of weights: the choice of a code, its encoder, and a comparison of codes."""
+"""Lossless codes of weights: the choice of a code, and its encoder."""

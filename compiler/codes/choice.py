@@ -40,24 +40,6 @@ def best(counts: np.ndarray) -> WeightCode:
     return min(codes, key=lambda code: coded_bits(code, counts))
 
 
-def packed(counts: np.ndarray) -> WeightCode:
-    """Return the code with the same number of bits for each weight."""
-    spans = _equal(int(np.flatnonzero(counts)[-1]).bit_length())
-    return coded(spans, [1] * len(spans))
-
-
-def bitmask(counts: np.ndarray) -> WeightCode:
-    """Return the code with a bit that tells whether a weight is zero, and 8 bits more of one that is not."""
-    others = _equal(8)
-    return coded([(0, 0), *others], [len(others), *[1] * len(others)])
-
-
-def _equal(bits: int) -> list[Span]:
-    """Return the spans of weights of so many bits, as few as there can be."""
-    extra = min(bits, EXTRA_BITS)
-    return [(base, extra) for base in range(0, 1 << bits, 1 << extra)]
-
-
 def coded(spans: list[Span], counts: list[int]) -> WeightCode:
     """Return the code with the best prefixes for classes, which have `counts` weights."""
     classes, first = list[WeightClass](), 0

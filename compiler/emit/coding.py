@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from copy import copy
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class CodedArea:
                 self.coded[first, words] = coded
 
     def is_worth(self, tables: set[int]) -> bool:
-        """Whether coded words are fewer, and have room in the area. tables: LOADs that begin with a table"""
+        """Return whether coded words are fewer, and have room in the area. tables: LOADs that begin with a table"""
         numbers = tables & self.loads.keys()
         stored = sum(words.size for words in self.coded.values())
         stored += self.table.size * len({self.loads[number] for number in numbers})
@@ -88,11 +89,11 @@ def coded(schedule: Schedule, config: AcceleratorConfig) -> tuple[Schedule, list
     for area in areas:
         if area.loads and not area.plain:
             area.encode(config.bus_words)
-    chosen, tables = [area for area in areas if area.code], set[int]()
-    while not tables or not all(area.is_worth(tables) for area in chosen):
+    chosen = [area for area in areas if area.code and area.is_worth(set())]
+    tables = _with_tables(chosen)
+    while not all(area.is_worth(tables) for area in chosen):
         chosen = [area for area in chosen if area.is_worth(tables)]
-        if not (tables := _with_tables(chosen)):
-            break
+        tables = _with_tables(chosen)
     dram, commands = copy(schedule.dram), list[Command](schedule.commands)
     dram.parts = [part for part in dram.parts if part[0] not in {area.address for area in chosen}]
     for area in chosen:
@@ -104,7 +105,9 @@ def coded(schedule: Schedule, config: AcceleratorConfig) -> tuple[Schedule, list
 def _areas(schedule: Schedule) -> list[CodedArea]:
     """Return the constant areas with their LOADs."""
     names = {address: name for name, (address, _) in schedule.dram.areas.items()}
-    areas = [CodedArea(names[address], address, words) for address, words in sorted(schedule.dram.parts, key=_first)]
+    areas = [
+        CodedArea(names[address], address, words) for address, words in sorted(schedule.dram.parts, key=itemgetter(0))
+    ]
     starts = [area.address for area in areas]
     for number, command in enumerate(schedule.commands):
         if isinstance(command, Transfer):
@@ -119,16 +122,12 @@ def _areas(schedule: Schedule) -> list[CodedArea]:
 
 
 def _reach(transfer: Transfer) -> tuple[int, int]:
-    """Return the first DRAM byte of a transfer, and the one behind its last."""
+    """Return the first DRAM byte of a transfer, and the end of its last row."""
     begin = end = transfer.dram_address
     if block := transfer.block:
         steps = [(block.rows - 1) * block.row_dram, (block.planes - 1) * block.plane_dram]
         begin, end = begin + sum(min(step, 0) for step in steps), end + sum(max(step, 0) for step in steps)
     return begin, end + transfer.words * GLB_WORD_BYTES
-
-
-def _first(part: tuple[int, np.ndarray]) -> int:
-    return part[0]
 
 
 def _with_tables(areas: list[CodedArea]) -> set[int]:

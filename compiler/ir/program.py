@@ -13,7 +13,7 @@ from eyrie.model.errors import InputError
 
 DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
 MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS
-LENGTHS = tuple(field.name for field in enc.CODED_LENGTHS.fields)
+LENGTHS = enc.CODED_LENGTHS.names
 MOST_TOKENS = (1 << enc.SEMAPHORE_BITS) - 1  # the last event that a wait count can name
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from eyrie.compiler.codes import choice
 from eyrie.compiler.codes.encode import encode
 from eyrie.model.weight_codes import WeightCode
+from tb.common.weights import draw_weights
 
 POOL_WORDS = 256  # of weights that a code has
 
@@ -33,16 +34,15 @@ class Codes:
     _code: WeightCode | None = None
 
     def room(self, words: int) -> bool:
-        """Whether there is room for chunks that become so many words."""
+        """Return whether chunks that become so many words have room."""
         return self.at + 2 * words + 64 <= self.end
 
     def chunk(self, words: int, goes_on: bool = False) -> Chunk:
         """Return a chunk. goes_on: with the code of the chunk before"""
         with_table = self._code is None or (not goes_on and self.rng.random() < 0.4)
         if with_table:
-            spread = float(np.exp(self.rng.uniform(-1, 5)))
-            pool = np.clip(np.rint(self.rng.normal(0, spread, 8 * POOL_WORDS)), -128, 127).astype(np.int8)
-            self._pool, self._code = pool, choice.best(choice.histogram(pool))
+            self._pool = draw_weights(self.rng, POOL_WORDS)
+            self._code = choice.best(choice.histogram(self._pool))
         weights = self.rng.choice(self._pool, 8 * words)
         [coded] = encode(self._code, weights[None])
         if with_table:

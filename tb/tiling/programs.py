@@ -16,7 +16,7 @@ from tb.tiling.coded import Codes
 CHUNK_WORDS = 64  # space of a chunk in the ring
 RING = 4  # chunks
 RING_BASE = 6144
-LENGTHS = tuple(field.name for field in encoding.CODED_LENGTHS.fields)
+LENGTHS = encoding.CODED_LENGTHS.names
 GLB_DATA = 6144  # words below it are free for transfers and passes
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cocotb tests of the weight decoder; bench.py lists them. The golden decoder shares no code with the encoder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import cocotb
@@ -16,6 +16,7 @@ from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
+from tb.common.weights import bitmask, draw_weights, packed
 
 CODES, CHUNKS = 60, 20  # chunks of each code
 MOST_WORDS = 40
@@ -73,24 +74,15 @@ class Bench:
 
     @property
     def ended(self) -> bool:
-        """Whether the decoder has taken all beats, has given all words, and is ready for a chunk or has stopped."""
+        """Return whether all beats are taken, all words given, and the decoder is ready for a chunk or has stopped."""
         idle = bool(self.tb.dut.start_ready_o.value) or bool(self.tb.dut.error_o.value)
         return idle and self.taken.received_transactions == self.beats and self.scoreboard.done
-
-
-def draw_weights(rng: np.random.Generator, words: int) -> np.ndarray:
-    """Draw int8 weights, of a narrow, wide, sparse or flat distribution."""
-    spread = float(np.exp(rng.uniform(-2, 5)))
-    draw: Callable = rng.choice([rng.normal, rng.laplace])
-    weights = np.clip(np.rint(draw(rng.uniform(-3, 3), spread, 8 * words)), -128, 127).astype(np.int8)
-    weights[rng.random(weights.size) < rng.choice([0, 0, rng.random()])] = 0
-    return weights
 
 
 def draw_code(rng: np.random.Generator) -> tuple[np.ndarray, WeightCode]:
     """Draw weights and a code that has all of them."""
     weights = draw_weights(rng, CHUNKS * MOST_WORDS)
-    code = rng.choice([choice.best, choice.best, choice.packed, choice.bitmask])
+    code = rng.choice([choice.best, choice.best, packed, bitmask])
     return weights, code(choice.histogram(weights))
 
 

@@ -9,7 +9,8 @@ from eyrie.compiler.codes.encode import encode
 from eyrie.model.errors import InputError
 from eyrie.model.weight_codes import PREFIX_BITS, CodeError, WeightClass, WeightCode, decode, number_of, weight_of
 from eyrie.testing.samples import scaled
-from tb.weight_decoder.weight_decoder_tests import draw_weights
+from tb.common import weights as codes
+from tb.common.weights import draw_weights
 
 ALL = np.arange(-128, 128).astype(np.int8)
 
@@ -26,7 +27,7 @@ def test_chunks_come_back(name: str, seed: int) -> None:
     for _ in range(scaled(60)):
         words, chunks, beat_words = (int(rng.integers(1, most)) for most in (120, 4, 3))
         weights = draw_weights(rng, words * chunks).reshape(chunks, -1)
-        code = getattr(choice, name)(choice.histogram(weights))
+        code = {"best": choice.best, "packed": codes.packed, "bitmask": codes.bitmask}[name](choice.histogram(weights))
         for coded, part in zip(encode(code, weights, beat_words), weights, strict=True):
             assert coded.size % beat_words == 0
             np.testing.assert_array_equal(decode(code.entries, coded.view(np.uint8), words, beat_words), part)
@@ -34,7 +35,7 @@ def test_chunks_come_back(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("spread", [1, 2, 3, 12, 40, 300])
 def test_best_is_near_the_entropy(spread: float, seed: int) -> None:
-    """Of normal and of Laplacian weights of more than a bit, in chunks of 1,024 words."""
+    """The weights are normal or Laplacian, of more than a bit, in chunks of 1,024 words."""
     rng, share = np.random.default_rng(seed), 1.08 if spread < 3 else 1.04
     for draw in (rng.normal, rng.laplace):
         weights = np.clip(np.rint(draw(0, spread, (16, 8192))), -128, 127).astype(np.int8)

@@ -13,7 +13,7 @@ DRAWN = scaled(200, least=40)
 
 
 def test_phases_are_the_whole(seed: int) -> None:
-    """Of any kernel, stride, padding and size of the output."""
+    """Draw any kernel, stride, padding and size of the output."""
     lengths = set()
     for number in range(DRAWN):
         drawn = OPERATORS["TRANSPOSE_CONV"](np.random.default_rng([seed, number]))

@@ -5,8 +5,9 @@
 //
 // Illegal commands: an unknown opcode, as CODED without WEIGHT_CODES; a bit without meaning that is
 // set (such as the chunk bit of a STORE); a count or a length of 0; CONFIG words beyond the
-// descriptor; a looped LOAD whose wait counts exceed the largest. For these fault_o.code is not ErrorNone and stays, with the address of the first word of
-// the command, and the word is not accepted. command_o is that address in every cycle.
+// descriptor; a looped LOAD whose wait counts exceed the largest. For these fault_o.code is not
+// ErrorNone and stays, with the address of the first word of the command, and the word is not
+// accepted. command_o is that address in every cycle.
 
 `include "assertions.svh"
 
@@ -78,7 +79,7 @@ module command_decoder
   assign lengths_follow = WEIGHT_CODES != 0 && state_q == StLengths;
   assign coded      = WEIGHT_CODES != 0 && header_q.opcode == OpCoded;
   assign chunks     = coded || header_q.opcode == OpChunks;
-  assign as_chunks  = (coded && lengths_follow) ? chunks_q : word_i[TransferChunksWidth-1:0];
+  assign as_chunks  = lengths_follow ? chunks_q : word_i[TransferChunksWidth-1:0];
   assign last_chunk = handed_q == as_chunks.count - 16'd1;
 
   // The lengths from the one of the next LOAD on, and whether the word has another
@@ -151,7 +152,8 @@ module command_decoder
                                      || lengths_follow);
   always_comb begin : transfer
     transfer_o = '{
-      coded:       '{used: coded, with_table: header_q.block && handed_q == '0, words: lengths[15:0]},
+      coded:       '{used: coded, with_table: header_q.block && handed_q == '0,
+                     words: lengths[15:0]},
       command:     command_q,
       store:       header_q.opcode == OpStore,
       chunk:       header_q.chunk || (chunks && !coded),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the rows of transfers to the GLB addresses of their AXI beats, or of the word pairs that a
-// coded row becomes. It delivers one per cycle, rows in order. A coded row starts the decoder before
-// its first pair (start_*). Beats come from registers, since the arbitration of the GLB follows in the
-// same cycle.
+// Converts the rows of transfers to the GLB addresses of their AXI beats, or of the word pairs that
+// a coded row becomes. It delivers one per cycle, rows in order. A coded row starts the decoder
+// before its first pair (start_*). Beats come from registers, since the arbitration of the GLB
+// follows in the same cycle.
 
 `include "assertions.svh"
 

@@ -97,7 +97,7 @@ module weight_decoder
   logic [CodeLanes-1:0][7:0]          weight;
   logic                               start, turn, step, first;
   logic [Units-1:0][UnitBits-1:0]     window_q;
-  logic [CountWidth-1:0]              count_q, taken;
+  logic [CountWidth-1:0]              count_q, wanted, taken;
 
   assign active = {{HalfLanes{words_q != 16'd1}}, {HalfLanes{1'b1}}};
 
@@ -131,7 +131,8 @@ module weight_decoder
       end
       place = place + CountWidth'(wants[l]);
     end
-    taken = (place < count_q) ? place : count_q;
+    wanted = place;
+    taken  = (wanted < count_q) ? wanted : count_q;
   end
 
   // ---- Turns and steps ----
@@ -141,7 +142,7 @@ module weight_decoder
 
   assign start     = start_valid_i && start_ready_o;
   assign first     = state_q == StFirst;
-  assign enough    = ended_q || CountWidth'($countones(wants)) <= count_q;
+  assign enough    = ended_q || wanted <= count_q;
   assign any_lacks = (lacks & active) != '0;
   assign last      = words_q <= 16'd2;
   assign bad       = (short & active) != '0
