@@ -276,13 +276,14 @@ module soc
   logic [Counters-1:0]       watched;
   logic [Counters-1:0][63:0] watched_counts;
 
-  activity_monitor u_monitor (
+  activity_monitor #(.ROWS(ROWS), .COLS(COLS)) u_monitor (
     .clk_i, .rst_ni,
     .unit_rst_ni     (u_eyrie.unit_rst_n),
     .status_i        (u_eyrie.status),
     .pass_control_i  (u_eyrie.pass_control),
     .pass_status_i   (u_eyrie.pass_status),
     .macs_i          (u_eyrie.u_register_file.u_counters.counters_q[CounterMacs]),
+    .pe_activity_i   (u_eyrie.u_core.u_pe_array.activity),
     .ifmap_valid_i   (u_eyrie.u_core.ifmap.valid || u_eyrie.u_core.words.valid),
     .ifmap_ready_i   (u_eyrie.u_core.words.valid ? u_eyrie.u_core.words_ready : u_eyrie.u_core.ifmap_ready),
     .elementwise_i   (u_eyrie.activity.elementwise),
