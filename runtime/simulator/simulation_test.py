@@ -28,7 +28,7 @@ class SimulationTest:
     config        configuration of the accelerator or block under test: gives the wrapper's parameters of those names;
                   None: the test depends on no parameter of the accelerator
     unfit         why it cannot run on an accelerator, in one line; None: it can
-    quick         JSON file of a smaller configuration, on which `make test` runs it, since its model builds sooner
+    quick         JSON file of the configuration on which `make test` runs it, so that few models are built
     regress       only `make regress` runs it
     """
 

@@ -2,6 +2,7 @@
 """The register file's benches and that of the chip's pins. The AXI ports are tested with the tiling controller."""
 
 from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.runtime.bundled import SMALL_CONFIG
 from eyrie.runtime.simulator.simulation_test import SimulationTest
 from tb.sim.dram import SOURCES
 
@@ -38,7 +39,7 @@ BENCHES = [
         "cut",
         sources=SOURCES,
         cycles=100_000,
-        config=AcceleratorConfig(cols=4),  # as data/configurations/small.json: one model for both
+        config=AcceleratorConfig.load(SMALL_CONFIG),  # the model of other benches
         unfit=_has_other_lists,
     ),
 ]

@@ -51,7 +51,7 @@ class Outcome:
     passes: list[PassEnd]
 
 
-def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
+def stream_bytes(descriptor: Descriptor, stream: Stream, config: AcceleratorConfig) -> int:
     """Bytes that a read stream fetches from the GLB in a pass: words inside its range that are sent."""
     program = descriptor.stream(stream)
     if not program.options["enable"]:
@@ -59,14 +59,15 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
     at = streams.positions(program)
     rows, columns = program.range["rows"], program.range["cols"]
     places = [(at.x, np.ones(len(at.x), bool))]  # columns, and whether their words are sent
-    if stream == Stream.IFMAP and not streams.single(program):  # two words a position, from an even column on
+    pairs = stream == Stream.IFMAP or (stream == Stream.FILTER and config.filter_lanes == 2)
+    if pairs and not streams.single(program):  # two words a position, from an even column on
         first = at.x // 2 * 2
         begins = at.first_pair & (first < at.x)
         ends = at.last_pair & (first == at.x if program.options["odd_words"] else first < at.x)
         places = [(first, ~begins), (first + 1, ~ends)]
     row_inside = (at.y >= 0) & (at.y < rows)
     taken = [row_inside & (x >= 0) & (x < columns) & kept for x, kept in places]
-    if stream == Stream.IFMAP and program.options["packed_pixels"]:  # one word for both
+    if pairs and program.options["packed_pixels"]:  # one word for both
         taken = [taken[0] | taken[1]]
     return GLB_WORD_BYTES * int(np.sum(taken))
 
@@ -93,7 +94,7 @@ def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: Accelera
         nonlocal macs, ofmap_bytes
         for stream in Stream:
             if stream != Stream.OFMAP:
-                reads[f"GLB_{stream.name}_BYTES"] += stream_bytes(trace.descriptor, stream)
+                reads[f"GLB_{stream.name}_BYTES"] += stream_bytes(trace.descriptor, stream, config)
         macs += multiplications(config, trace.descriptor)
         ofmap_bytes += trace.written
         ifmap = trace.descriptor.stream(Stream.IFMAP)

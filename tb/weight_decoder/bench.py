@@ -6,7 +6,9 @@ from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 def _bench(name: str, about: str, testcase: str, bus_words: int) -> SimulationTest:
     module = "tb.weight_decoder.weight_decoder_tests"
-    return SimulationTest(name, about, "weight_decoder", module, testcase, {"BUS_WORDS": bus_words})
+    return SimulationTest(
+        name, about, "weight_decoder", module, testcase, {"BUS_WORDS": bus_words}, regress=bus_words == 2
+    )
 
 
 BENCHES = [

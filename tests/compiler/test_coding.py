@@ -17,11 +17,13 @@ from eyrie.compiler.pipeline import Built
 from eyrie.model.config import CODED, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
 from eyrie.model.status import ERROR_TEXTS
+from eyrie.runtime.bundled import SMALL_CONFIG
 from eyrie.runtime.soc.runs import RunFailed, on_rtl
 from eyrie.testing.samples import scaled
 from tests.compiler import test_networks
 from tests.compiler.test_networks import check, compiled, draw_images, late_network, network
 
+SMALL = AcceleratorConfig.load(SMALL_CONFIG)  # has a decoder; benches share its model
 NETWORKS = scaled(20)
 
 
@@ -118,14 +120,14 @@ def damaged(stages: Built, rng: np.random.Generator) -> Image:
 def test_damaged_weights_on_the_rtl(seed: int, tmp_path: Path) -> None:
     """The RTL gives the outputs of the functional simulator, or stops with its error."""
     rng, seen = np.random.default_rng(seed), set[bool]()
-    stages = next(found[2] for found in networks(seed, tmp_path / "net.tflite", CODED) if coded_loads(found[2]))
+    stages = next(found[2] for found in networks(seed, tmp_path / "net.tflite", SMALL) if coded_loads(found[2]))
     values = rng.integers(-128, 128, (stages.image.images, *stages.image.input_map.shape)).astype(np.int8)
     for _ in range(scaled(100, least=12)):
         image = damaged(stages, rng)
         [run] = image.runs(image.named(values))
         window = np.zeros(DRAM_BYTES, np.uint8)  # of the simulated SoC
         window[: image.dram.size] = image.with_inputs(run)
-        simulator = FunctionalSimulator(window, CODED)
+        simulator = FunctionalSimulator(window, SMALL)
         try:
             simulator.run(image.program.address)
             expected = image.results([image.outputs_in(simulator.dram)], len(values))
@@ -154,7 +156,7 @@ def longer(stages: Built) -> Built:
 def test_the_rtl_decodes_and_finds_a_wrong_length(seed: int, tmp_path: Path) -> None:
     """Cycles are near to the prediction. A chunk with more words than its weights need stops functional simulator and
     RTL with the same error."""
-    _, rng, stages = next(found for found in networks(seed, tmp_path / "net.tflite", CODED) if coded_loads(found[2]))
+    _, rng, stages = next(found for found in networks(seed, tmp_path / "net.tflite", SMALL) if coded_loads(found[2]))
     image = stages.image
     values = rng.integers(-128, 128, (image.images, *image.input_map.shape)).astype(np.int8)
     run = on_rtl(image, values)
@@ -165,6 +167,6 @@ def test_the_rtl_decodes_and_finds_a_wrong_length(seed: int, tmp_path: Path) -> 
     assert predicted.dram_bytes == measured["DRAM_READ_BYTES"] + measured["DRAM_WRITE_BYTES"]
     damaged = longer(stages).image
     with pytest.raises(ProgramError, match="CODED_WEIGHTS"):
-        FunctionalSimulator(damaged.dram.copy(), CODED).run(damaged.program.address)
+        FunctionalSimulator(damaged.dram.copy(), SMALL).run(damaged.program.address)
     with pytest.raises(RunFailed, match="a chunk of coded weights is not as long as its weights"):
         on_rtl(damaged, values)
