@@ -2,9 +2,11 @@
 """Print the top-1 accuracy on the CIFAR-10 test images: of the float network, and of the int8 network on the golden
 model.
 
-    eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N [--driver]] [--model X.tflite] [--float X.npz]
+    eyrie accuracy --cifar10 DIR [--images 10000] [--split train] [--rtl N [--driver]] [--model X.tflite]
+                   [--float X.npz]
 
-With --rtl the first N images also run on the simulated RTL, and every logit is compared. With --driver the C program
+With --split train the last training images are used, to compare networks before the test images decide. With --rtl the
+first N images also run on the simulated RTL, and every logit is compared. With --driver the C program
 runtime/c/examples/classify.c runs them through the driver. The folder build/accuracy gets summary.json and, with
 --driver, the output of the program.
 """
@@ -28,18 +30,21 @@ if TYPE_CHECKING:
     from eyrie.compiler.ir.graph import Graph
     from eyrie.training.float_network import MobileNetV1
 
-TEST_IMAGES = 10_000
+MOST_IMAGES = 10_000
 BATCH = 250
 IMAGE, CLASSES = (32, 32, 3), 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    images = whole_number(1, TEST_IMAGES)
+    images = whole_number(1, MOST_IMAGES)
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
-    parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="number of test images")
+    parser.add_argument("--images", type=images, default=MOST_IMAGES, metavar="N", help="number of images (10,000)")
+    parser.add_argument(
+        "--split", choices=("test", "train"), default="test", help="the test images, or the last training images (test)"
+    )
     parser.add_argument(
         "--rtl",
-        type=whole_number(0, TEST_IMAGES),
+        type=whole_number(0, MOST_IMAGES),
         default=0,
         metavar="N",
         help="number of images to run on the RTL too",
@@ -64,10 +69,11 @@ def run(options: argparse.Namespace) -> int:
     check_readable(options.float, "eyrie train makes float weights")
     from eyrie.training import cifar10
 
-    cifar10.locate(options.cifar10, "test")
+    cifar10.locate(options.cifar10, options.split)
     graph, network = _network(options.model), _float_network(options.float)
-    images, labels = cifar10.load(options.cifar10, "test")
-    images, labels = images[: options.images], labels[: options.images]
+    images, labels = cifar10.load(options.cifar10, options.split)
+    chosen = slice(len(images) - MOST_IMAGES, len(images) - MOST_IMAGES + options.images)
+    images, labels = images[chosen], labels[chosen]
     inputs = cifar10.preprocess(images)
     start = time.perf_counter()
     real = _float_logits(network, images)

@@ -7,7 +7,8 @@ In order:
    input is the pixel itself (minus 128). Its zero point is the grey value nearest to the mean, so
    that the zero padding the network was trained with stays (nearly) a padding with the mean;
 3. runs calibration images and gives each activation the scale with the least squared error;
-4. rounds weights (one scale per output channel; the classifier, one in all) and biases.
+4. rounds weights (one scale per output channel; the classifier, one in all) and biases. Layers may have fewer bits
+   than eight, or a share of weights that are zero: rounding.py.
 
 PyTorch pads a 3x3 convolution of stride 2 by (1, 1), TFLite's SAME would by (0, 1): those layers
 become PAD and a VALID convolution.
@@ -23,6 +24,7 @@ from torch.nn import functional
 
 from eyrie.training import cifar10
 from eyrie.training.float_network import MobileNetV1
+from eyrie.training.rounding import clipping_scale, input_products, round_weights
 from eyrie.training.tflite_writer import SAME, VALID, Quant, TfliteBuilder
 
 GREY = round(255 * float(np.mean(cifar10.MEAN)))  # the pixel value that stands for a real zero
@@ -31,7 +33,17 @@ LEVELS = 255  # steps of an int8 activation
 CALIBRATION_IMAGES = 1024
 CANDIDATES = np.linspace(0.3, 1.0, 71)  # clipping ranges tried, as fractions of the largest value
 SAMPLES = 1_000_000  # values of one activation that its scale is chosen from
+WEIGHT_BITS = 8
 BIAS_LIMIT = 2**24  # keeps sums far from int32's ends even for a channel with hardly any weight
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """What a file has of a layer: weight int8 [M, C / groups, R, S], its scales float32 [M], bias int32 [M]."""
+
+    weight: np.ndarray
+    scale: np.ndarray
+    bias: np.ndarray
 
 
 @dataclass
@@ -44,6 +56,13 @@ class Layer:
     stride: int = 1
     groups: int = 1
     relu: bool = True
+    bits: int = WEIGHT_BITS
+    zeros: float = 0.0  # the fraction of the weights that become zero at least
+
+    @property
+    def smaller(self) -> bool:
+        """Return whether its weights take fewer bits, once coded, than plain rounding gives them."""
+        return self.bits < WEIGHT_BITS or self.zeros > 0
 
     @property
     def depthwise(self) -> bool:
@@ -88,12 +107,24 @@ def _with_norm(layers: nn.Module, place: int) -> tuple[nn.Conv2d, nn.BatchNorm2d
 def forward(layers: list[Layer], x: torch.Tensor) -> Iterator[torch.Tensor]:
     """Yield each layer's float32 output [N, M, E, F]; x: real inputs [N, 3, 32, 32]."""
     for layer in layers:
-        if layer.name == "fc":
-            x = x.mean((2, 3), keepdim=True)
-        pad = layer.weight.shape[2] // 2
-        x = functional.conv2d(x, layer.weight, layer.bias, layer.stride, pad, groups=layer.groups)
-        x = x.relu() if layer.relu else x
+        x = _output(layer, _input(layer, x), layer.weight)
         yield x
+
+
+def _input(layer: Layer, x: torch.Tensor) -> torch.Tensor:
+    """Return the input of a layer, from the output of the layer before it."""
+    return x.mean((2, 3), keepdim=True) if layer.name == "fc" else x
+
+
+def _output(layer: Layer, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Return a layer's output with other weights."""
+    x = functional.conv2d(x, weight, layer.bias, layer.stride, weight.shape[2] // 2, groups=layer.groups)
+    return x.relu() if layer.relu else x
+
+
+def real(images: np.ndarray) -> torch.Tensor:
+    """Return the real inputs, float32 [N, 3, 32, 32], of uint8 images [N, 32, 32, 3]."""
+    return (torch.as_tensor(images).float() - GREY).permute(0, 3, 1, 2) * INPUT.scale
 
 
 def best_range(values: np.ndarray) -> float:
@@ -111,10 +142,9 @@ def calibrate(layers: list[Layer], images: np.ndarray) -> list[Quant]:
     A ReLU's output spans the whole int8 range from its zero, -128. The logits keep their full range
     on both sides.
     """
-    x = (torch.as_tensor(images).float() - GREY).permute(0, 3, 1, 2) * INPUT.scale
     random = np.random.default_rng(0)
     quants = []
-    for layer, out in zip(layers, forward(layers, x)):
+    for layer, out in zip(layers, forward(layers, real(images))):
         values = out.numpy().ravel()
         if not layer.relu:
             low, high = float(values.min()), float(values.max())
@@ -127,18 +157,44 @@ def calibrate(layers: list[Layer], images: np.ndarray) -> list[Quant]:
     return quants
 
 
-def quantize_layer(layer: Layer, input_scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weight int8 [M, C, R, S], weight scales float32 [M], bias int32 [M]."""
-    weight, bias = layer.weight.double().numpy(), layer.bias.double().numpy()
-    largest, floor = np.abs(weight).max((1, 2, 3)), np.abs(bias)
-    scale = np.maximum(largest / 127, floor / (input_scale * BIAS_LIMIT))
-    scale = scale.astype(np.float32)
-    rounded = np.rint(weight / scale.reshape(-1, 1, 1, 1)).clip(-127, 127)
-    bias = np.rint(bias / (np.float32(input_scale) * scale))
-    return rounded.astype(np.int8), scale, bias.astype(np.int32)
+def quantize(layers: list[Layer], quants: list[Quant], images: np.ndarray) -> list[Rounded]:
+    """Return the layers in whole numbers; quants and images: of `calibrate`.
+
+    The images pass the quantised layers as far as the last layer with smaller weights.
+    """
+    last = max((place for place, layer in enumerate(layers) if layer.smaller), default=-1)
+    x, quant, rounded = real(images) if last >= 0 else None, INPUT, []
+    for place, (layer, out) in enumerate(zip(layers, quants)):
+        x = None if x is None else _input(layer, x)
+        rounded.append(quantize_layer(layer, quant.scale, x if layer.smaller else None))
+        if x is not None:
+            scale = torch.from_numpy(rounded[-1].scale).reshape(-1, 1, 1, 1)
+            x = _output(layer, x, torch.from_numpy(rounded[-1].weight) * scale) if place < last else None
+        if x is not None:
+            x = (x / out.scale + out.zero_point).round().clamp(-128, 127).sub(out.zero_point) * out.scale
+        quant = out
+    return rounded
 
 
-def write(layers: list[Layer], quants: list[Quant]) -> bytes:
+def quantize_layer(layer: Layer, input_scale: float, x: torch.Tensor | None) -> Rounded:
+    """Return a layer in whole numbers. x: its real inputs [N, C, H, W], where its weights become smaller."""
+    weight, bias = layer.weight.double(), layer.bias.double().numpy()
+    largest, floor = 2 ** (layer.bits - 1) - 1, torch.from_numpy(np.abs(bias) / (input_scale * BIAS_LIMIT))
+    if x is None:
+        scale = torch.maximum(weight.abs().amax((1, 2, 3)) / largest, floor).float()
+        rounded = (weight / scale.reshape(-1, 1, 1, 1)).round().clamp(-largest, largest)
+    else:
+        rows = weight.reshape(layer.groups, -1, weight[0].numel())
+        scale = torch.maximum(clipping_scale(rows, largest).flatten(), floor).float()
+        products = input_products(x, weight.shape[2], layer.stride, layer.groups)
+        columns = scale.double().reshape(layer.groups, -1, 1)
+        rounded = round_weights(rows, products, columns, largest, layer.zeros).reshape(weight.shape)
+    scales = scale.numpy()
+    bias = np.rint(bias / (np.float32(input_scale) * scales))
+    return Rounded(rounded.numpy().astype(np.int8), scales, bias.astype(np.int32))
+
+
+def write(layers: list[Layer], quants: list[Quant], rounded: list[Rounded]) -> bytes:
     """Return the int8 network as a .tflite file; its input: int8 [1, 32, 32, 3], pixel - 128.
 
     The classifier is a 1x1 CONV_2D, as in the original MobileNetV1 files: some TFLite versions round
@@ -146,10 +202,9 @@ def write(layers: list[Layer], quants: list[Quant]) -> bytes:
     """
     net = TfliteBuilder("MobileNetV1 for CIFAR-10, int8")
     x = net.input("image", (1, 32, 32, 3), INPUT)
-    for layer, out in zip(layers, quants):
+    for layer, out, values in zip(layers, quants, rounded):
         if layer.name == "fc":
             x = net.average_pool("pool", x, size=x.shape[1], stride=x.shape[1])
-        weight, scale, bias = quantize_layer(layer, x.quant.scale)
         if layer.pads:
             x = net.pad(f"{layer.name}/pad", x, 1, 1, 1, 1)
         add = net.depthwise if layer.depthwise else net.conv
@@ -157,9 +212,9 @@ def write(layers: list[Layer], quants: list[Quant]) -> bytes:
         x = add(
             layer.name,
             x,
-            weight.transpose(order),
-            scale,
-            bias,
+            values.weight.transpose(order),
+            values.scale,
+            values.bias,
             out,
             layer.stride,
             padding=VALID if layer.pads else SAME,
