@@ -200,16 +200,17 @@ def operands_of_fold(
     tensors = []
     for each in operands:
         if isinstance(each, Known):
-            each = fold.constant(*_codes(each, rank, made.name, to))
+            each = fold.constant(*codes_of(each, made, to))
         elif len(each.axes) < rank:
             raise Unsupported(f"its operands have {len(each.axes)} and {rank} axes")
         tensors.append(fold.ordered(each, order, made.operation.where))
     return tuple(tensors), axes, tuple(made.shape[axis] for axis in order)
 
 
-def _codes(constant: Known, rank: int, name: str, to: Quantization | None) -> tuple[np.ndarray, Target]:
-    """Return the int8 codes of a constant with `rank` axes, and their scale. A constant without a scale gets a new
-    one."""
+def codes_of(constant: Known, made: Made, to: Quantization | None = None) -> tuple[np.ndarray, Target]:
+    """Return the int8 codes of a constant operand with as many axes as the result, and their scale. A constant without
+    a scale gets a new one."""
+    rank, name = len(made.shape), made.name
     values = constant.values.reshape((1,) * (rank - constant.values.ndim) + constant.shape)
     if to is None and constant.coded and _is_single(constant.coded):
         codes, scale = constant.coded.codes, constant.coded.scale

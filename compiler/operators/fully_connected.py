@@ -64,14 +64,10 @@ def _onnx_gemm(call: "OnnxCall") -> list[Operation]:
 
 
 def _onnx_matmul(call: "OnnxCall") -> list[Operation]:
-    if len(call.shape(1)) != 2:
-        raise Unsupported(f"its second operand has {len(call.shape(1))} axes, not two")
-    return _linear(call, call.inputs, True)
+    return _linear(call, call.inputs, True) if len(call.shape(1)) == 2 else [call.make("matmul", call.inputs)]
 
 
 def _codes_matmul(call: "OnnxCall") -> list[Operation]:
-    if len(call.shape(3)) != 2:
-        raise Unsupported(f"its second operand has {len(call.shape(3))} axes, not two")
     return _product(call, (), [], True, 6)
 
 
@@ -87,11 +83,12 @@ def _codes_gemm(call: "OnnxCall") -> list[Operation]:
 def _product(call: "OnnxCall", names: tuple[str, ...], bias: list[Operation], turn: bool, result: int) -> list:
     """Return a fully connected layer of codes. result: number of the input that is the result's scale"""
     x, w = call.inner("x"), call.inner("w")
-    floats = _linear(call, (x, w, *names), turn)
+    matrices = len(call.shape(3)) != 2
+    floats = [call.make("matmul", (x, w))] if matrices else _linear(call, (x, w, *names), turn)
     made = [call.dequantized(0, 1, x), call.dequantized(3, 4, w, 1 if turn else 0), *bias, *floats]
     if not call.has(result):
         return made
-    made[-1] = call.make("linear", made[-1].inputs, (call.inner("float"),))
+    made[-1] = call.make(made[-1].kind, made[-1].inputs, (call.inner("float"),))
     return [*made, call.quantized(call.inner("float"), result)]
 
 
@@ -103,10 +100,10 @@ def _aten(call: "AtenCall") -> list[Operation]:
 
 
 def _relax(call: "RelaxCall") -> list[Operation]:
-    """Translate matmul, whose weights are C, M."""
+    """Translate matmul: with constant weights, which are C, M, or of two tensors."""
     source, weights = call.operand(0), call.operand(1)
     if not call.is_constant(weights) or len(call.shape(weights)) != 2:
-        raise Unsupported("its second operand is no constant of two axes")
+        return [call.make("matmul", source, weights)]
     turned = f"{call.step.made.name}.turned"
     return [call.inner("transpose", turned, weights, axes=(1, 0)), call.make("linear", source, turned)]
 

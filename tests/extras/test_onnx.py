@@ -291,6 +291,26 @@ def test_two_tensors_of_codes(kind: str, seed: int, tmp_path: Path) -> None:
     model.check(tmp_path / "net.onnx", model.add("DequantizeLinear", made, *result))
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_matrix_products(known: bool, turned: bool, seed: int, tmp_path: Path) -> None:
+    """Of two tensors that depend on the input, as in attention, or of one and a constant."""
+    model = Model(seed)
+    x = model.through("x", 0.03, 5)
+    constant = model.constant(model.rng.normal(0, 0.1, (6, 10, 7)).astype(np.float32))
+    y = constant if known else model.add("Transpose", x, perm=(0, 1, 3, 2))
+    x, y = (y, model.through("x", 0.02, -3)) if turned and not known else (x, y)
+    model.check(tmp_path / "net.onnx", model.through(model.add("MatMul", x, y), 0.03 if known else 0.06, 2))
+
+
+def test_matrix_product_of_codes(seed: int, tmp_path: Path) -> None:
+    model = Model(seed, unsigned=True)
+    first, second, result = model.scale(0.03, 5), model.scale(0.02, -3), model.scale(0.06, 1)
+    a, b = model.add("QuantizeLinear", "x", *first), model.add("QuantizeLinear", "x", *second)
+    made = model.add("QLinearMatMul", a, *first, model.add("Transpose", b, perm=(0, 1, 3, 2)), *second, *result)
+    model.check(tmp_path / "net.onnx", model.add("DequantizeLinear", made, *result))
+
+
 # ---- What is rejected ----
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE and DEQUANTIZE."""
+"""Random SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE, DEQUANTIZE and BATCH_MATMUL."""
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.model.operators import host, tables
+from eyrie.model.operators import host, products, tables
 from eyrie.model.operators.quantization import from_uint8, requantization, requantize
 from tb.common.random_operators.drawing import (
     LITERT,
@@ -124,6 +124,36 @@ def draw_dequantize(rng, kind="int8"):
     )
 
 
+def draw_batch_matmul(rng):
+    """Of any matrices, either one turned, whose leading axes broadcast; one operand may be a constant."""
+    rows, terms, columns = (whole(rng, 1, most) for most in (12, 200, 12))
+    leading = tuple(whole(rng, 1, 3) for _ in range(whole(rng, 0, 2)))
+    scales = draw_quantization(rng), draw_quantization(rng)
+    turns, fixed = (chance(rng, 0.3), chance(rng, 0.4)), int(rng.integers(2)) if chance(rng, 0.3) else None
+    matrices = [(rows, terms), (terms, columns)]
+    operands, values = [], []
+    for place, (matrix, scale, turn) in enumerate(zip(matrices, scales, turns, strict=True)):
+        lead = leading[whole(rng, 0, len(leading)) :] if place else leading
+        lead = tuple(1 if chance(rng, 0.3) else size for size in lead)
+        drawn = draw_values(rng, (*lead, *matrix), scale.zero_point, narrow=chance(rng, 0.15))
+        values.append(drawn)
+        stored = np.ascontiguousarray(drawn.swapaxes(-1, -2)) if turn else drawn
+        operands.append(activation(stored, scale, constant=place == fixed))
+    deviation = max(float(np.sqrt(terms)) * np.prod([each.astype(float).std() + 1 for each in values]), 1.0)
+    spread = scales[0].scale * scales[1].scale * deviation / 40
+    output = draw_quantization(rng, spread * np.exp(rng.uniform(np.log(0.5), np.log(2))))
+    parameters = requantization(scales[0], scales[1].scale, output)
+    made = (*np.broadcast_shapes(*(each.shape[:-2] for each in values)), rows, columns)
+    return graph(
+        "BATCH_MATMUL",
+        operands,
+        [result(made, output)],
+        lambda _: products.batch_matmul(*values, scales, parameters),
+        adjX=turns[0],
+        adjY=turns[1],
+    )
+
+
 OPERATORS = {
     "SOFTMAX": draw_softmax,
     "SOFTMAX uint8": lambda rng: draw_softmax(rng, "uint8"),
@@ -139,4 +169,5 @@ OPERATORS = {
     "QUANTIZE from float32 to uint8": lambda rng: draw_quantize(rng, "float32", "uint8"),
     "DEQUANTIZE": draw_dequantize,
     "DEQUANTIZE uint8": lambda rng: draw_dequantize(rng, "uint8"),
+    "BATCH_MATMUL": draw_batch_matmul,
 }
