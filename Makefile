@@ -3,7 +3,7 @@
 
 TEST    ?=#          test name (make list): sim, golden
 SEED    ?=#          seed (sim: random; test, mutate, machines: 1)
-CONFIG  ?=#          JSON file with accelerator parameters: sim, demo, zoo
+CONFIG  ?=#          JSON file with accelerator parameters: sim, demo, zoo, synth
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
 JOBS    ?= 2#        parallel jobs: test, machines, family, sizes
 COUNT   ?=#          number of mutants (20): mutate; of configurations (40): machines
@@ -99,8 +99,8 @@ sizes: $(base) ## Run the bundled network on configurations of many sizes; resum
 study: $(base) ## Compare the numbers of the literature with those of this project: docs/research/study.md
 	@$(eyrie) study $(quiet)
 
-synth: .venv/.synth ## Print gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
-	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
+synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFIG] [BLOCKS] [LIBERTY]
+	@$(eyrie) synth $(quiet) $${CONFIG:+--config="$$CONFIG"} $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
 
 docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)

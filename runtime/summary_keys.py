@@ -152,6 +152,7 @@ TRIALS: Keys = {
     "left": "`sizes`, `family`: names that the time budget left out.",
 }
 SYNTHESIS: Keys = {
+    "parameters": "RTL parameters of the accelerator, by name.",
     "cells": "Gates and registers.",
     "flip_flop_bits": "Bits of registers.",
     "memory_bits": "Bits of memories, which are black boxes.",

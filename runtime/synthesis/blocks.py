@@ -5,7 +5,7 @@ surroundings.
 
 TOP = "eyrie"
 
-# From the outside in. A block's figures include the blocks inside it.
+# From the outside in. A block's figures include the blocks inside it. Some configurations lack some blocks.
 BLOCKS = (
     TOP,
     "register_file",
@@ -13,6 +13,8 @@ BLOCKS = (
     "tiling_controller",
     "command_processor",
     "dma",
+    "weight_decoder",
+    "weight_lane",
     "axi_reader",
     "axi_writer",
     "eyrie_core",

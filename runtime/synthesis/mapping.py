@@ -5,6 +5,7 @@ import json
 import shutil
 from pathlib import Path
 
+from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.synthesis.design import Json
 from eyrie.runtime.synthesis.jobs import YOSYS, Command, Job
@@ -19,11 +20,12 @@ _SCRIPT = "+strash;&get,-n;&dch,-f;&nf;&put"
 _REGISTERS = ("$_DFF_P_", "$_DFF_PN0_", "$_DFF_PN1_")
 
 
-def elaboration(folder: Path, top: str) -> Job:
+def elaboration(folder: Path, top: str, config: AcceleratorConfig) -> Job:
     """Write elaborated.json of the accelerator in the checkout. Every instance is a module of its own."""
+    parameters = " ".join(f"-G {name}={value}" for name, value in config.parameters.items())
     shutil.copytree(ROOT / "rtl", folder / "rtl")
     script = [
-        f"read_slang -j 1 --keep-hierarchy --top {top} -f {FILE_LIST}",
+        f"read_slang -j 1 --keep-hierarchy --top {top} {parameters} -f {FILE_LIST}",
         f"hierarchy -check -top {top}",
         "write_json elaborated.json",
     ]

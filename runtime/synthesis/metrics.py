@@ -47,7 +47,7 @@ class Sizes:
 
 
 def chosen(text: str) -> list[str]:
-    """Return the names of blocks from a text, separated by commas; all blocks for an empty text.
+    """Return the names of blocks from a text, separated by commas.
 
     Raise InputError, with one line, if a name is unknown.
     """
@@ -55,7 +55,7 @@ def chosen(text: str) -> list[str]:
     for name in names:
         if name not in BLOCKS:
             raise InputError(unknown("block", name, BLOCKS))
-    return names or list(BLOCKS)
+    return names
 
 
 def sizes(netlists: dict[str, Netlist], name: str, library: Library, memories: dict[str, int]) -> Sizes:

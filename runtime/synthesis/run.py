@@ -6,6 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
+from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.simulator.summary import write_summary
@@ -24,11 +25,13 @@ AT_ONCE = 2  # commands: each takes up to 2 GB
 SHOWN_PATHS = 15
 
 
-def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...], placed: bool) -> str:
+def synthesise(
+    blocks: str, config: AcceleratorConfig, library_file: Path | None, memories: tuple[str, ...], placed: bool
+) -> str:
     """Synthesise the blocks into build/synth (log.txt, summary.json, tables.md); return the text to print.
 
-    `blocks` has names separated by commas, empty for all. Raise InputError, with one line, if an argument is wrong or a
-    tool fails.
+    `blocks` has names separated by commas, empty for all that the accelerator has. Raise InputError, with one line, if
+    an argument is wrong or a tool fails.
     """
     names = metrics.chosen(blocks)
     library = own_gates() if library_file is None else liberty(library_file)
@@ -36,7 +39,7 @@ def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...]
     start = time.monotonic()
     with replacing(TARGET, keep=SynthesisError) as folder, progress.task("synthesising", "steps") as task:
         try:
-            found = _synthesised(folder, names, library, memories, placed, task)
+            found = _synthesised(folder, config, names, library, memories, placed, task)
         finally:
             _clean(folder)
         found = {"test": "synth", "status": "pass", "seconds": round(time.monotonic() - start, 1), **found}
@@ -49,11 +52,19 @@ def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...]
 
 
 def _synthesised(
-    folder: Path, names: list[str], library: Library, memories: tuple[str, ...], placed: bool, task: progress.Task
+    folder: Path,
+    config: AcceleratorConfig,
+    chosen: list[str],
+    library: Library,
+    memories: tuple[str, ...],
+    placed: bool,
+    task: progress.Task,
 ) -> dict:
-    run_jobs([elaboration(folder, TOP)], folder, AT_ONCE, lambda done, what: task.say(what))
+    run_jobs([elaboration(folder, TOP, config)], folder, AT_ONCE, lambda done, what: task.say(what))
     design = merged(json.loads((folder / "elaborated.json").read_text())["modules"], TOP)
     find_memories(design, memories)
+    there = set(map(source_name, design.modules))
+    names = chosen or [name for name in BLOCKS if name in there]
     kinds = [kind for kind in design.modules if source_name(kind) in names]
     clocks: dict[str, tuple[float | None, str]] = {}
     jobs = [mapping(folder, for_mapping(design, set(BLOCKS)), kinds, library)]
@@ -68,7 +79,7 @@ def _synthesised(
     found = metrics.summary(design, netlists, library, names)
     for name, (rate, reason) in clocks.items():
         found["blocks"][name] |= {"ecp5_fmax_mhz": rate, "ecp5_reason": reason}
-    return found
+    return {"parameters": config.parameters, **found}
 
 
 def _placed(folder: Path, design: Design, name: str, clocks: dict[str, tuple[float | None, str]]) -> Job:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from eyrie.model.config import DEFAULT
 from eyrie.runtime.synthesis import jobs, metrics, run
 from eyrie.runtime.synthesis.design import Design
 from eyrie.runtime.synthesis.jobs import Command, SynthesisError
@@ -84,8 +85,9 @@ def test_a_run_writes_its_folder(placed: bool, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(run, "run_jobs", answer)
     monkeypatch.setattr(run, "check_tools", lambda: None)
     monkeypatch.setattr(run, "TARGET", tmp_path / "synth")
-    printed = run.synthesise("eyrie,dot4", None, ("ram",), placed)
+    printed = run.synthesise("eyrie,dot4", DEFAULT, None, ("ram",), placed)
     summary = json.loads((tmp_path / "synth" / "summary.json").read_text())
+    assert summary["parameters"] == DEFAULT.parameters
     assert summary["test"] == "synth" and summary["status"] == "pass" and summary["memory_bits"] == 2048
     assert summary["blocks"]["dot4"]["instances"] == 2 and summary["memories"] == {"ram": 2048}
     assert (tmp_path / "synth" / "tables.md").read_text() == printed + "\n"

@@ -191,11 +191,12 @@ class _Importer:
             onnx.helper.make_opsetid("" if domain == "ai.onnx" else domain, version)
             for domain, version in self.versions.items()
         ]
-        return ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=versions)).run(None, given)
+        made = ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=versions)).run(None, given)
+        return [np.asarray(each) for each in made]
 
     def _known(self, node: onnx.NodeProto, made: list[np.ndarray]) -> None:
         for name, values in zip((name for name in node.output if name), made, strict=True):
-            self.constants[name] = np.asarray(values)
+            self.constants[name] = values
             self.shapes[name] = self.constants[name].shape
 
 
