@@ -9,6 +9,7 @@ from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.cost.predict import DRAM_BYTES, LayerCost, fetched_bytes, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
+from eyrie.compiler.cost.traffic import saved_by_codes
 from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
@@ -80,6 +81,7 @@ def _performance(stages: Built) -> Performance:
         dram_read_bytes=read,
         dram_write_bytes=written,
         command_bytes=commands,
+        saved_by_codes=saved_by_codes(total),
         compulsory_dram_bytes=compulsory_bytes(image),
         glb_read_bytes=glb_read,
         glb_write_bytes=glb_written,

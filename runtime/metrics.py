@@ -5,6 +5,7 @@ from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
 from eyrie.compiler.cost.shares import held_cycles
+from eyrie.compiler.cost.traffic import saved_by_codes
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.performance import estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
@@ -126,6 +127,7 @@ def metrics(image: Image, counters: dict[str, int], passes: list[dict], predicti
         "roofline_cycles": roofline_cycles(image),
         "dram_read_bytes": counters["DRAM_READ_BYTES"],
         "dram_write_bytes": counters["DRAM_WRITE_BYTES"],
+        "saved_by_codes": saved_by_codes(counters),
         "compulsory_dram_bytes": compulsory_bytes(image),
         "dram_over_compulsory": round(dram / compulsory_bytes(image), 4),
         "glb_read_bytes": glb_read,

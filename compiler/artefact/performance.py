@@ -43,6 +43,7 @@ class Performance:
     """The predicted cost of a run of a compiled network.
 
     search_gap: the share by which the planner's estimate is above its lower bound, with every transfer in time
+    saved_by_codes: DRAM bytes by which coded constants are shorter
     macs: MACs of the network; energy_uJ: for operands without zeros
     """
 
@@ -57,6 +58,7 @@ class Performance:
     dram_read_bytes: int
     dram_write_bytes: int
     command_bytes: int
+    saved_by_codes: int
     compulsory_dram_bytes: int
     glb_read_bytes: int
     glb_write_bytes: int
@@ -94,13 +96,14 @@ class Performance:
     def _sums(self) -> list[str]:
         images = "an image" if self.images == 1 else f"{self.images} images"
         ratio = self.dram_bytes / self.compulsory_dram_bytes
+        saved = f"; {self.saved_by_codes:,} more without codes" if self.saved_by_codes else ""
         return [
             f"{self.cycles:,} cycles predicted; the roofline of the network is {self.roofline_cycles:,} cycles",
             f"the search for addresses ended {100 * self.search_gap:.2f} % above its lower bound",
             f"{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
             f"{self.images_per_second:,.1f} images a second",
             f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; {ratio:.3f} times the "
-            f"compulsory {self.compulsory_dram_bytes:,}",
+            f"compulsory {self.compulsory_dram_bytes:,}{saved}",
             f"energy {self.energy_uJ:.2f} uJ, if no MAC is zero-skipped",
         ]
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of a program, exactly as the accelerator's counters count them: DRAM, commands, GLB by client."""
 
+from collections.abc import Mapping
+
 from eyrie.compiler.ir.program import Transfer
 from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
@@ -28,6 +30,11 @@ COUNTERS = (
     "GLB_OFMAP_BYTES",
     "GLB_LOAD_BYTES",
 )
+
+
+def saved_by_codes(counters: Mapping[str, int]) -> int:
+    """Return the bytes by which coded constants are shorter: what LOADs put into the GLB and did not read."""
+    return counters["GLB_LOAD_BYTES"] + counters["COMMAND_BYTES"] - counters["DRAM_READ_BYTES"]
 
 
 def command_bytes(words: int, room: int) -> int:

@@ -176,6 +176,7 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
     seconds = cycles / clock
     dram = metrics["dram_read_bytes"] + metrics["dram_write_bytes"]
     compulsory = metrics["compulsory_dram_bytes"]
+    saved = f"; {metrics['saved_by_codes']:,} more without codes" if metrics["saved_by_codes"] else ""
     each = f", {metrics['cycles_per_image']:,} an image" if images > 1 else ""
     tiles = [
         Tile("Cycles, measured", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
@@ -192,7 +193,7 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
         Tile(
             "DRAM bytes",
             f"{dram:,}",
-            f"{ratio(dram, compulsory)} the compulsory {compulsory:,}: weights, inputs and outputs once",
+            f"{ratio(dram, compulsory)} the compulsory {compulsory:,}: weights, inputs and outputs once{saved}",
         ),
         Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "of multipliers, GLB, DRAM and leakage; see below"),
         Tile(

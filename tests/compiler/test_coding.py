@@ -13,6 +13,7 @@ from eyrie.compiler.cost.predict import DRAM_BYTES, predict
 from eyrie.compiler.emit.coding import WORTH
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Transfer, assemble, disassemble, encoded
+from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import Built
 from eyrie.model.config import CODED, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
@@ -74,6 +75,7 @@ def test_bytes_are_fewer(seed: int, tmp_path: Path) -> None:
             assert predicted[name] == simulator.counters[name], name
         moved = simulator.counters["DRAM_READ_BYTES"] - simulator.counters["COMMAND_BYTES"]
         assert predicted["DRAM_READ_BYTES"] - predicted["COMMAND_BYTES"] == moved
+        assert performance(stages).saved_by_codes == 8 * sum(load.words - load.coded for load in loads)
         fewer += bool(loads)
     assert fewer
 

@@ -49,7 +49,7 @@ def test_layers_sum_to_the_prediction(seed: int, tmp_path: Path) -> None:
         assert metrics.dram_read_bytes == cost.counters["DRAM_READ_BYTES"]
         assert metrics.dram_write_bytes == cost.counters["DRAM_WRITE_BYTES"]
         assert metrics.command_bytes == cost.counters["COMMAND_BYTES"]
-        assert metrics.glb_bytes == cost.glb_bytes
+        assert metrics.glb_bytes == cost.glb_bytes and metrics.saved_by_codes == 0
         assert sum(layer.dram_bytes for layer in metrics.layers) + metrics.command_bytes == metrics.dram_bytes
         assert sum(layer.glb_bytes for layer in metrics.layers) == metrics.glb_bytes
         assert [layer.predicted_cycles for layer in metrics.layers] == [layer.cycles for layer in cost.layers]
@@ -181,6 +181,7 @@ FIGURES = Performance(
     900,
     100,
     300,
+    0,
     800,
     7000,
     3000,
@@ -206,6 +207,7 @@ energy 1.50 uJ, if no MAC is zero-skipped"""
 def test_text() -> None:
     assert str(FIGURES) == TABLE
     assert "0.040 ms for an image at" in str(replace(FIGURES, images=1))
+    assert "times the compulsory 800; 250 more without codes\n" in str(replace(FIGURES, saved_by_codes=250))
 
 
 def test_files() -> None:
