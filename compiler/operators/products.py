@@ -133,7 +133,7 @@ class BatchMatMul(Record):
         (*_, rows, terms), (*_, columns) = self._turned(*shapes)
         (*_, first_row, first_column), (*_, second_row, second_column) = self._turned(*map(dense, shapes))
         leading = output.shape[:-2]
-        walk = Walk(leading, tuple((*broadcast(shape, (*leading, *shape[-2:])),)[:-2] for shape in shapes)).merged()
+        walk = Walk(leading, tuple(broadcast(shape, (*leading, *shape[-2:]))[:-2] for shape in shapes)).merged()
         first, second = map(zero_point_of, node.inputs)
         settings: Fields = {
             "batches": walk.count,
