@@ -16,7 +16,8 @@ from eyrie.model.operators.quantization import stored_zero_point
 from eyrie.testing.samples import scaled
 from tb.common.single_operators import ON_THE_ACCELERATOR, cases
 
-WIDE_FILTERS = ("CONV_2D uint8", "DEPTHWISE_CONV_2D uint8", "FULLY_CONNECTED uint8")  # less their zero point
+# Whose filters are less their zero point.
+WIDE_FILTERS = ("CONV_2D uint8", "DEPTHWISE_CONV_2D uint8", "FULLY_CONNECTED uint8", "BATCH_MATMUL")
 GRAPHS = scaled(5)
 CONFIGS = (
     DEFAULT,
