@@ -4,12 +4,13 @@
 The host runs the operators that the accelerator does not support or that do not fit its buffers.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from eyrie.compiler.buffers.execution import execute
-from eyrie.compiler.buffers.nests import nest_of
+from eyrie.compiler.buffers.nests import Nest, nest_of
 from eyrie.compiler.buffers.program import Program, program_of
 from eyrie.compiler.buffers.timing import Timing, timing_of
 from eyrie.compiler.ir.buffer_tree import BufferTree
@@ -103,7 +104,7 @@ class Compiled:
 
 
 def compiled(graph: Graph, tree: BufferTree, doubled: bool = False) -> Compiled:
-    """Compile a graph. doubled: with double buffering"""
+    """Compile a graph. doubled: with double buffering of the operators that it makes faster"""
     simple = simplified(graph)
     return Compiled(simple, tree, [_step(node, tree, doubled) for node in simple.nodes])
 
@@ -115,7 +116,15 @@ def _step(node: Node, tree: BufferTree, doubled: bool) -> Step:
     if not tree.does(nest.work):
         return Step(node, reason=f"no unit does {nest.work.value}")
     try:
-        program = program_of(nest, tree, doubled)
+        found = [_programmed(nest, tree, False)]
     except DoesNotFit as failure:
         return Step(node, reason=failure.what.removeprefix(f"{node.place}: "))
-    return Step(node, Programmed(program, timing_of(program)))
+    if doubled:
+        with suppress(DoesNotFit):  # two tiles of an operand need more space than one
+            found.append(_programmed(nest, tree, True))
+    return Step(node, min(found, key=lambda each: each.timing.cycles))
+
+
+def _programmed(nest: Nest, tree: BufferTree, doubled: bool) -> Programmed:
+    program = program_of(nest, tree, doubled)
+    return Programmed(program, timing_of(program))

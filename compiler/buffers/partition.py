@@ -39,6 +39,14 @@ class Partitioner:
         unit, sums = tree.unit(nest.work), tree.path(Role.SUMS)
         self._grain = unit.sizes
         self._sums_from = tree.depth(sums[0]) if sums else tree.levels + 1
+        self._held = [
+            [
+                (memory, [role for role in memory.holds if role in nest.operands])
+                for memory in tree.memories
+                if tree.depth(memory) == depth
+            ]
+            for depth in range(tree.levels + 1)
+        ]
         self.tried = 0
 
     def greedy(self) -> Partition:
@@ -64,18 +72,22 @@ class Partitioner:
     def places(self, role: Role, depth: int, tiles: tuple[Sizes, ...]) -> int:
         """Return the number of tiles of an operand in a buffer: 2 with double buffering of tiles that come or go in
         turn."""
+        if not self.doubled or role is Role.SUMS:
+            return 1
         sizes = [self.nest.sizes, *tiles]
         loops = self.nest.operands[role].loops
         turns = prod(-(-sizes[n][loop] // sizes[n + 1][loop]) for n in range(depth) for loop in loops)
-        return 2 if self.doubled and role is not Role.SUMS and turns > 1 else 1
+        return 2 if turns > 1 else 1
 
     def needed(self, memory: Memory, tiles: tuple[Sizes, ...]) -> int:
         """Return the bytes of a buffer that tiles need."""
         depth = self.tree.depth(memory)
+        return self._needed(depth, memory, [role for role in memory.holds if role in self.nest.operands], tiles)
+
+    def _needed(self, depth: int, memory: Memory, roles: list[Role], tiles: tuple[Sizes, ...]) -> int:
         return sum(
             self.places(role, depth, tiles) * aligned(self.nest.largest(role, tiles[depth - 1]), memory)
-            for role in memory.holds
-            if role in self.nest.operands
+            for role in roles
         )
 
     def _grown(self, depth: int, outer: tuple[Sizes, ...]) -> Sizes:
@@ -112,11 +124,7 @@ class Partitioner:
     def _too_small(self, depth: int, tiles: tuple[Sizes, ...]) -> Memory | None:
         """Return a buffer of a level that is too small, None if all are large enough."""
         return next(
-            (
-                memory
-                for memory in self.tree.memories
-                if self.tree.depth(memory) == depth and self.needed(memory, tiles) > memory.bytes
-            ),
+            (memory for memory, roles in self._held[depth] if self._needed(depth, memory, roles, tiles) > memory.bytes),
             None,
         )
 
@@ -141,8 +149,8 @@ class Partitioner:
         around, tile = (self.nest.sizes, *tiles)[depth - 1 : depth + 1]
         counts = [-(-size // part) for size, part in zip(around, tile)]
         cycles = 0.0
-        for memory in (memory for memory in self.tree.memories if self.tree.depth(memory) == depth):
-            for role in (role for role in memory.holds if role in self.nest.operands and role is not Role.SUMS):
+        for memory, roles in self._held[depth]:
+            for role in (role for role in roles if role is not Role.SUMS):
                 loops = self.nest.operands[role].loops
                 cut = [place for place, loop in enumerate(order) if loop in loops and counts[loop] > 1]
                 times = prod(counts[loop] for loop in order[: max(cut, default=-1) + 1])

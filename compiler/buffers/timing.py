@@ -18,10 +18,12 @@ from eyrie.compiler.ir.buffer_tree import Role
 
 @dataclass(frozen=True)
 class Timing:
-    """The timing of a program. moved: bytes between each buffer and its source; computing: cycles of the unit"""
+    """The timing of a program. computing: cycles of the unit; transferring: cycles of the busiest buffer's transfers;
+    moved: bytes between each buffer and its source"""
 
     cycles: int
     computing: int
+    transferring: int
     moved: dict[str, int]
 
 
@@ -38,6 +40,7 @@ class _Clock:
         self._used: dict[Place, int] = defaultdict(int)  # time when the contents are read last
         self._open: dict[Place, int] = defaultdict(int)  # time when the place can be written
         self._port: dict[str, int] = defaultdict(int)
+        self._transferring: dict[str, int] = dict.fromkeys(self._memories, 0)
         self._busy = self._computing = 0
         self._moved: dict[str, int] = dict.fromkeys(self._memories, 0)
 
@@ -51,7 +54,8 @@ class _Clock:
                 self._store(instruction)
             else:
                 self._compute(instruction)
-        return Timing(max(self._busy, *self._port.values()), self._computing, self._moved)
+        cycles = max(self._busy, *self._port.values())
+        return Timing(cycles, self._computing, max(self._transferring.values()), self._moved)
 
     def _allocate(self, allocate: Allocate) -> None:
         self._open[allocate.place] = self._used[allocate.place]
@@ -77,7 +81,9 @@ class _Clock:
         itemsize = self._program.nest.operands[transfer.place.role].dtype.itemsize
         size = prod(last - first for first, last in transfer.region) * itemsize
         self._moved[memory.name] += size
-        end = max(self._port[memory.name], *begins) + memory.latency + -(-size // memory.width)
+        cycles = memory.latency + -(-size // memory.width)
+        self._transferring[memory.name] += cycles
+        end = max(self._port[memory.name], *begins) + cycles
         self._port[memory.name] = end
         return end
 

@@ -90,8 +90,10 @@ def test_random_networks_on_drawn_buffers(number: int, seed: int, counts: Counte
     rng = np.random.default_rng([seed, number])
     graph = draw_graph(rng)
     imported, tree = tflite.from_bytes(graph.model), random_tree(rng)
-    for doubled in (False, True):
-        found = compiled(imported, tree, doubled)
+    plain, doubled = compiled(imported, tree), compiled(imported, tree, True)
+    for one, two in zip(plain.steps, doubled.steps, strict=True):
+        assert one.timing is two.timing is None or two.timing.cycles <= one.timing.cycles, two
+    for found in (plain, doubled):
         golden = imported.run(*graph.values)
         for tensor, value in zip(imported.outputs, found.run(*graph.values), strict=True):
             np.testing.assert_array_equal(value, golden[tensor.name], f"{tree}\n{imported}\n{found}", strict=True)
@@ -312,6 +314,12 @@ def test_cycles_counted_by_hand() -> None:
     wide = replace(tree, memories=tuple(replace(memory, bytes=2 * memory.bytes) for memory in memories))
     doubled = timing_of(program_of(nest, wide, True))
     assert doubled.cycles == 8 + 4 * 32 + 5 and doubled.moved == timing.moved
+    assert timing.transferring == doubled.transferring == 4 * 8  # of the filters
+    slow = replace(wide, units=(replace(wide.units[0], channels=32),))  # little to hide: smaller tiles, more latencies
+    kept = compiled(graph, slow, True).steps[0]
+    assert kept.timing == min(
+        (timing_of(program_of(nest, slow, each)) for each in (False, True)), key=lambda t: t.cycles
+    )
 
 
 def test_commands(seed: int, tmp_path: Path) -> None:
