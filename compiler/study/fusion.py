@@ -108,18 +108,39 @@ def energy(group: FusedGroup) -> int:
     return PJ_PER_MAC * group.macs + PJ_PER_GLB_BYTE * group.glb + PJ_PER_DRAM_BYTE * group.transfer
 
 
-def published_storage(group: FusedGroup) -> int:
-    """Return the bytes of the fusion paper's algorithm 1: the largest input of a layer in a part, and all weights."""
+def published_storage(group: FusedGroup, filter_parts: int = 1) -> int:
+    """Return the bytes of the fusion paper's algorithm 1: the largest input of a layer in a part, and all weights.
+
+    filter_parts: PEs over which the filters of the last layer are split
+    """
     parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
     inputs = max(count(part.needed[t]) * layer.row_bytes for part in parts for t, layer in enumerate(group.layers))
-    return inputs + sum(layer.constants_bytes for layer in group.layers)
+    return inputs + sum(_published_weights(group, filter_parts))
 
 
-def published_transfer(group: FusedGroup) -> int:
-    """Return the bytes of the fusion paper's algorithm 3: every part's input and all weights, once for each part."""
+def published_transfer(group: FusedGroup, filter_parts: int = 1) -> int:
+    """Return the bytes of the fusion paper's algorithm 3: every part's input and weights, once for each part.
+
+    filter_parts: see published_storage; each of these parts has the input and the weights of all layers but the last
+    """
     parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
     inputs = sum(count(part.needed[0]) for part in parts) * group.layers[0].row_bytes
-    return inputs + len(parts) * sum(layer.constants_bytes for layer in group.layers)
+    return filter_parts * (inputs + len(parts) * sum(_published_weights(group, filter_parts)))
+
+
+def _published_weights(group: FusedGroup, filter_parts: int) -> list[int]:
+    """Return the bytes of weights of each layer in one part."""
+    *inner, last = (layer.constants_bytes for layer in group.layers)
+    return [*inner, -(-last // filter_parts)]
+
+
+def filter_split(group: FusedGroup, capacity: int, pes: int) -> int | None:
+    """Return the fewest parts of the last layer's filters with which a group's parts fit. None if no split fits.
+
+    capacity: bytes of a PE; pes: PEs, each with one part of the group
+    """
+    most = min(pes // group.parts, group.layers[-1].out_channels)
+    return next((n for n in range(1, most + 1) if published_storage(group, n) <= capacity), None)
 
 
 MEASURES = {

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare the numbers that the literature prints with the numbers of this project.
 
-    eyrie study [--texts A,B] [--page FILE]
+    eyrie study [--texts A,B] [--page FILE] [--compile A,B]
 
 The command prints the differences, and leaves build/study/summary.json (docs/reference/summary.md) and the page
-(docs/research/study.md by default). With --texts it writes only the summary.
+(docs/research/study.md by default). With --texts it writes only the summary. --compile repeats compilations whose
+results are stored, because they take minutes.
 """
 
 import argparse
@@ -29,6 +30,12 @@ publication has no number, or that this project has no comparable one; the last 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", default="", metavar="A,B", help=f"of {', '.join(TEXTS)} (all)")
     parser.add_argument("--page", type=file_name, metavar="FILE", help="file for the page (docs/research/study.md)")
+    parser.add_argument(
+        "--compile",
+        default="",
+        metavar="A,B",
+        help="layers and networks of data/reference/compiled.csv to compile again",
+    )
 
 
 def chosen(text: str) -> list[str]:
@@ -41,12 +48,15 @@ def chosen(text: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
+    from eyrie.measure.studies.compiled import store
     from eyrie.runtime import progress
     from eyrie.runtime.folders import replacing
     from eyrie.runtime.simulator.summary import write_summary
 
     names, began, sections = chosen(options.texts), time.monotonic(), {}
     with replacing(BUILD / "study") as folder:
+        if options.compile:
+            store([name.strip() for name in options.compile.split(",")], folder)
         with progress.task("studying") as task:
             for done, name in enumerate(names):
                 task.at(done, len(names), name)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layer fusion with model partitioning: the plans of the text's algorithms, on its example and on our networks."""
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from eyrie.compiler.study.fusion import (
     best_plan,
     brute_force,
     chain_of,
+    filter_split,
     published_storage,
     published_transfer,
 )
@@ -27,10 +27,11 @@ from eyrie.runtime.bundled import MODEL
 
 SOURCE = """Layer fusion with model partitioning for ReRAM accelerators, Electronics 14 (2025) 2352, section 4. Its
 figures and tables are pictures. The text repeats only the numbers of LeNet's rows. The plans below are ours, by its
-algorithms (docs/research/fusion.md). Every tensor between groups goes through DRAM, halos are recomputed, and a part
-has all weights of its group."""
+algorithms (docs/research/fusion.md). Every tensor between groups goes through DRAM, and halos are recomputed. PEs share
+the rows of a group, the filters of its last layer, or both; each has all weights of the layers before."""
 KIB = 1024
-PARTS = 8  # of a group at most
+PARTS = 8  # of the rows of a group at most
+PES = 48  # 6 x 8, of the baseline
 BIAS_BYTES = 4
 LENET = (("conv1", 6, 5, 1), ("pool1", 6, 2, 2), ("conv2", 16, 5, 1), ("pool2", 16, 2, 2), ("conv3", 120, 5, 1))
 LENET_INPUT = (32, 1)  # rows and columns, channels
@@ -86,94 +87,114 @@ def _example() -> Table:
                 "rows and columns of the input of layer 4, traced back from it",
                 NOT_HAD,
                 str(last - first),
-                "a formula that the stored text leaves out; (5 - 1) x 2 + 2",
+                'section 4: "the height and width of the input activation to the fourth layer are both", without the '
+                "number; (5 - 1) x 2 + 2",
             ),
             Row(
                 "candidates with fusion alone, of n layers",
                 NOT_HAD,
                 f"2^(n - 1), {cuts} of LeNet",
-                "a formula that the stored text leaves out",
+                'section 4: "The total number of candidate solutions is given by the following equation", '
+                "without the equation",
             ),
         ),
     )
 
 
 def _plans(name: str, chain: Chain, capacity: int) -> Table:
-    rows = []
-    for what, parts in (("no fusion, no partition", None), ("fusion", 1), (f"fusion, up to {PARTS} parts", PARTS)):
-        for objective in ("storage", "transfer"):
-            if parts is None and objective == "storage":
-                continue
-            rows.append(_row(what, objective, chain, capacity, parts))
-    text = "In bytes. Storage is the maximum over the groups, transfer the sum."
-    return Table(name, text, tuple(rows))
+    groups = [_plan((layer,), "transfer", capacity, 1) for layer in chain]
+    alone = None if None in groups else sum(_bytes(plan, capacity) for plan in groups if plan)
+    fused = _plan(chain, "transfer", capacity, 1)
+    whole, least = (planned(chain, "storage", 1 << 40, pes) for pes in (1, PES))
+    storage = [
+        max(published_storage(group, _most(group, pes)) for group in plan) for plan, pes in ((whole, 1), (least, PES))
+    ]
+    split = _plan(chain, "transfer", capacity, PES)
+    rejected = f"no plan: a PE needs {storage[0]:,} bytes at least"
+    rows = (
+        Row(
+            "fusion alone",
+            "fewer bytes transferred than without fusion",
+            f"{alone:,} to {_bytes(fused, capacity):,} bytes: {said(fused, capacity)}" if fused and alone else rejected,
+            "by exhaustion, too" if fused and _same(fused, chain, capacity, 1) else "",
+            _bytes(fused, capacity) < alone if fused and alone else None,
+        ),
+        Row(
+            f"fusion and partition over {PES} PEs, least storage",
+            "less storage of a PE than with fusion alone",
+            f"{storage[0]:,} to {storage[1]:,} bytes",
+            agrees=storage[1] < storage[0],
+        ),
+        Row(
+            f"fusion and partition over {PES} PEs, least transfer",
+            "the least transfer of all plans that fit",
+            f"{_bytes(split, capacity):,} bytes: {said(split, capacity)}" if split else rejected,
+            "by exhaustion, too" if split and _same(split, chain, capacity, PES) else "",
+        ),
+    )
+    return Table(name, "Storage is the maximum over the groups and PEs, transfer the sum.", rows)
 
 
-def _row(what: str, objective: str, chain: Chain, capacity: int, parts: int | None) -> Row:
+def space() -> SearchSpace:
+    """The text's: nothing stays on chip, nothing is kept; row tiles."""
+    return SearchSpace(max_parts=PARTS, halos=(Halo.RECOMPUTE,), on_chip=False, streaming=False)
+
+
+def _most(group: FusedGroup, pes: int) -> int:
+    """Return the largest number of parts of the last layer's filters."""
+    return max(1, min(pes // group.parts, group.layers[-1].out_channels))
+
+
+def objective_of(name: str, capacity: int, pes: int) -> Objective:
+    """Algorithm 5: the least storage, or the least transfer of what fits. pes: PEs that share rows and filters"""
+
+    def storage(group: FusedGroup) -> int | None:
+        return published_storage(group, _most(group, pes)) if group.parts <= pes else None
+
+    def transfer(group: FusedGroup) -> int | None:
+        parts = filter_split(group, capacity, pes)
+        return parts and published_transfer(group, parts)
+
+    return Objective(storage, Combine.MAX) if name == "storage" else Objective(transfer)
+
+
+def planned(chain: Chain, objective: str, capacity: int, pes: int) -> FusionPlan:
+    """Return the best plan. pes: PEs over which rows and filters of a group are split. Raise DoesNotFit."""
+    return best_plan(chain, objective_of(objective, capacity, pes), None, space())
+
+
+def _plan(chain: Chain, objective: str, capacity: int, pes: int) -> FusionPlan | None:
     try:
-        plan = _alone(chain, capacity) if parts is None else planned(chain, objective, capacity, parts)
-    except DoesNotFit as failure:
-        return Row(f"{what}: least {objective}", NOT_HAD, NOT_HAD, f"no plan: {failure}")
-    storage, transfer = max(map(published_storage, plan)), sum(map(published_transfer, plan))
-    note = (
-        "by exhaustion, too"
-        if parts and len(chain) <= len(LENET) and _same(plan, chain, objective, capacity, parts)
-        else ""
-    )
-    return Row(
-        f"{what}: least {objective}" if parts else what,
-        NOT_HAD,
-        f"storage {storage:,}, transfer {transfer:,}: {said(plan)}",
-        note,
-    )
+        return planned(chain, objective, capacity, pes)
+    except DoesNotFit:
+        return None
 
 
-def space(parts: int) -> SearchSpace:
-    """The text's: nothing stays on chip, nothing is kept."""
-    return SearchSpace(max_parts=parts, halos=(Halo.RECOMPUTE,), on_chip=False, streaming=False)
+def _bytes(plan: FusionPlan, capacity: int) -> int:
+    return sum(published_transfer(group, filter_split(group, capacity, PES) or 1) for group in plan)
 
 
-def objective_of(name: str, capacity: int) -> Objective:
-    """Algorithm 5: the least storage, or the least transfer of what fits."""
-    if name == "storage":
-        return Objective(published_storage, Combine.MAX)
-    return Objective(lambda group: published_transfer(group) if published_storage(group) <= capacity else None)
+def _same(plan: FusionPlan, chain: Chain, capacity: int, pes: int) -> bool:
+    """Whether the search over all plans finds no plan with less transfer."""
+    if len(chain) > len(LENET):
+        return False
+    cost = objective_of("transfer", capacity, pes)
+    best = brute_force(chain, cost, None, space())
+    return _bytes(plan, capacity) == _bytes(best, capacity)
 
 
-def planned(chain: Chain, objective: str, capacity: int, parts: int) -> FusionPlan:
-    """Raises DoesNotFit."""
-    plan = best_plan(chain, objective_of(objective, capacity), None, space(parts))
-    if objective == "storage" and max(map(published_storage, plan)) > capacity:
-        raise DoesNotFit(f"{max(map(published_storage, plan)):,} bytes at least")
-    return plan
+def said(plan: FusionPlan, capacity: int) -> str:
+    """The groups with their layers, parts of rows and parts of filters."""
+    return " / ".join(_group_said(group, filter_split(group, capacity, PES) or 1) for group in plan)
 
 
-def _alone(chain: Chain, capacity: int) -> FusionPlan:
-    plan = tuple(planned((layer,), "transfer", capacity, 1)[0] for layer in chain)
-    return tuple(replace(group, first=n, last=n + 1) for n, group in enumerate(plan))
-
-
-def _same(plan: FusionPlan, chain: Chain, objective: str, capacity: int, parts: int) -> bool:
-    """Whether the search over all plans finds no better one."""
-    cost = objective_of(objective, capacity)
-    ours, best = (
-        [value for group in found if (value := cost.cost(group)) is not None]
-        for found in (plan, brute_force(chain, cost, None, space(parts)))
-    )
-    return max(ours) == max(best) if objective == "storage" else sum(ours) == sum(best)
-
-
-def said(plan: FusionPlan) -> str:
-    """The groups with their layers and parts."""
-    return " / ".join(_group_said(group) for group in plan)
-
-
-def _group_said(group: FusedGroup) -> str:
+def _group_said(group: FusedGroup, filters: int) -> str:
     names = [layer.name for layer in group.layers]
     layers = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    rows = group.layers[-1].out_height
-    parts = -(-rows // group.way.height)
-    return layers if parts == 1 else f"{layers} in {parts} parts"
+    parts = [
+        f"{number} parts of {what}" for number, what in ((group.parts, "rows"), (filters, "filters")) if number > 1
+    ]
+    return f"{layers} in {' x '.join(parts)}" if parts else layers
 
 
 def _chain(path: Path) -> Chain:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predicted cycles of layers and networks that take minutes to compile, stored in data/reference/compiled.csv.
+
+`eyrie study --compile A,B` compiles them again and stores the result.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.performance import performance
+from eyrie.compiler.pipeline import Built, reached
+from eyrie.measure.networks.classics import CLASSICS
+from eyrie.measure.operator_layers import LAYERS, Layer, measured
+from eyrie.model.errors import InputError
+from eyrie.model.messages import unknown
+from eyrie.runtime.folders import ROOT
+
+STORED = ROOT / "data" / "reference" / "compiled.csv"
+STUDIED = {
+    layer.name: layer
+    for layer in (
+        *LAYERS,
+        Layer("pool1", "pooling", 28, 512, 512, 2, 2),  # these of table 4.6, whose fc2 is FC1
+        Layer("pool2", "pooling", 56, 256, 256, 2, 2),
+        Layer("fc1", "fully_connected", 1, 9216, 4096),
+        Layer("fc3", "fully_connected", 1, 4096, 1024),
+    )
+}
+NETWORKS = ("alexnet", "vgg16")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Predicted cycles of a layer or a network, and the cycles of its roofline."""
+
+    cycles: int
+    roofline_cycles: int
+
+    @property
+    def share(self) -> float:
+        return self.roofline_cycles / self.cycles
+
+
+def stored() -> dict[str, Found]:
+    """Return the stored results by name."""
+    with STORED.open(newline="") as file:
+        return {row["name"]: Found(int(row["cycles"]), int(row["roofline_cycles"])) for row in csv.DictReader(file)}
+
+
+def store(names: list[str], folder: Path) -> None:
+    """Compile layers and networks, and store each result. folder: for the networks. Raise InputError for a name that
+    is unknown."""
+    known = (*STUDIED, *NETWORKS)
+    for name in names:
+        if name not in known:
+            raise InputError(unknown("layer", name, known))
+    for name in names:
+        found = (stored() if STORED.exists() else {}) | {
+            name: of_network(name, folder) if name in NETWORKS else of_layer(name)
+        }
+        lines = [f"{each},{found[each].cycles},{found[each].roofline_cycles}" for each in known if each in found]
+        STORED.write_text("\n".join(["name,cycles,roofline_cycles", *lines]) + "\n")
+
+
+def of_layer(name: str) -> Found:
+    """Compile a layer for the default configuration."""
+    summary = measured(STUDIED[name], most_cycles=0).summary
+    return Found(summary["predicted_cycles"], summary["roofline_cycles"])
+
+
+def of_network(name: str, folder: Path) -> Found:
+    """Compile a network of eyrie/measure/networks/classics.py for the default configuration. folder: for its model."""
+    path = folder / f"{name}.tflite"
+    path.write_bytes(CLASSICS[name]())
+    found = performance(reached(compile_network(path), Built))
+    return Found(found.cycles, found.roofline_cycles)
