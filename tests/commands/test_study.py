@@ -43,7 +43,7 @@ def test_stored_compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(compiled, "STORED", tmp_path / "compiled.csv")
     compiled.store(["pool1"], tmp_path)
     assert compiled.stored() == {"pool1": found["pool1"]}
-    assert_rejected(eyrie("study", "--compile", "pool3"), "eyrie study: unknown layer 'pool3'; did you mean 'pool1'?")
+    assert_rejected(eyrie("study", "--compile", "pool3"), "eyrie study: unknown layer 'pool3'; did you mean 'pool2'?")
 
 
 def test_few_numbers_are_missing() -> None:
