@@ -5,14 +5,11 @@ Source: section 5.3.2.3 of the dissertation that docs/howto/buffers.md names.
 """
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from eyrie.compiler.buffers.nests import Nest, nest_of
-from eyrie.compiler.buffers.program import program_of
-from eyrie.compiler.buffers.timing import timing_of
+from eyrie.compiler.buffers.network import programmed, shortest
 from eyrie.compiler.ir.buffer_tree import BufferTree
-from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.passes.simplify import simplified
 
@@ -77,8 +74,6 @@ class Doublings:
 
 def doubling(nest: Nest, tree: BufferTree) -> Doubling:
     """Return the cycles of a nest on a memory hierarchy with greedy tiles. Raise DoesNotFit if no tile fits."""
-    single = doubled = timing_of(program_of(nest, tree, False))
-    with suppress(DoesNotFit):  # two tiles of an operand need more space than one
-        doubled = timing_of(program_of(nest, tree, True))
-    best = min(single, doubled, key=lambda timing: timing.cycles)
+    found = programmed(nest, tree, True)
+    single, doubled, best = (each.timing for each in (found[0], found[-1], shortest(found)))
     return Doubling(single.cycles, doubled.cycles, best.cycles, max(best.computing, best.transferring))

@@ -116,15 +116,22 @@ def _step(node: Node, tree: BufferTree, doubled: bool) -> Step:
     if not tree.does(nest.work):
         return Step(node, reason=f"no unit does {nest.work.value}")
     try:
-        found = [_programmed(nest, tree, False)]
+        return Step(node, shortest(programmed(nest, tree, doubled)))
     except DoesNotFit as failure:
         return Step(node, reason=failure.what.removeprefix(f"{node.place}: "))
+
+
+def programmed(nest: Nest, tree: BufferTree, doubled: bool) -> list[Programmed]:
+    """Return the program of a nest with single buffering and, if `doubled` and if it fits, with double buffering.
+
+    Raise DoesNotFit if no tile fits.
+    """
+    programs = [program_of(nest, tree, False)]
     if doubled:
         with suppress(DoesNotFit):  # two tiles of an operand need more space than one
-            found.append(_programmed(nest, tree, True))
-    return Step(node, min(found, key=lambda each: each.timing.cycles))
+            programs.append(program_of(nest, tree, True))
+    return [Programmed(program, timing_of(program)) for program in programs]
 
 
-def _programmed(nest: Nest, tree: BufferTree, doubled: bool) -> Programmed:
-    program = program_of(nest, tree, doubled)
-    return Programmed(program, timing_of(program))
+def shortest(found: list[Programmed]) -> Programmed:
+    return min(found, key=lambda each: each.timing.cycles)

@@ -39,12 +39,12 @@ class Partitioner:
         unit, sums = tree.unit(nest.work), tree.path(Role.SUMS)
         self._grain = unit.sizes
         self._sums_from = tree.depth(sums[0]) if sums else tree.levels + 1
-        self._held = [
-            [
-                (memory, [role for role in memory.holds if role in nest.operands])
+        self._held = [  # by depth: the operands in each buffer
+            {
+                memory: [role for role in memory.holds if role in nest.operands]
                 for memory in tree.memories
                 if tree.depth(memory) == depth
-            ]
+            }
             for depth in range(tree.levels + 1)
         ]
         self.tried = 0
@@ -82,7 +82,7 @@ class Partitioner:
     def needed(self, memory: Memory, tiles: tuple[Sizes, ...]) -> int:
         """Return the bytes of a buffer that tiles need."""
         depth = self.tree.depth(memory)
-        return self._needed(depth, memory, [role for role in memory.holds if role in self.nest.operands], tiles)
+        return self._needed(depth, memory, self._held[depth][memory], tiles)
 
     def _needed(self, depth: int, memory: Memory, roles: list[Role], tiles: tuple[Sizes, ...]) -> int:
         return sum(
@@ -124,7 +124,11 @@ class Partitioner:
     def _too_small(self, depth: int, tiles: tuple[Sizes, ...]) -> Memory | None:
         """Return a buffer of a level that is too small, None if all are large enough."""
         return next(
-            (memory for memory, roles in self._held[depth] if self._needed(depth, memory, roles, tiles) > memory.bytes),
+            (
+                memory
+                for memory, roles in self._held[depth].items()
+                if self._needed(depth, memory, roles, tiles) > memory.bytes
+            ),
             None,
         )
 
@@ -149,7 +153,7 @@ class Partitioner:
         around, tile = (self.nest.sizes, *tiles)[depth - 1 : depth + 1]
         counts = [-(-size // part) for size, part in zip(around, tile)]
         cycles = 0.0
-        for memory, roles in self._held[depth]:
+        for memory, roles in self._held[depth].items():
             for role in (role for role in roles if role is not Role.SUMS):
                 loops = self.nest.operands[role].loops
                 cut = [place for place, loop in enumerate(order) if loop in loops and counts[loop] > 1]

@@ -17,6 +17,7 @@ from eyrie.compiler.ir.tensor import Constant, Form, Tensor
 from eyrie.compiler.kernel_calls.axes import Walk, broadcast, dense
 from eyrie.compiler.kernel_calls.scales import range_of, scale_of, scaling, zero_point_of
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
+from eyrie.compiler.operators.affine import centred
 from eyrie.compiler.operators.binary import codes_of
 from eyrie.compiler.operators.convolution import Conv2D
 from eyrie.compiler.operators.record import Record, Row, Shape
@@ -107,11 +108,10 @@ class BatchMatMul(Record):
             return (node,)
         assert isinstance(second, Constant)
         filters = second.data.reshape(second.shape[-2:])
-        filters = (filters if self.turn_second else filters.T).astype(np.int16) - quantized(second).zero_point
-        narrow = filters.astype(np.int8)
+        filters = centred(filters if self.turn_second else filters.T, np.array(quantized(second).zero_point))
         count, terms = filters.shape
         conv = Conv2D(
-            filters=(narrow if (narrow == filters).all() else filters).reshape(count, 1, 1, terms),
+            filters=filters.reshape(count, 1, 1, terms),
             scales=np.array([scale_of(second)], np.float32),
             bias=np.zeros(count, np.int32),
         )

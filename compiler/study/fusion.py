@@ -134,13 +134,19 @@ def _published_weights(group: FusedGroup, filter_parts: int) -> list[int]:
     return [*inner, -(-last // filter_parts)]
 
 
+def most_filter_parts(group: FusedGroup, pes: int) -> int:
+    """Return the largest number of parts of the last layer's filters, 0 if the parts of rows are more than the PEs."""
+    return min(pes // group.parts, group.layers[-1].out_channels)
+
+
 def filter_split(group: FusedGroup, capacity: int, pes: int) -> int | None:
     """Return the fewest parts of the last layer's filters with which a group's parts fit. None if no split fits.
 
     capacity: bytes of a PE; pes: PEs, each with one part of the group
     """
-    most = min(pes // group.parts, group.layers[-1].out_channels)
-    return next((n for n in range(1, most + 1) if published_storage(group, n) <= capacity), None)
+    return next(
+        (n for n in range(1, most_filter_parts(group, pes) + 1) if published_storage(group, n) <= capacity), None
+    )
 
 
 MEASURES = {

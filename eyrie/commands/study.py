@@ -48,7 +48,6 @@ def chosen(text: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from eyrie.measure.studies.compiled import store
     from eyrie.runtime import progress
     from eyrie.runtime.folders import replacing
     from eyrie.runtime.simulator.summary import write_summary
@@ -56,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
     names, began, sections = chosen(options.texts), time.monotonic(), {}
     with replacing(BUILD / "study") as folder:
         if options.compile:
+            from eyrie.measure.studies.compiled import store
+
             store([name.strip() for name in options.compile.split(",")], folder)
         with progress.task("studying") as task:
             for done, name in enumerate(names):

@@ -39,7 +39,7 @@ BIAS_LIMIT = 2**24  # keeps sums far from int32's ends even for a channel with h
 
 @dataclass(frozen=True)
 class Rounded:
-    """What a file has of a layer: weight int8 [M, C / groups, R, S], its scales float32 [M], bias int32 [M]."""
+    """A layer in whole numbers: weight int8 [M, C / groups, R, S], its scales float32 [M], bias int32 [M]."""
 
     weight: np.ndarray
     scale: np.ndarray
@@ -163,14 +163,14 @@ def quantize(layers: list[Layer], quants: list[Quant], images: np.ndarray) -> li
     The images pass the quantised layers as far as the last layer with smaller weights.
     """
     last = max((place for place, layer in enumerate(layers) if layer.smaller), default=-1)
-    x, quant, rounded = real(images) if last >= 0 else None, INPUT, []
+    x, quant, rounded = real(images), INPUT, []
     for place, (layer, out) in enumerate(zip(layers, quants)):
-        x = None if x is None else _input(layer, x)
+        if place <= last:
+            x = _input(layer, x)
         rounded.append(quantize_layer(layer, quant.scale, x if layer.smaller else None))
-        if x is not None:
+        if place < last:
             scale = torch.from_numpy(rounded[-1].scale).reshape(-1, 1, 1, 1)
-            x = _output(layer, x, torch.from_numpy(rounded[-1].weight) * scale) if place < last else None
-        if x is not None:
+            x = _output(layer, x, torch.from_numpy(rounded[-1].weight) * scale)
             x = (x / out.scale + out.zero_point).round().clamp(-128, 127).sub(out.zero_point) * out.scale
         quant = out
     return rounded

@@ -32,7 +32,7 @@ def test_the_page_is_up_to_date(name: str, tmp_path: Path) -> None:
 
 
 def test_stored_compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All layers and networks are stored; their rooflines are those of the shapes; a short one compiles to the same."""
+    """All layers and networks are stored; their rooflines follow from the shapes; a short one compiles to the same."""
     found = compiled.stored()
     assert list(found) == [*compiled.STUDIED, *compiled.NETWORKS]
     assert all(0.5 < each.share <= 1 for each in found.values())

@@ -294,7 +294,7 @@ def test_two_tensors_of_codes(kind: str, seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("known", [False, True])
 def test_matrix_products(known: bool, turned: bool, seed: int, tmp_path: Path) -> None:
-    """Of two tensors that depend on the input, as in attention, or of one and a constant."""
+    """Both operands depend on the input, as in attention, or one is a constant."""
     model = Model(seed)
     x = model.through("x", 0.03, 5)
     constant = model.constant(model.rng.normal(0, 0.1, (6, 10, 7)).astype(np.float32))

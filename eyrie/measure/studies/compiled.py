@@ -8,6 +8,7 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyrie.compiler.files import whole_file
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import Built, reached
@@ -61,7 +62,8 @@ def store(names: list[str], folder: Path) -> None:
             name: of_network(name, folder) if name in NETWORKS else of_layer(name)
         }
         lines = [f"{each},{found[each].cycles},{found[each].roofline_cycles}" for each in known if each in found]
-        STORED.write_text("\n".join(["name,cycles,roofline_cycles", *lines]) + "\n")
+        with whole_file(STORED) as file:
+            file.write(("\n".join(["name,cycles,roofline_cycles", *lines]) + "\n").encode())
 
 
 def of_layer(name: str) -> Found:

@@ -36,6 +36,7 @@ CONVOLUTIONS: dict[str, tuple[int, ...]] = {
     "conv1": (27, 27, 256, 96),
     "conv2": (112, 112, 128, 64),
 }  # rows, columns, filters, channels
+LAYERS = DENSE | CONVOLUTIONS
 ASSEMBLY = (100, 128)  # ns, GB/s: table 4.5
 GPU_FLOPS = 4.29e12  # a second, of a K40 at its peak, section 5.3.1.1
 CLOCK_HZ = 1e9  # section 3.7.1
@@ -200,7 +201,7 @@ class Sweep:
 
     def __init__(self, trees: dict[str, BufferTree], known: Networks) -> None:
         nests = [nest for name in ("alexnet", "vgg16") for nest in known[name] if nest.work is Work.CONVOLUTION]
-        layers = {name: next(nest for nest in nests if nest.sizes == sizes) for name, sizes in _layers().items()}
+        layers = {name: next(nest for nest in nests if nest.sizes == sizes) for name, sizes in LAYERS.items()}
         shrunk = tuple(
             replace(memory, bytes=other.bytes)
             for memory, other in zip(trees["ACC-S"].memories, trees["ACC-X"].memories, strict=True)
@@ -218,10 +219,6 @@ class Sweep:
 
     def _at(self, name: str, layer: str, latency: int, width: int) -> Doubling:
         return self._doublings.of([self._nests[layer]], with_transfers(self._trees[name], latency, width))
-
-
-def _layers() -> dict[str, tuple[int, ...]]:
-    return DENSE | CONVOLUTIONS
 
 
 def _sweeps(trees: dict[str, BufferTree], known: Networks) -> Table:
@@ -247,7 +244,7 @@ def _sweeps(trees: dict[str, BufferTree], known: Networks) -> Table:
 def _sensitivity(what: str, results: Callable[[str, str], list[Doubling]], ends: tuple[int, int]) -> Row:
     slow, fast = ends
     times = {
-        name: {layer: (found := results(name, layer))[slow].single / found[fast].single for layer in _layers()}
+        name: {layer: (found := results(name, layer))[slow].single / found[fast].single for layer in LAYERS}
         for name in ORIGINAL
     }
     agree = [

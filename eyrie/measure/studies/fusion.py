@@ -17,6 +17,7 @@ from eyrie.compiler.study.fusion import (
     brute_force,
     chain_of,
     filter_split,
+    most_filter_parts,
     published_storage,
     published_transfer,
 )
@@ -107,7 +108,8 @@ def _plans(name: str, chain: Chain, capacity: int) -> Table:
     fused = _plan(chain, "transfer", capacity, 1)
     whole, least = (planned(chain, "storage", 1 << 40, pes) for pes in (1, PES))
     storage = [
-        max(published_storage(group, _most(group, pes)) for group in plan) for plan, pes in ((whole, 1), (least, PES))
+        max(published_storage(group, most_filter_parts(group, pes)) for group in plan)
+        for plan, pes in ((whole, 1), (least, PES))
     ]
     split = _plan(chain, "transfer", capacity, PES)
     rejected = f"no plan: a PE needs {storage[0]:,} bytes at least"
@@ -140,16 +142,11 @@ def space() -> SearchSpace:
     return SearchSpace(max_parts=PARTS, halos=(Halo.RECOMPUTE,), on_chip=False, streaming=False)
 
 
-def _most(group: FusedGroup, pes: int) -> int:
-    """Return the largest number of parts of the last layer's filters."""
-    return max(1, min(pes // group.parts, group.layers[-1].out_channels))
-
-
 def objective_of(name: str, capacity: int, pes: int) -> Objective:
     """Algorithm 5: the least storage, or the least transfer of what fits. pes: PEs that share rows and filters"""
 
     def storage(group: FusedGroup) -> int | None:
-        return published_storage(group, _most(group, pes)) if group.parts <= pes else None
+        return published_storage(group, most_filter_parts(group, pes)) if group.parts <= pes else None
 
     def transfer(group: FusedGroup) -> int | None:
         parts = filter_split(group, capacity, pes)
@@ -175,7 +172,7 @@ def _bytes(plan: FusionPlan, capacity: int) -> int:
 
 
 def _same(plan: FusionPlan, chain: Chain, capacity: int, pes: int) -> bool:
-    """Whether the search over all plans finds no plan with less transfer."""
+    """Return whether the search over all plans finds no plan with less transfer."""
     if len(chain) > len(LENET):
         return False
     cost = objective_of("transfer", capacity, pes)

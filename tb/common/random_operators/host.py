@@ -125,7 +125,7 @@ def draw_dequantize(rng, kind="int8"):
 
 
 def draw_batch_matmul(rng):
-    """Of any matrices, either one turned, whose leading axes broadcast; one operand may be a constant."""
+    """Draw a product of any matrices, either one turned, whose leading axes broadcast; one may be a constant."""
     rows, terms, columns = (whole(rng, 1, most) for most in (12, 200, 12))
     leading = tuple(whole(rng, 1, 3) for _ in range(whole(rng, 0, 2)))
     scales = draw_quantization(rng), draw_quantization(rng)
