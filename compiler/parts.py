@@ -298,4 +298,4 @@ def _signed(graph: Graph) -> Graph:
         )
 
     nodes = tuple(replace(node, inputs=sides(node.inputs), outputs=sides(node.outputs)) for node in graph.nodes)
-    return Graph(sides(graph.inputs), nodes, sides(graph.outputs))
+    return replace(graph, inputs=sides(graph.inputs), nodes=nodes, outputs=sides(graph.outputs))

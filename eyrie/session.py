@@ -3,10 +3,12 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 from PIL.Image import Image as Picture
@@ -72,8 +74,10 @@ def load(model: str | PathLike, config: Configuration = None, back_end: str = "r
 class Session:
     """A network on a back end.
 
-    Any number of threads may call it at the same time; on the RTL each has its own SoC. A pickled session of a file or
-    a folder is opened again when it is unpickled.
+    Any number of threads may call it at the same time; on the RTL each has its own SoC. A network with variables
+    remembers from call to call: the session keeps their values, and takes N values of a call, and calls of threads, one
+    after the other. A pickled session of a file or a folder is opened again when it is unpickled, with the start values
+    of variables.
     """
 
     def __init__(
@@ -92,17 +96,19 @@ class Session:
         self.name, self.graph, self.config, self.back_end, self.seed = name, graph, config, back_end, seed
         self._compiled, self._again = compiled, again
         self._measured: tuple[AcceleratorRun, ...] = ()
+        self._state: tuple[np.ndarray, ...] = ()
+        self._lock = Lock()
         self._back_end = back_end_class(back_end)(seed)
         self._network = self.network if self._back_end.compiles else CompiledNetwork.of(graph, config)
         self._back_end.prepare(self._network)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
-        return tuple(map(_port, self.graph.inputs))
+        return tuple(map(_port, self.graph.arguments))
 
     @property
     def outputs(self) -> tuple[Port, ...]:
-        return tuple(map(_port, self.graph.outputs))
+        return tuple(map(_port, self.graph.results))
 
     @cached_property
     def network(self) -> CompiledNetwork:
@@ -125,15 +131,25 @@ class Session:
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run arrays in the order of `inputs`, [N, ...] each, of the model's types; return the outputs in this form."""
-        done = self._back_end.run(self._network, inputs)
+        with self._lock if self._network.start else nullcontext():
+            done = self._back_end.run(self._network, inputs, self._state)
+            self._state = done.state
         if done.accelerator and done.accelerator[0].runs:
             self._measured = done.accelerator
         return done.outputs
 
+    def reset(self) -> None:
+        """Give the variables of the network their start values."""
+        with self._lock:
+            self._state = ()
+
     def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
-        """Return the outputs of the golden model; arguments and result are as in a call."""
+        """Return the outputs of the golden model; arguments and result are as in a call.
+
+        Variables have the values that the calls before have left, and keep them.
+        """
         given, several = stacked(self.graph, value, values)
-        return joined(self.graph, golden_outputs(self._network.whole_graph(), given), several)
+        return joined(self.graph, golden_outputs(self._network.whole_graph(), given, self._state), several)
 
     def profile(self) -> Profile:
         """Return cycles by layer: predicted, and measured if this session has run on the RTL (first image of its last

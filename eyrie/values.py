@@ -27,10 +27,10 @@ def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[
     line, if they do not match.
     """
     named = _named(graph, value, values)
-    found = [_stack(tensor, named[tensor.name], graph) for tensor in graph.inputs]
+    found = [_stack(tensor, named[tensor.name], graph) for tensor in graph.arguments]
     counts = {len(stack) for stack, _ in found}
     if len(counts) != 1 or 0 in counts:
-        said = ", ".join(f"{tensor.name} {len(stack)}" for tensor, (stack, _) in zip(graph.inputs, found))
+        said = ", ".join(f"{tensor.name} {len(stack)}" for tensor, (stack, _) in zip(graph.arguments, found))
         raise InputError(f"values of inputs are {said}: give as many of each, and one at least")
     return [stack for stack, _ in found], any(several for _, several in found)
 
@@ -38,7 +38,7 @@ def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[
 def joined(graph: Graph, outputs: list[np.ndarray], several: bool) -> dict[str, np.ndarray]:
     """Return the outputs by name; `outputs` are [N, ...] each."""
     return {
-        tensor.name: _joined(tensor, values, several) for tensor, values in zip(graph.outputs, outputs, strict=True)
+        tensor.name: _joined(tensor, values, several) for tensor, values in zip(graph.results, outputs, strict=True)
     }
 
 
@@ -49,7 +49,7 @@ def _joined(tensor: Tensor, output: np.ndarray, several: bool) -> np.ndarray:
 
 
 def _named(graph: Graph, value: object, values: Mapping[str, object]) -> dict[str, object]:
-    names = [tensor.name for tensor in graph.inputs]
+    names = [tensor.name for tensor in graph.arguments]
     if isinstance(value, Mapping):
         given = {**value, **values}
     elif value is None:

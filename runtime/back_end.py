@@ -52,11 +52,13 @@ class NetworkRun:
 
     outputs      in the model's order and types, N of the model's shape each
     accelerator  the runs of the accelerator's programs, in order
+    state        after the run, in the model's types, one of the model's shape each
     """
 
     network: CompiledNetwork
     outputs: list[np.ndarray]
     accelerator: tuple[AcceleratorRun, ...] = ()
+    state: tuple[np.ndarray, ...] = ()
 
 
 class BackEnd(ABC):
@@ -76,12 +78,25 @@ class BackEnd(ABC):
     def prepare(self, network: CompiledNetwork) -> None:  # noqa: B027 (most back ends prepare no network)
         """Do the work that all runs share."""
 
-    def run(self, network: CompiledNetwork, inputs: Sequence[np.ndarray]) -> NetworkRun:
+    def run(
+        self, network: CompiledNetwork, inputs: Sequence[np.ndarray], state: Sequence[np.ndarray] = ()
+    ) -> NetworkRun:
         """Run a network; `inputs` are in the model's order and types, N of the model's shape each.
 
-        Raise InputError, with one line, if the inputs do not match the network, and every error of the back end.
+        A network with a state takes them one after the other; `state` is the one of a run before, or empty for the
+        start values. Raise InputError, with one line, if the inputs do not match the network, and every error of the
+        back end.
         """
-        return self._run(network, fitted(network.inputs, inputs))
+        given = fitted(network.arguments, inputs)
+        if not network.start:
+            return self._run(network, given)
+        state = state or first_state(network)
+        runs = []
+        for n in range(len(given[0])):
+            frame = [*(values[n : n + 1] for values in given), *(value[None] for value in state)]
+            runs.append(self._run(network, frame))
+            state = tuple(value[0] for value in runs[-1].outputs[-len(state) :])
+        return _in_order(network, runs, tuple(state))
 
     @abstractmethod
     def _run(self, network: CompiledNetwork, inputs: list[np.ndarray]) -> NetworkRun: ...
@@ -112,6 +127,29 @@ def on_host(graph: Graph, values: Mapping[str, np.ndarray], count: int) -> dict[
     taken = [values[tensor.name].reshape(count, *tensor.shape) for tensor in graph.inputs]
     runs = [graph.run(*(stack[n] for stack in taken)) for n in range(count)]
     return {tensor.name: np.stack([run[tensor.name] for run in runs]) for tensor in graph.outputs}
+
+
+def first_state(network: CompiledNetwork) -> tuple[np.ndarray, ...]:
+    """Return the start values of a network's state, in the model's types."""
+    tensors = network.inputs[len(network.arguments) :]
+    return tuple(
+        value.view(np.uint8) ^ 0x80 if file_type(tensor) == "uint8" else value
+        for tensor, value in zip(tensors, network.start)
+    )
+
+
+def _in_order(network: CompiledNetwork, runs: Sequence[NetworkRun], state: tuple[np.ndarray, ...]) -> NetworkRun:
+    """Return runs of one image each as one run."""
+    outputs = [np.concatenate(values) for values in zip(*(run.outputs for run in runs))]
+    accelerator = tuple(
+        AcceleratorRun(
+            parts[0].image,
+            {name: np.concatenate([part.outputs[name] for part in parts]) for name in parts[0].outputs},
+            [each for part in parts for each in part.runs],
+        )
+        for parts in zip(*(run.accelerator for run in runs))
+    )
+    return NetworkRun(network, outputs[: len(outputs) - len(state)], accelerator, state)
 
 
 def inside(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
             soc_library(config)
         with progress.step(3, 3):
             done, summary, pages = reported(folder, "demo", about, compiled.network, [values], Rtl(SEED), golden)
-    for tensor, output in zip(compiled.graph.outputs, done.outputs):
+    for tensor, output in zip(compiled.graph.results, done.outputs):
         print(answer(tensor, output[0], labels))
     for part in summary.get("parts", [summary]):
         print(f"\n{layer_table(part)}")

@@ -59,15 +59,20 @@ def read_inputs(path: str | Path, tensors: Sequence[Tensor]) -> list[np.ndarray]
 def random_inputs(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
     """Return random values [N, ...] for each input of a network.
 
-    Integers are uniform over their type. Real numbers cover the range of the quantised tensor that they become.
+    Integers are uniform over their type; with 32 or 64 bits, where they may be indices, they are 0 to 7. Real numbers
+    cover the range of the quantised tensor that they become.
     """
     rng = np.random.default_rng(seed)
-    return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
+    return [_drawn(tensor, graph, count, rng) for tensor in graph.arguments]
 
 
 def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -> np.ndarray:
     shape, kind = (count, *tensor.shape), file_type(tensor)
-    if kind == "float32":
+    if kind == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if np.dtype(kind).itemsize > 2 and np.dtype(kind).kind in "iu":
+        return rng.integers(0, 8, shape, kind)
+    if np.dtype(kind).kind in "fc":
         made = (node.outputs[0] for node in graph.readers.get(tensor.name, []))
         ranges = [of.quantization for of in made if isinstance(of, Quantized)]
         low, high = (
@@ -75,6 +80,6 @@ def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -
             if ranges
             else (-1, 1)
         )
-        return rng.uniform(low, high, shape).astype(np.float32)
+        return rng.uniform(low, high, shape).astype(kind)
     limits = np.iinfo(kind)
     return rng.integers(limits.min, limits.max, shape, kind, endpoint=True)

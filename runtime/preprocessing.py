@@ -25,8 +25,8 @@ def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, 
     Return the input, [1, 1, H, W, C] or [1, 1, C, H, W] in the model's type, and the changes to the picture, a sentence
     each. Raise InputError, with one line, if the network has another kind of input or the file is not a picture.
     """
-    if len(graph.inputs) != 1:
-        names = ", ".join(tensor.name for tensor in graph.inputs)
+    if len(graph.arguments) != 1:
+        names = ", ".join(tensor.name for tensor in graph.arguments)
         raise InputError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
     tensor = graph.input
     first = len(tensor.shape) == 4 and tensor.shape[3] not in CHANNELS and tensor.shape[1] in CHANNELS

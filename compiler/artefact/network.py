@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from eyrie.compiler.artefact.performance import Performance
 from eyrie.compiler.ir.graph import Graph, Node, map_shape
 from eyrie.compiler.ir.image import Image
@@ -41,7 +43,7 @@ class AcceleratorSubgraph:
 class CompiledNetwork:
     """A network that the compiler has finished. Running it needs no stage of the compiler.
 
-    inputs, outputs  in the model's order
+    inputs, outputs  in the model's order, the state last
     graph            the whole network, for the golden model; None if the program was not compiled from a model
     """
 
@@ -80,6 +82,16 @@ class CompiledNetwork:
     def signature(self) -> Graph:
         """Return the Graph, or one that has the inputs and outputs only."""
         return self.graph or Graph(self.inputs, (), self.outputs)
+
+    @property
+    def arguments(self) -> tuple[Tensor, ...]:
+        """Return the inputs without the state."""
+        return self.signature.arguments
+
+    @property
+    def start(self) -> tuple[np.ndarray, ...]:
+        """Return the start values of the state."""
+        return self.signature.start
 
     @property
     def host_nodes(self) -> tuple[Node, ...]:

@@ -83,21 +83,36 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A network: nodes from inputs to outputs."""
+    """A network: nodes from inputs to outputs.
+
+    start  start values of the state. The state is the last inputs, as many as start values; for the next call, they
+           take the values of the last outputs.
+    """
 
     inputs: tuple[Tensor, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Tensor, ...]
+    start: tuple[np.ndarray, ...] = ()
+
+    @property
+    def arguments(self) -> tuple[Tensor, ...]:
+        """Return the inputs without the state."""
+        return self.inputs[: len(self.inputs) - len(self.start)]
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """Return the outputs without the state."""
+        return self.outputs[: len(self.outputs) - len(self.start)]
 
     @property
     def input(self) -> Tensor:
-        """Return the input of a network that has one."""
-        return _one(self.inputs, "input")
+        """Return the input of a network that has one beside its state."""
+        return _one(self.arguments, "input")
 
     @property
     def output(self) -> Tensor:
-        """Return the output of a network that has one."""
-        return _one(self.outputs, "output")
+        """Return the output of a network that has one beside its state."""
+        return _one(self.results, "output")
 
     @property
     def readers(self) -> dict[str, list[Node]]:

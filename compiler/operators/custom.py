@@ -3,7 +3,7 @@
 
 import os
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,13 +12,11 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.operator import Arrays, Tensors
-from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.compiler.ir.operator import Arrays
 from eyrie.compiler.kernel_calls.steps import Calls
-from eyrie.compiler.operators.record import Record, not_in_c
+from eyrie.compiler.operators.foreign import Foreign
+from eyrie.compiler.operators.record import not_in_c
 from eyrie.model.errors import InputError
-from eyrie.model.messages import array
-from eyrie.model.operators.quantization import from_uint8, to_uint8
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.tflite.writer import File
@@ -27,39 +25,23 @@ FILE = "EYRIE_CUSTOM"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Custom(Record):
+class Custom(Foreign):
     """A custom operator. options: the last argument of its function"""
 
-    tflite = ()
-
-    operator: str
     options: bytes = b""
 
     @property
-    def name(self) -> str:
-        return self.operator
+    def who(self) -> str:
+        return f"custom operator {self.operator}: its function"
 
-    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
-        """Return no types and shapes: the file gives them."""
-        return ()
-
-    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        """Run the function. Raise InputError, with one line, if it fails or its result differs from the file's types or
-        shapes."""
+    def compute(self, values: Arrays) -> Sequence[np.ndarray]:
+        """Run the function. Raise InputError, with one line, if it fails."""
         function = function_of(self.operator)
-        taken = (to_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(inputs, values))
         try:
-            made = function(*taken, options=self.options)
+            made = function(*values, options=self.options)
         except Exception as error:  # the user's function can raise any error
             raise InputError(f"custom operator {self.operator}: {type(error).__name__}: {error}") from error
-        made = tuple(np.asarray(value) for value in (made if isinstance(made, tuple | list) else (made,)))
-        wanted = [Form("uint8" if _unsigned(tensor) else tensor.dtype, tensor.shape) for tensor in outputs]
-        if [Form(str(value.dtype), value.shape) for value in made] != wanted:
-            raise InputError(
-                f"custom operator {self.operator}: its function gives {', '.join(map(array, made))}, the "
-                f"model says {', '.join(map(str, wanted))}"
-            )
-        return tuple(from_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(outputs, made))
+        return [np.asarray(value) for value in (made if isinstance(made, tuple | list) else (made,))]
 
     def write(self, node: Node, file: "File") -> None:
         raise Unsupported("a function in Python is not written to TensorFlow Lite")
@@ -95,7 +77,3 @@ def _functions(path: str) -> Mapping[str, object]:
         raise CompileError(
             f"{FILE}={path}: {type(error).__name__}: {error}", remedy="name a Python file with functions"
         ) from error
-
-
-def _unsigned(tensor: Tensor) -> bool:
-    return isinstance(tensor, Quantized) and tensor.unsigned

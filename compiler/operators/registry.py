@@ -23,6 +23,7 @@ from eyrie.compiler.operators import (
     fully_connected,
     functions,
     host,
+    interpreted,
     joins,
     lookup,
     mean,
@@ -62,6 +63,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     joins,
     resize,
     host,
+    interpreted,
     lookup,
     composed,
     custom,
@@ -101,9 +103,9 @@ def of_tflite() -> dict[str, type[Record]]:
 
 
 def version_of(name: str) -> int:
-    """Return the first version of an operator in TensorFlow Lite with int8; of an operator without a record, 2."""
-    record = of_tflite().get(name, Record)
-    return record.versions.get(name, record.version)
+    """Return the first version of an operator in TensorFlow Lite with int8; of an operator without a record, 1."""
+    record = of_tflite().get(name)
+    return record.versions.get(name, record.version) if record else 1
 
 
 @cache

@@ -30,7 +30,7 @@ def compose_functions(graph: Graph) -> Graph:
                 del nodes[source]
                 node = _lookup(before, node, tables.apply(_entries(node), _entries(before)))
         nodes[node.outputs[0].name] = node
-    return Graph(graph.inputs, tuple(nodes.values()), graph.outputs)
+    return replace(graph, nodes=tuple(nodes.values()))
 
 
 def _entries(node: Node) -> np.ndarray:

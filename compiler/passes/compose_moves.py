@@ -7,7 +7,7 @@ every composition, and some need more passes than the single operators.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from eyrie.compiler.ir.elementwise import Elementwise
@@ -174,7 +174,7 @@ class _Composer:
 
     def _replace(self, left_out: tuple[Node, ...], composed: dict[Node, list[Node]]) -> None:
         nodes = [part for each in self.graph.nodes if each not in left_out for part in composed.get(each, [each])]
-        self.graph = Graph(self.graph.inputs, tuple(nodes), self.graph.outputs)
+        self.graph = replace(self.graph, nodes=tuple(nodes))
         read = {tensor.name for parts in composed.values() for part in parts for tensor in part.inputs}
         self._kept -= {each for each in self._kept if read & {tensor.name for tensor in each.outputs}}
 

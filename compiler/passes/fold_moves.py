@@ -258,7 +258,7 @@ def _with(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...])
             kept.append(each)
             if views and views[0].inputs[0] in each.outputs:
                 kept += _new(views, made)
-    return Graph(graph.inputs, tuple(kept), graph.outputs)
+    return replace(graph, nodes=tuple(kept))
 
 
 def _new(views: list[Node], made: set[str]) -> list[Node]:

@@ -27,7 +27,7 @@ def fold_pads(graph: Graph) -> Graph:
                 folded[node.outputs[0].name] = node.inputs[0], node.operator
                 continue
         nodes.append(node)
-    return Graph(graph.inputs, tuple(nodes), graph.outputs)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _takes(reader: Operator, pad: Pad, source: Tensor) -> bool:

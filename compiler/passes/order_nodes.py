@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node scheduling: an order of nodes in which few values wait for later readers."""
 
+from dataclasses import replace
+
 from eyrie.compiler.ir.graph import Graph, Node
 
 
@@ -11,7 +13,7 @@ def order_nodes(graph: Graph) -> Graph:
     equal ones wins.
     """
     orders = (graph.nodes, _depth_first(graph, 1), _depth_first(graph, -1))
-    graphs = [Graph(graph.inputs, nodes, graph.outputs) for nodes in orders]
+    graphs = [replace(graph, nodes=nodes) for nodes in orders]
     return min(graphs, key=most_waiting)
 
 

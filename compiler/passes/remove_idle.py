@@ -36,7 +36,7 @@ def remove_idle(graph: Graph) -> Graph:
                 continue
         nodes.append(node)
         made |= {tensor.name for tensor in node.outputs}
-    return _without_unread(Graph(graph.inputs, tuple(nodes), _renamed(graph.outputs, same)))
+    return _without_unread(replace(graph, nodes=tuple(nodes), outputs=_renamed(graph.outputs, same)))
 
 
 def _without_unread(graph: Graph) -> Graph:
@@ -47,7 +47,7 @@ def _without_unread(graph: Graph) -> Graph:
         if any(tensor.name in wanted for tensor in node.outputs):
             nodes.insert(0, node)
             wanted |= {tensor.name for tensor in node.activations}
-    return Graph(graph.inputs, tuple(nodes), graph.outputs)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _renamed(tensors: Iterable[Tensor], same: dict[str, Tensor]) -> tuple[Tensor, ...]:

@@ -42,7 +42,7 @@ def turn_maps(graph: Graph) -> Graph:
         )
         if made.name in rows:
             nodes.append(_reshape(node, rows[made.name], made))
-    return Graph(graph.inputs, tuple(nodes), graph.outputs)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def has_columns(graph: Graph) -> bool:

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         network = files.load(options.network) if is_compiled else _compiled(options)
         graph, images = network.signature, network.whole.image.images if network.whole else 1
         if options.input:
-            inputs = read_inputs(options.input, network.inputs)
+            inputs = read_inputs(options.input, network.arguments)
         else:
             inputs = random_inputs(graph, images, options.seed)
         golden = golden_outputs(network.graph, inputs) if network.graph else None
@@ -82,7 +82,7 @@ def _compiled(options: argparse.Namespace) -> "CompiledNetwork":
 
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     if options.input:  # check it before the work
-        read_inputs(options.input, load(options.network).inputs)
+        read_inputs(options.input, load(options.network).arguments)
     try:
         return files.load(compiled(options.network, config, options.batch))
     except InputError as error:

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     from eyrie.runtime.networks import write_arrays
 
     network = files.load(options.directory)
-    inputs = read_inputs(options.input, network.inputs)
+    inputs = read_inputs(options.input, network.arguments)
     said, pages = "", list[str]()
     if options.back_end == "rtl":
         from eyrie.runtime.back_ends.rtl import Rtl

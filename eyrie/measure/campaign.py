@@ -28,7 +28,7 @@ SOURCES = (
     "runtime/**/*.cpp",
     "runtime/**/*.h",
     "runtime/**/*.py",
-    "testing/references.py",
+    "model/**/*.py",
     "measure/trials.py",
     "measure/zoo_model.py",
 )

@@ -13,6 +13,7 @@ import resource
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,12 @@ from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Malformed
 from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.measure.trials import Entry
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
+from eyrie.model.interpreters import APART, Rejected
 from eyrie.model.messages import array, one_line
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.back_ends.functional import Functional
@@ -38,7 +41,6 @@ from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.inputs import random_inputs, read_inputs
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
 from eyrie.runtime.signals import clean_up_first
-from eyrie.testing.references import Rejected, run_apart
 
 GOLDEN, TFLITE = "the golden model", "eyrie.compiler.frontend.tflite"
 
@@ -85,7 +87,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     network = files.load(options.folder / "program")
     graph = network.whole_graph()
     inputs = (
-        read_inputs(options.input, network.inputs)
+        read_inputs(options.input, network.arguments)
         if options.input
         else random_inputs(graph, options.inputs, options.seed)
     )
@@ -126,7 +128,8 @@ def _note(entry: Entry, compiled: Compiled, config: AcceleratorConfig) -> None:
 def references(graph: Graph) -> tuple[Reference, ...]:
     """Return the references that compute the operators as the golden model does.
 
-    The first one that runs a network is compared with.
+    The first one that runs a network is compared with. Of operators without a golden function, the one is first that
+    runs most.
     """
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
@@ -135,7 +138,10 @@ def references(graph: Graph) -> tuple[Reference, ...]:
         and quantized(node.inputs[0]).quantization != quantized(node.outputs[0]).quantization
         for node in graph.nodes
     )
-    return (Reference.LITERT,) if unsigned or rescaled else (Reference.MICRO, Reference.LITERT)
+    if unsigned or rescaled:
+        return (Reference.LITERT,)
+    by = Counter(node.operator.reference for node in graph.nodes if isinstance(node.operator, Interpreted))
+    return tuple(sorted((Reference.MICRO, Reference.LITERT), key=lambda reference: -by[reference.value]))
 
 
 def _compare(
@@ -145,7 +151,7 @@ def _compare(
     runs, said = [*zip(*inputs)], []
     for reference in references(graph):
         try:
-            expected = [np.stack(values) for values in zip(*run_apart(reference, model, runs), strict=True)]
+            expected = [np.stack(values) for values in zip(*APART.run(reference, model, runs), strict=True)]
         except Rejected as rejection:
             said.append(f"{reference}: {rejection}")
             continue

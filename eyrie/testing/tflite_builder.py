@@ -17,7 +17,8 @@ from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.operators.registry import version_of
 
 TENSOR_TYPES = {
-    name: getattr(schema.TensorType, name.upper()) for name in ("int8", "uint8", "int32", "int64", "float32")
+    name: getattr(schema.TensorType, name.upper())
+    for name in ("int8", "uint8", "int16", "int32", "int64", "float32", "bool", "resource")
 }
 
 # Options of a convolution that takes every pixel, as SAME padding has it.

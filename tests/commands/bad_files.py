@@ -103,7 +103,6 @@ def _models(folder: Path) -> None:
         "asymmetric": conv(weights={"scale": 0.01, "zero_point": 5}),
         "channels": conv(filters=(8, 3, 3, 7)),
         "size": conv(out=(7, 7, 8)),
-        "activation": conv(fusedActivationFunction=4),
         "bias": conv(bias=-(2**31)),
         "input_twice": conv(ends="one input twice"),
         "output": conv(ends="another output"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
+from eyrie.model.interpreters import run_micro
 from eyrie.runtime import folders
-from eyrie.testing.references import run_micro
 from tests.commands.commands import Ended, assert_rejected, eyrie
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder
 from tests.compiler.test_partition import image_classifier

@@ -18,9 +18,9 @@ from eyrie.compiler.passes.constraints import Obstacles, check
 from eyrie.compiler.passes.fold_pads import fold_pads
 from eyrie.compiler.passes.partition import Side
 from eyrie.compiler.passes.remove_idle import remove_idle
+from eyrie.model.interpreters import RUN
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.back_ends.functional import Functional
-from eyrie.testing.references import RUN
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import draw_graph
 from tests.commands.bad_files import conv, two_to_one

@@ -15,9 +15,9 @@ from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.operators.elementwise import Add
 from eyrie.compiler.operators.shapes import Reshape
+from eyrie.model.interpreters import RUN, Rejected
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 from eyrie.model.operators.reference import Reference
-from eyrie.testing.references import RUN, Rejected
 from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed

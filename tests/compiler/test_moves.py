@@ -24,10 +24,10 @@ from eyrie.measure.networks.wavenet import model as wavenet
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Operation
 from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.model.interpreters import RUN
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.inputs import random_inputs
-from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import movement, weighted

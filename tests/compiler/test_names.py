@@ -8,9 +8,9 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_network
+from eyrie.model.interpreters import RUN
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.networks import named_on_model
-from eyrie.testing.references import RUN
 from eyrie.testing.tflite_builder import Builder
 
 SHAPE, SCALE = (1, 5, 4, 8), {"scale": 0.1, "zero_point": 3}

@@ -17,8 +17,8 @@ from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.operators import registry
 from eyrie.compiler.operators.record import FloatOperator, Record
 from eyrie.compiler.operators.registry import Framework
+from eyrie.model.interpreters import RUN, Rejected
 from eyrie.runtime.folders import ROOT
-from eyrie.testing.references import RUN, Rejected
 from tb.common.random_operators import OPERATORS, draw
 
 FRAMEWORKS: tuple[Framework, ...] = ("onnx", "microsoft", "aten", "relax")

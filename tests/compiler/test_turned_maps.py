@@ -20,9 +20,9 @@ from eyrie.compiler.plan import settle
 from eyrie.compiler.plan.search import Placed
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.model.interpreters import RUN
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.inputs import random_inputs
-from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from tb.common.random_graphs import elementwise, movement, weighted
 from tb.common.random_graphs.net import Net

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from eyrie.model.interpreters import RUN, Rejected
 from eyrie.model.operators import convolution, elementwise, fixed_point, host, movement, pooling, quantization, tables
 from eyrie.model.operators.reference import Reference
-from eyrie.testing.references import RUN, Rejected
 from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed

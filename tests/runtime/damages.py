@@ -14,9 +14,9 @@ import eyrie
 from eyrie.compiler.artefact.files import digest
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import sealed
+from eyrie.model.interpreters import run_micro
 from eyrie.runtime import cached_folders, programs
 from eyrie.runtime.portable_c.executable import LIBRARY
-from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import eyrie as command
 

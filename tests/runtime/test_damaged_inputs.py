@@ -35,9 +35,9 @@ import pytest
 import eyrie
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.errors import InputError
+from eyrie.model.interpreters import Rejected, run_litert, run_micro
 from eyrie.runtime import programs
 from eyrie.runtime.folders import unfinished
-from eyrie.testing.references import Rejected, run_litert, run_micro
 from eyrie.testing.samples import scale, scaled
 from tests.commands.commands import assert_rejected
 from tests.commands.commands import eyrie as command

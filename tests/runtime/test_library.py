@@ -19,8 +19,8 @@ import pytest
 from PIL import Image
 
 import eyrie
+from eyrie.model.interpreters import run_micro
 from eyrie.runtime.folders import ROOT
-from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.small_nets import separable
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.model.interpreters import run_micro
 from eyrie.operators import (
     ActivationDescriptor,
     ConvolutionDescriptor,
@@ -25,7 +26,6 @@ from eyrie.operators import (
 )
 from eyrie.runtime import programs
 from eyrie.runtime.folders import ROOT
-from eyrie.testing.references import run_micro
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_rejected, eyrie
 

@@ -18,12 +18,12 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.interpreters import RUN
 from eyrie.runtime.back_end import BackEnd
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.testing.configurations import model_rejection, random_configs
-from eyrie.testing.references import RUN
 from eyrie.testing.samples import scaled
 from tb.common.random_graphs import RandomGraph, draw_graph
 from tb.common.seed import run_seed

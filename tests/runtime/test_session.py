@@ -18,10 +18,10 @@ from eyrie.compiler.folder import save
 from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.errors import InputError
+from eyrie.model.interpreters import run_micro
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
-from eyrie.testing.references import run_micro
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tb.net.random_branches import draw_network

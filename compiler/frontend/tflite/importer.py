@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importer of TensorFlow Lite files: walks through the operators of a file's subgraph."""
 
+from dataclasses import replace
+
+import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend.tflite.custom import custom
+from eyrie.compiler.frontend.tflite.interpreted import interpreted
 from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.frontend.tflite.reader import Call, Reader
+from eyrie.compiler.frontend.tflite.variables import RESOURCES, Variables
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Operator, Unknown
-from eyrie.compiler.ir.tensor import Constant, Tensor
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.operators.foreign import Foreign
 from eyrie.compiler.operators.registry import of_tflite
 
 _OPERATOR_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
 _DAMAGED = "damaged TensorFlow Lite file"
+_OF_SHAPES = ("SHAPE", "RANK")  # they depend on the shape of their input only
 _REMEDY = "copy or convert the model again"
 
 
@@ -42,53 +49,96 @@ class _Importer:
     def __init__(self, model: schema.ModelT) -> None:
         self.model = model
         self.place = "the model"  # the part in progress, for messages
+        self.variables = Variables(model, [self._operator_name(code)[0] for code in model.operatorCodes])
 
     def graph(self) -> Graph:
-        if len(self.model.subgraphs) != 1:
-            raise ModelImportError(f"{len(self.model.subgraphs)} subgraphs, one is supported")
-        [subgraph] = self.model.subgraphs
+        subgraph = self.model.subgraphs[0]
         if not subgraph.operators:
             raise ModelImportError("the model has no operators")
         reader = Reader(self.model, subgraph)
         for end, indices in (("input", subgraph.inputs), ("output", subgraph.outputs)):
             for index in indices:
                 reader.check_end(end, index)
+        self.ends = {int(index) for index in subgraph.outputs}
         inputs = tuple(reader.tensor(index) for index in subgraph.inputs)
         known = {tensor.name for tensor in inputs}
         nodes = []
         for number, operator in enumerate(subgraph.operators):
-            nodes.append(self._node(reader, operator, number, known))
-            known |= {tensor.name for tensor in nodes[-1].outputs}
+            node = self._node(reader, operator, number, known)
+            if node is not None:
+                nodes.append(node)
+                known |= {tensor.name for tensor in node.outputs}
+            known |= self.variables.inputs(reader)
         self.place = "the model"
-        outputs = tuple(reader.tensor(index) for index in subgraph.outputs)
-        return Graph(inputs, tuple(nodes), outputs)
+        outputs = tuple(reader.tensor(reader.current(int(index))) for index in subgraph.outputs)
+        return self.variables.finished(reader, Graph(inputs, tuple(nodes), outputs))
 
-    def _node(self, reader: Reader, operator: schema.OperatorT, number: int, known: set[str]) -> Node:
+    def _node(self, reader: Reader, operator: schema.OperatorT, number: int, known: set[str]) -> Node | None:
+        """Return the node of an operator, None for a variable's and if it makes constants only."""
         where = f"#{number}"
         self.place = f"operator {where}"
-        name, is_custom = self._operator_name(operator)
+        name, is_custom = self._operator_name(self.model.operatorCodes[operator.opcodeIndex])
         self.place = f"operator {where} {name}"
-        record = None if is_custom else of_tflite().get(name)
         call = Call(reader, operator, name, options_table(name))
         try:
-            inputs: tuple[Tensor, ...]
-            made: Operator
-            if is_custom:
-                inputs, made = custom(call, name)
-            elif record is None:
-                raise Unsupported("no such operator is known")
-            else:
-                inputs, made = record.read(call)
+            if name in RESOURCES:
+                self.variables.take(reader, operator, name)
+                return None
+            inputs, made, outputs = self._read(call, is_custom)
         except Unsupported as error:
             inputs, made = _what_it_takes(call, known), Unknown(name, str(error))
+            outputs = tuple(reader.tensor(index) for index in call.outputs)
         except ModelImportError as error:
             raise ModelImportError(f"{self.place}: {error}", layer=where) from error
-        outputs = tuple(reader.tensor(index) for index in call.outputs)
-        return Node(made, where, tuple(inputs), outputs)
+        made = made.between(inputs, outputs) if isinstance(made, Foreign) else made
+        node = Node(made, where, tuple(inputs), outputs)
+        return None if self._folded(node, call) else node
 
-    def _operator_name(self, operator: schema.OperatorT) -> tuple[str, bool]:
+    def _read(self, call: Call, is_custom: bool) -> tuple[tuple[Tensor, ...], Operator, tuple[Tensor, ...]]:
+        """Return inputs, operator and outputs of a call. Raise Unsupported if neither a golden function nor an
+        interpreter runs it."""
+        inputs: tuple[Tensor, ...]
+        made: Operator
+        record = None if is_custom else of_tflite().get(call.name)
+        try:
+            if is_custom:
+                inputs, made = custom(call, call.name)
+            elif record is None:
+                raise Unsupported("it has no golden function")
+            else:
+                inputs, made = record.read(call)
+            return inputs, made, tuple(map(call.reader.tensor, call.outputs))
+        except Unsupported as error:
+            return self._interpreted(call, str(error))
+
+    def _interpreted(self, call: Call, reason: str) -> tuple[tuple[Tensor, ...], Operator, tuple[Tensor, ...]]:
+        alone, made = interpreted(call, reason)
+        outputs = tuple(map(call.reader.tensor, call.outputs))
+        taken = [call.reader.tensor(call.reader.current(alone.sources[number])) for number in alone.taken]
+        for number in alone.kept:
+            tensor = call.reader.tensor(alone.sources[number])
+            after = replace(tensor, name=f"{tensor.name}#next")
+            self.variables.keep_variable(tensor, after)
+            taken, outputs = [*taken, tensor], (*outputs, after)
+        return tuple(taken), made, outputs
+
+    def _folded(self, node: Node, call: Call) -> bool:
+        """Return whether a node makes constants, which the reader then knows."""
+        if isinstance(node.operator, Unknown) or any(index in self.ends for index in call.outputs):
+            return False
+        plain = not any(isinstance(tensor, Quantized) for tensor in node.outputs)
+        if not (plain and (not node.activations or call.name in _OF_SHAPES)):
+            return False
+        values = (
+            tensor.data if isinstance(tensor, Constant) else np.zeros(tensor.shape, tensor.dtype)
+            for tensor in node.inputs
+        )
+        for index, value in zip(call.outputs, node.run(tuple(values)), strict=True):
+            call.reader.set_known(index, value)
+        return True
+
+    def _operator_name(self, code: schema.OperatorCodeT) -> tuple[str, bool]:
         """Return the name of an operator, and whether it is a custom operator."""
-        code = self.model.operatorCodes[operator.opcodeIndex]
         number = max(code.builtinCode, code.deprecatedBuiltinCode)
         if number == schema.BuiltinOperator.CUSTOM and code.customCode:
             return "".join(letter if letter.isprintable() else "?" for letter in code.customCode.decode()), True

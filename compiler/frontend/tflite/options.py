@@ -16,4 +16,6 @@ def options_table(name: str) -> str:
     record = of_tflite().get(name)
     if record is not None and record.schema_table:
         return record.schema_table
+    if name == "SUM" or name.startswith("REDUCE_"):
+        return "ReducerOptions"
     return _TABLES.get(f"{name.replace('_', '')}options".lower(), "")

@@ -22,16 +22,44 @@ _TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items()
 _ACTIVATION_NAMES = {
     value: name for name, value in vars(schema.ActivationFunctionType).items() if isinstance(value, int)
 }
-_STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types that operators here take
+_KINDS = ("int", "uint", "float", "bool", "complex")
+STORED = tuple(name for name in _TYPES.values() if hasattr(np, name) and name.startswith(_KINDS))  # types of arrays
 
 
 class Reader:
     """The tensors of one subgraph."""
 
     def __init__(self, model: schema.ModelT, subgraph: schema.SubGraphT) -> None:
-        self._model, self._tensors = model, subgraph.tensors
+        self.model, self._tensors = model, subgraph.tensors
         self._names = self._unique_names()
         self._made: dict[int, Tensor] = {}
+        self._same: dict[int, int] = {}
+        self.corrected: dict[int, tuple[int, ...]] = {}  # shapes
+        self.known: dict[int, np.ndarray] = {}  # values that are known though the file does not have them
+
+    def set_same(self, index: int, other: int) -> None:
+        """Make a tensor stand for another one, which has its values."""
+        self._same[index] = other
+
+    def set_known(self, index: int, values: np.ndarray) -> None:
+        """Make a tensor a constant."""
+        self.known[index] = values
+        self._made.pop(index, None)
+
+    def set_shape(self, index: int, shape: tuple[int, ...]) -> None:
+        """Correct the shape of a tensor: where the file leaves sizes open, its shapes are wrong."""
+        if shape != self.shape(index):
+            self.corrected[index] = shape
+            self._made.pop(index, None)
+
+    def has_open_shape(self, index: int) -> bool:
+        """Return whether the file leaves a size of a tensor open."""
+        sizes = self.raw(index).shapeSignature
+        return sizes is not None and any(size < 0 for size in sizes)
+
+    def current(self, index: int) -> int:
+        """Return the tensor for which a tensor stands."""
+        return self._same.get(index, index)
 
     def _unique_names(self) -> list[str]:
         """Return unique names of the tensors; the file may repeat names. A "#" begins the part that the compiler
@@ -60,11 +88,13 @@ class Reader:
         return _TYPES.get(number, f"type {number}")
 
     def is_constant(self, index: int) -> bool:
-        data = self._model.buffers[self.raw(index).buffer].data
-        return data is not None and len(data) > 0
+        data = self.model.buffers[self.raw(index).buffer].data
+        return index in self.known or (data is not None and len(data) > 0)
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of a tensor. Raise ModelImportError if no array has such a shape."""
+        if index in self.corrected:
+            return self.corrected[index]
         shape = self.raw(index).shape
         shape = () if shape is None else tuple(int(size) for size in shape)
         if any(size < 1 for size in shape):
@@ -73,8 +103,10 @@ class Reader:
 
     def check_end(self, end: str, index: int) -> None:
         """Raise ModelImportError if an input or output of the network has a type that arrays do not have."""
-        if (kind := self.stored_type(index)) not in _STORED:
-            raise ModelImportError(f"{end} {self.name(index)} is {kind}", remedy=QUANTISE)
+        if (kind := self.stored_type(index)) not in STORED:
+            raise ModelImportError(
+                f"{end} {self.name(index)} is {kind}", remedy="end the model before it, or begin it after it"
+            )
 
     def tensor(self, index: int) -> Tensor:
         """Return a tensor of any type; a constant has its values."""
@@ -126,12 +158,14 @@ class Reader:
     def values(self, index: int) -> np.ndarray:
         """Return the values of a constant, as the file has them. Raise ModelImportError if they do not fill its
         shape."""
+        if index in self.known:
+            return self.known[index]
         kind, tensor = self.stored_type(index), self.raw(index)
         shape = tuple(int(size) for size in (() if tensor.shape is None else tensor.shape))
-        if kind not in _STORED or tensor.sparsity is not None:
+        if kind not in STORED or tensor.sparsity is not None:
             form = "a sparse one" if tensor.sparsity is not None else f"one of {kind}"
             raise Unsupported(f"a constant is {form}")
-        data, wanted = self._model.buffers[tensor.buffer].data, prod(shape) * np.dtype(kind).itemsize
+        data, wanted = self.model.buffers[tensor.buffer].data, prod(shape) * np.dtype(kind).itemsize
         count = 0 if data is None else len(data)
         if count != wanted or min(shape, default=1) < 0:
             raise ModelImportError(f"a constant of {times(shape)} has {count} bytes, needs {wanted}", remedy=REMEDY)
@@ -140,7 +174,7 @@ class Reader:
     def scales(self, index: int, channels: int) -> tuple[np.ndarray, np.ndarray]:
         """Return scales and zero points of filters: one of each, or one per channel."""
         if not self.has_scale(index):
-            raise Unsupported(f"its filters are without scale: {QUANTISE}")
+            raise Unsupported("its filters are without scale")
         values = self.raw(index).quantization
         scales = np.asarray(values.scale, np.float32)
         points = np.zeros(1, np.int64) if values.zeroPoint is None else np.asarray(values.zeroPoint, np.int64)
@@ -160,18 +194,18 @@ class Call:
 
     def __init__(self, reader: Reader, operator: schema.OperatorT, name: str, table: str) -> None:
         """Make the access to an operator. name: of the operator, by the schema; table: of its options"""
-        self.reader, self.name, self._operator, self._table = reader, name, operator, table
-        self.inputs = [int(index) for index in _list(operator.inputs)]
+        self.reader, self.name, self.operator, self._table = reader, name, operator, table
+        self.inputs = [reader.current(int(index)) for index in _list(operator.inputs)]
         self.outputs = [int(index) for index in _list(operator.outputs)]
 
     @property
     def custom_options(self) -> bytes:
         """Return the options of a custom operator."""
-        return bytes(_list(self._operator.customOptions))
+        return bytes(_list(self.operator.customOptions))
 
     def option(self, name: str, default: int | None = None) -> int:
         """Return an integer option, or its default if the operator may have no options."""
-        if self._operator.builtinOptions is None and default is not None:
+        if self.operator.builtinOptions is None and default is not None:
             return default
         return int(self._option(name))
 
@@ -192,7 +226,7 @@ class Call:
 
     def _option(self, name: str) -> float:
         """Return an option. Raise ModelImportError if the operator has no options, or the ones of another operator."""
-        options = self._operator.builtinOptions
+        options = self.operator.builtinOptions
         found = "missing" if options is None else type(options).__name__.removesuffix("T")
         if found != self._table:
             raise ModelImportError(f"its options are {found}, must be {self._table}", remedy=REMEDY)
@@ -211,8 +245,8 @@ class Call:
         """Return an input of any type."""
         if not self.has(number):
             raise ModelImportError(f"its input {number} is missing", remedy=REMEDY)
-        if (kind := self.reader.stored_type(self.inputs[number])) not in _STORED:
-            raise Unsupported(f"its input {number} is {kind}: {QUANTISE}")
+        if (kind := self.reader.stored_type(self.inputs[number])) not in STORED:
+            raise Unsupported(f"its input {number} is {kind}")
         return self.reader.tensor(self.inputs[number])
 
     def tensors(self) -> tuple[Tensor, ...]:
@@ -237,9 +271,9 @@ class Call:
     def _checked(self, index: int, tensor: Tensor, end: str) -> Quantized:
         kind = self.reader.stored_type(index)
         if kind not in ("int8", "uint8"):
-            raise Unsupported(f"its {end} is {kind}, not int8: {QUANTISE}")
+            raise Unsupported(f"its {end} is {kind}, not int8")
         if not isinstance(tensor, Quantized):
-            raise Unsupported(f"its {end} is without scale: {QUANTISE}")
+            raise Unsupported(f"its {end} is without scale")
         if (kind == "uint8") != self.unsigned:
             raise Unsupported(f"its {end} is {kind}, its output is not")
         return tensor

@@ -12,7 +12,7 @@ import numpy as np
 
 from eyrie.model.operators.quantization import from_uint8
 from eyrie.model.operators.reference import Reference
-from tb.common.random_graphs import elementwise, movement, weighted
+from tb.common.random_graphs import elementwise, interpreted, movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import chance, draw_quantization, whole
 
@@ -78,14 +78,23 @@ OF_LITERT: tuple[Operator, ...] = (
     elementwise.relu_n1_to_1,
     *elementwise.real,
 )
+WITHOUT_GOLDEN: tuple[Operator, ...] = (
+    interpreted.reverse,
+    interpreted.reduce,
+    interpreted.select,
+    interpreted.whole_numbers,
+    interpreted.real_numbers,
+    interpreted.top,
+    interpreted.depth_to_space,
+)
 OF_UINT8: tuple[Operator, ...] = (movement.tile, elementwise.relu6, movement.rescaling_concatenation)
 
 # Of a network's type and the references that run it: operators, and how often it is drawn.
 FAMILIES: tuple[tuple[str, tuple[Reference, ...], tuple[Operator, ...], float], ...] = (
-    ("int8", (Reference.MICRO,), OF_MAPS + OF_ANY + OF_INT8 + DIFFERENT + OF_MICRO, 0.5),
+    ("int8", (Reference.MICRO,), OF_MAPS + OF_ANY + OF_INT8 + DIFFERENT + OF_MICRO, 0.45),
     ("int8", tuple(Reference), OF_MAPS + OF_ANY + OF_INT8, 0.15),
-    ("int8", (Reference.LITERT,), OF_MAPS + OF_ANY + OF_INT8 + OF_LITERT, 0.15),
-    ("uint8", (Reference.LITERT,), OF_MAPS + OF_ANY + DIFFERENT + OF_UINT8, 0.2),
+    ("int8", (Reference.LITERT,), OF_MAPS + OF_ANY + OF_INT8 + OF_LITERT + WITHOUT_GOLDEN, 0.2),
+    ("uint8", (Reference.LITERT,), OF_MAPS + OF_ANY + DIFFERENT + OF_UINT8 + WITHOUT_GOLDEN, 0.2),
 )
 
 
@@ -138,7 +147,7 @@ def _grow(net, operators):
     if not whole(net.rng, 0, 9):
         return
     operator = net.one_of(operators)
-    maps = operator in OF_MAPS
+    maps = operator in OF_MAPS or operator is interpreted.depth_to_space
     if x := net.take(lambda value: len(value.shape) == 4 or not maps):
         operator(net, x)
 

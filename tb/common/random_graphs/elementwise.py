@@ -109,12 +109,11 @@ def arg_max(net, x):
     net.add(
         "ARG_MAX",
         [x],
-        [(np.delete(x.shape, axis), None)],
+        [(np.delete(x.shape, axis), "int32")],
         [constant(np.int32([axis]))],
-        kind="int32",
         outputType=schema.TensorType.INT32,
     )
 
 
 def dequantize(net, x):
-    net.add("DEQUANTIZE", [x], [(x.shape, None)], kind="float32")
+    net.add("DEQUANTIZE", [x], [(x.shape, "float32")])

@@ -70,14 +70,17 @@ class Net:
             self.values.append(value)
         return value
 
-    def add(self, name, sources, made, arguments=(), first=False, kind=None, **options):
+    def add(self, name, sources, made, arguments=(), first=False, **options):
         """One operator, with constants `arguments` behind its tensors, or before them if they come `first`.
 
-        made: of each output shape and quantisation; kind: their type, if it is not the net's. Returns the outputs.
+        made: of each output shape and quantisation, or shape and type if it is not the net's. Returns the outputs.
         """
         taken = [source.index for source in sources]
         constants = [operand.add_to(self.builder) for operand in arguments]
-        outputs = [self._value(result(*each, kind or self.kind)) for each in made]
+        outputs = [
+            self._value(result(shape, None, form) if isinstance(form, str) else result(shape, form, self.kind))
+            for shape, form in made
+        ]
         self.builder.operator(
             name, constants + taken if first else taken + constants, [output.index for output in outputs], **options
         )

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of the interpreter for an operator without a golden function."""
+
+from math import prod
+
+import numpy as np
+
+from eyrie.compiler.frontend.tflite.cut import Cut, cut
+from eyrie.compiler.frontend.tflite.reader import STORED, Call
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.operators.interpreted import Interpreted
+from eyrie.model.interpreters import APART, Rejected
+from eyrie.model.operators.reference import Reference
+
+# Operators whose results depend on more than inputs and variables.
+_HIDDEN = {
+    **dict.fromkeys(
+        ("SignalDelay", "SignalFramer", "SignalOverlapAdd", "SignalStacker", "CIRCULAR_BUFFER"),
+        "tflite-micro keeps its state to itself",
+    ),
+    **dict.fromkeys(("RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL"), "it draws random numbers"),
+}
+
+_UNKNOWN = ("unresolved custom op", "Didn't find op")  # in LiteRT's reasons
+
+
+def interpreted(call: Call, reason: str) -> tuple[Cut, Interpreted]:
+    """Return a call of an operator as a model of its own, and the operator that runs it. reason: why it has no golden
+    function
+
+    Raise Unsupported if no interpreter runs it.
+    """
+    if call.name in _HIDDEN:
+        raise Unsupported(_HIDDEN[call.name])
+    _check_types(call)
+    made = cut(call.reader, call.operator, call.name)
+    operator = Interpreted(
+        operator=call.name,
+        reference=_reference(made, call, reason).value,
+        reason=reason,
+        work=_work(call),
+        taken=made.taken + made.kept,
+        made=made.made + made.kept,
+        model=np.frombuffer(made.data, np.uint8),
+    )
+    return made, operator
+
+
+def _check_types(call: Call) -> None:
+    for index in (*call.inputs, *call.outputs):
+        if index >= 0 and call.reader.stored_type(index) not in STORED:
+            raise Unsupported(f"tensor {call.reader.name(index)} is {call.reader.stored_type(index)}")
+
+
+def _reference(made: Cut, call: Call, reason: str) -> Reference:
+    """Return the interpreter of a call. The reader gets the shapes of its outputs if they differ from the file's.
+
+    It is LiteRT; or tflite-micro, which believes the shapes of the file, if LiteRT does not know the operator, or the
+    shapes before a run.
+    """
+    ends, said, unknown = (made.taken + made.kept, made.made), list[str](), False
+    try:
+        shapes = APART.shapes(Reference.LITERT, made.data, ends)
+        if None not in shapes:
+            for index, shape in zip(call.outputs, shapes, strict=True):
+                call.reader.set_shape(index, shape or ())
+            return Reference.LITERT
+    except Rejected as rejection:
+        said, unknown = [f"{Reference.LITERT}: {rejection}"], any(each in str(rejection) for each in _UNKNOWN)
+    open_shapes = any(map(call.reader.has_open_shape, call.outputs))
+    if (unknown or not said) and not made.kept and not open_shapes:  # it gives no access to variables
+        try:
+            APART.shapes(Reference.MICRO, made.data, ends)
+            return Reference.MICRO
+        except Rejected as rejection:
+            said += [f"{Reference.MICRO}: {rejection}"] if unknown else []
+    if said:
+        raise Unsupported(f"{reason}, and no interpreter runs it ({'; '.join(said)})")
+    if open_shapes:
+        raise Unsupported(f"{reason}; the shape of its output is known at run time only")
+    return Reference.LITERT
+
+
+def _work(call: Call) -> int:
+    """Return the number of MACs of a call with weights, else of output values."""
+    reader, made = call.reader, sum(prod(call.reader.shape(index)) for index in call.outputs)
+    shapes = [reader.shape(index) for index in call.inputs if index >= 0 and reader.is_constant(index)]
+    if not shapes or not call.outputs:
+        return made
+    weights = max(shapes, key=prod)
+    if call.name in ("CONV_2D", "FULLY_CONNECTED", "CONV_3D"):
+        return made * prod(weights[1:])
+    if call.name == "DEPTHWISE_CONV_2D":
+        return made * prod(weights[1:3])
+    if call.name == "TRANSPOSE_CONV":
+        return prod(reader.shape(call.inputs[2])) * prod(weights[:3])
+    if call.name in ("UNIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"):
+        steps = prod(reader.shape(call.outputs[0])[:-1])
+        return steps * sum(prod(shape) for shape in shapes if len(shape) == 2)
+    return made

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators without a golden function: an interpreter runs each as a model of its own, on the host."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operator import Arrays, Tensors
+from eyrie.compiler.kernel_calls.steps import Calls
+from eyrie.compiler.operators.foreign import Foreign
+from eyrie.compiler.operators.record import not_in_c
+from eyrie.model.errors import InputError
+from eyrie.model.interpreters import APART
+from eyrie.model.operators.reference import Reference
+
+if TYPE_CHECKING:
+    from eyrie.compiler.frontend.tflite.writer import File
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreted(Foreign):
+    """An operator that an interpreter runs.
+
+    reference    the interpreter, by the value of its Reference
+    reason       why the operator has no golden function
+    work         its element operations; of an operator with weights, its MACs
+    taken, made  the tensors of its model, by number, that are the node's inputs and outputs
+    model        a .tflite file, uint8
+    """
+
+    reference: str
+    reason: str
+    work: int
+    taken: tuple[int, ...]
+    made: tuple[int, ...]
+    model: np.ndarray
+
+    def elements(self, inputs: Tensors, outputs: Tensors) -> int:
+        return self.work
+
+    @property
+    def who(self) -> str:
+        return f"{self.operator} in {self.reference}"
+
+    def compute(self, values: Arrays) -> Sequence[np.ndarray]:
+        """Run the model. Raise InputError, with one line, if the interpreter rejects the values."""
+        try:
+            reference = Reference(self.reference)
+            [made] = APART.run(reference, self.model.tobytes(), [values], (self.taken, self.made))
+        except ValueError as error:
+            raise InputError(f"{self.who}: {error}") from error
+        return made
+
+    def write(self, node: Node, file: "File") -> None:
+        raise Unsupported(f"it runs in {self.reference}, and is not written to TensorFlow Lite")
+
+    def to_c(self, node: Node, calls: Calls) -> None:
+        not_in_c(node, f"runs in {self.reference} and is not written as C", "end the model before it")
+
+    def __str__(self) -> str:
+        return self.reference

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators without a golden function run in an interpreter; networks with variables remember."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+
+import eyrie
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.failure import ModelImportError
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.operators.interpreted import Interpreted
+from eyrie.model.errors import InputError
+from eyrie.model.interpreters import APART, Rejected, run
+from eyrie.model.operators.reference import Reference
+from eyrie.testing.tflite_builder import STEPS, Builder
+from tests.compiler.streaming_nets import FRAME, recurrent, streaming
+from tests.compiler.test_tflite import change
+
+FRAMES = 8
+
+
+def interpreted(graph: Graph) -> dict[str, str]:
+    """Return the interpreters of a graph's operators."""
+    found = (node.operator for node in graph.nodes)
+    return {operator.name: operator.reference for operator in found if isinstance(operator, Interpreted)}
+
+
+def convolution(rng: np.random.Generator, kind: str, **options: object) -> bytes:
+    net = Builder()
+    scale = None if kind == "float32" else 0.1
+    x, y = (net.tensor((1, 5, 5, 4), kind, scale) for _ in range(2))
+    filters = net.tensor((4, 3, 3, 4), "int8", 0.01, data=rng.integers(-127, 128, (4, 3, 3, 4)))
+    bias_type = {"int8": "int32", "int16": "int64", "float32": "float32"}[kind]
+    bias = net.tensor((4,), bias_type, scale and 0.001, data=rng.integers(-500, 500, 4))
+    net.operator("CONV_2D", [x, filters, bias], [y], **STEPS | options)
+    return net.pack([x], [y])
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "reason"),
+    [
+        ("int8", {"fusedActivationFunction": 4}, "fused activation TANH; supported are NONE, "),
+        ("int16", {}, "its input 0 is int16, not int8"),
+        ("float32", {}, "its input 0 is float32, not int8"),
+    ],
+)
+def test_a_convolution_that_has_no_golden_function(kind: str, options: dict, reason: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = convolution(rng, kind, **options)
+    graph = tflite.from_bytes(model)
+    [node] = graph.nodes
+    assert isinstance(node.operator, Interpreted) and node.operator.reason.startswith(reason)
+    assert node.elements == 5 * 5 * 4 * 3 * 3 * 4
+    x = rng.integers(-100, 100, graph.input.shape).astype(kind)
+    assert (graph.run(x)[graph.output.name] == run(Reference.LITERT, model, [[x]])[0][0]).all()
+
+
+def test_shapes_that_the_file_leaves_open_are_found(seed: int) -> None:
+    """A dilated convolution of real numbers, whose file has wrong shapes and computes pads from the input's shape."""
+    net = Builder()
+    x, blocks, made, y = (
+        net.tensor(shape, "float32") for shape in ((1, 5, 5, 2), (1, 1, 1, 2), (1, 1, 1, 2), (1, 1, 1, 2))
+    )
+    for index in (blocks, made, y):
+        net.tensors[index].shapeSignature = [-1, -1, -1, 2]
+    shape, rows, pads, crops = (net.tensor(size, "int32") for size in ((4,), (1,), (2, 2), (2, 2)))
+    one, two = (net.tensor((1,), "int32", data=[value]) for value in (1, 2))
+    sizes = net.tensor((2,), "int32", data=[2, 2])
+    none = net.tensor((2, 2), "int32", data=[[0, 0], [0, 0]])
+    net.operator("SHAPE", [x], [shape], outType=schema.TensorType.INT32)
+    net.operator("STRIDED_SLICE", [shape, one, two, one], [rows])
+    padding = net.tensor((2, 2), "int32", data=[[0, 1], [0, 1]])
+    factor = net.tensor((1,), "int32")
+    net.operator("FLOOR_MOD", [rows, two], [factor])
+    net.operator("MUL", [padding, factor], [pads])
+    net.operator("ADD", [pads, none], [crops])
+    net.operator("SPACE_TO_BATCH_ND", [x, sizes, pads], [blocks])
+    net.operator("NEG", [blocks], [made])
+    net.operator("BATCH_TO_SPACE_ND", [made, sizes, crops], [y])
+    model = net.pack([x], [y])
+    graph = tflite.from_bytes(model)
+    assert [node.operator.name for node in graph.nodes] == ["SPACE_TO_BATCH_ND", "NEG", "BATCH_TO_SPACE_ND"]
+    assert graph.output.shape == (1, 5, 5, 2) and graph.nodes[0].outputs[0].shape == (4, 3, 3, 2)
+    values = np.random.default_rng(seed).normal(size=(1, 5, 5, 2)).astype(np.float32)
+    assert (graph.run(values)[graph.output.name] == -values).all()
+
+
+def test_an_interpreter_that_rejects_values_or_ends_says_so() -> None:
+    net = Builder()
+    x, places, y = net.tensor((4, 2), "float32"), net.tensor((3,), "int32"), net.tensor((3, 2), "float32")
+    net.operator("GATHER", [x, places], [y], axis=0)
+    graph = tflite.from_bytes(net.pack([x, places], [y]))
+    values = np.arange(8, dtype=np.float32).reshape(4, 2)
+    assert (graph.run(values, np.int32([3, 0, 3]))[graph.output.name] == values[[3, 0, 3]]).all()
+    with pytest.raises(InputError, match="^GATHER in litert: .*gather index out of bounds"):
+        graph.run(values, np.int32([3, 0, 4]))
+    with pytest.raises(Rejected, match="^it ended its process$"):
+        APART._result(_end, b"")
+    assert (graph.run(values, np.int32([1, 0, 3]))[graph.output.name] == values[[1, 0, 3]]).all()
+
+
+def _end(_: bytes) -> None:
+    import os
+
+    os._exit(1)
+
+
+@pytest.mark.parametrize(("kind", "starts"), [("int8", True), ("int8", False), ("uint8", True)])
+def test_variables_are_kept_between_calls(kind: str, starts: bool, seed: int, tmp_path: Path) -> None:
+    """By all back ends, frame by frame and several at once, and apart by each session."""
+    rng = np.random.default_rng(seed)
+    model, path = streaming(rng, kind, starts), tmp_path / "net.tflite"
+    path.write_bytes(model)
+    limits = np.iinfo(kind)
+    frames = rng.integers(limits.min, limits.max + 1, (FRAMES, *FRAME)).astype(kind)
+    reference = Reference.MICRO if kind == "int8" else Reference.LITERT
+    wanted = np.stack([outputs[0] for outputs in run(reference, model, [[frame] for frame in frames])])
+    assert (wanted[3:] != np.stack([run(reference, model, [[frame]])[0][0] for frame in frames[3:]])).any()
+    for back_end in ("functional", "rtl", "cosim", "golden", "c") if kind == "int8" else ("functional", "c"):
+        session, other = (eyrie.load(path, back_end=back_end) for _ in range(2))
+        assert len(session.inputs) == len(session.outputs) == 1
+        [name] = (port.name for port in session.outputs)
+        for frame, expected in zip(frames[:3], wanted):
+            assert (session.golden(frame)[name] == expected).all()
+            assert (session(frame)[name] == expected).all()
+        assert (session(frames[3:, 0])[name] == wanted[3:, 0]).all()
+        assert (other(frames[0])[name] == wanted[0]).all()
+        session.reset()
+        assert (session(frames[:, 0])[name] == wanted[:, 0]).all()
+    assert not session.network.host
+
+
+def test_calls_of_threads_come_one_after_the_other(seed: int, tmp_path: Path) -> None:
+    """The state after calls of the same frame does not depend on their order."""
+    rng = np.random.default_rng(seed)
+    (tmp_path / "net.tflite").write_bytes(streaming(rng))
+    frame = rng.integers(-128, 128, FRAME).astype(np.int8)
+    session = eyrie.load(tmp_path / "net.tflite", back_end="functional")
+    made: list = []
+    threads = [threading.Thread(target=lambda: made.append(session(frame))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    [name] = made[0]
+    wanted = eyrie.load(tmp_path / "net.tflite", back_end="functional")(np.stack([frame[0]] * 4))[name]
+    assert sorted(each[name].tobytes() for each in made) == sorted(each.tobytes() for each in wanted)
+
+
+def test_variables_of_an_operator(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    model = recurrent(rng)
+    (tmp_path / "net.tflite").write_bytes(model)
+    frames = rng.integers(-128, 128, (FRAMES, 1, 6)).astype(np.int8)
+    wanted = np.stack([outputs[0] for outputs in run(Reference.LITERT, model, [[frame] for frame in frames])])
+    session = eyrie.load(tmp_path / "net.tflite", back_end="functional")
+    assert interpreted(session.graph) == {"SVDF": "litert"} and len(session.graph.start) == 1
+    [made] = session(frames[:, 0]).values()
+    assert (made == wanted[:, 0]).all() and len(np.unique(wanted, axis=0)) == FRAMES
+    with pytest.raises(InputError, match="SVDF: runs in litert and is not written as C: end the model before it"):
+        eyrie.load(tmp_path / "net.tflite", back_end="c")
+
+
+def test_a_variable_has_one_scale(seed: int) -> None:
+    model = streaming(np.random.default_rng(seed))
+    edited = change(model, lambda file: setattr(file.subgraphs[0].tensors[3].quantization, "scale", np.float32([0.2])))
+    with pytest.raises(ModelImportError, match="variable last is written as int8 1 x 3 x 1 x 8 and read as int8 1 x 3"):
+        tflite.from_bytes(edited)
