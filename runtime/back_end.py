@@ -13,7 +13,8 @@ from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.runtime.inputs import file_type, fitted
+from eyrie.model.operators.quantization import from_uint8, to_uint8
+from eyrie.runtime.inputs import fitted, is_unsigned
 
 if TYPE_CHECKING:  # the cost model
     from eyrie.compiler.cost.predict import Prediction
@@ -132,10 +133,7 @@ def on_host(graph: Graph, values: Mapping[str, np.ndarray], count: int) -> dict[
 def first_state(network: CompiledNetwork) -> tuple[np.ndarray, ...]:
     """Return the start values of a network's state, in the model's types."""
     tensors = network.inputs[len(network.arguments) :]
-    return tuple(
-        value.view(np.uint8) ^ 0x80 if file_type(tensor) == "uint8" else value
-        for tensor, value in zip(tensors, network.start)
-    )
+    return tuple(to_uint8(value) if is_unsigned(tensor) else value for tensor, value in zip(tensors, network.start))
 
 
 def _in_order(network: CompiledNetwork, runs: Sequence[NetworkRun], state: tuple[np.ndarray, ...]) -> NetworkRun:
@@ -154,15 +152,10 @@ def _in_order(network: CompiledNetwork, runs: Sequence[NetworkRun], state: tuple
 
 def inside(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     """Return inputs by name, with the values inside a Graph: uint8 less 128."""
-    return {
-        tensor.name: (value ^ 0x80).view(np.int8) if file_type(tensor) == "uint8" else value
-        for tensor, value in zip(tensors, inputs)
-    }
+    return {tensor.name: from_uint8(value) if is_unsigned(tensor) else value for tensor, value in zip(tensors, inputs)}
 
 
 def outside(tensors: Sequence[Tensor], values: Mapping[str, np.ndarray], count: int) -> list[np.ndarray]:
     """Return outputs, N of the model's shape and type each."""
     found = [values[tensor.name].reshape(count, *tensor.shape) for tensor in tensors]
-    return [
-        value.view(np.uint8) ^ 0x80 if file_type(tensor) == "uint8" else value for tensor, value in zip(tensors, found)
-    ]
+    return [to_uint8(value) if is_unsigned(tensor) else value for tensor, value in zip(tensors, found)]

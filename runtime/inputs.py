@@ -13,9 +13,14 @@ from eyrie.model.messages import array
 from eyrie.runtime.networks import read_arrays
 
 
+def is_unsigned(tensor: Tensor) -> bool:
+    """Return whether a Graph has values of uint8 as int8."""
+    return isinstance(tensor, Quantized) and tensor.unsigned
+
+
 def file_type(tensor: Tensor) -> str:
     """Return the type of the values in the model's file."""
-    return "uint8" if isinstance(tensor, Quantized) and tensor.unsigned else tensor.dtype
+    return "uint8" if is_unsigned(tensor) else tensor.dtype
 
 
 def fitted(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -53,6 +53,11 @@ class Custom(Foreign):
         return f"options {len(self.options)} bytes" if self.options else ""
 
 
+def is_known(name: str) -> bool:
+    """Return whether the user's file has a function of this name."""
+    return callable(_functions(os.environ.get(FILE, "")).get(name))
+
+
 def function_of(name: str) -> Callable:
     """Return the function of a custom operator. It takes arrays as the model's file has them, and `options`, bytes; it
     returns one or several arrays.

@@ -27,6 +27,7 @@ class Interpreted(Foreign):
 
     reference    the interpreter, by the value of its Reference
     reason       why the operator has no golden function
+    variables    number of last inputs that are the state
     work         its element operations; of an operator with weights, its MACs
     taken, made  the tensors of its model, by number, that are the node's inputs and outputs
     model        a .tflite file, uint8
@@ -34,10 +35,15 @@ class Interpreted(Foreign):
 
     reference: str
     reason: str
+    variables: int
     work: int
     taken: tuple[int, ...]
     made: tuple[int, ...]
     model: np.ndarray
+
+    @property
+    def state(self) -> int:
+        return self.variables
 
     def elements(self, inputs: Tensors, outputs: Tensors) -> int:
         return self.work

@@ -129,6 +129,7 @@ class Record(Operator, FloatOperator):
     schema_table    the schema's table of options, "" for the one that is named after the operator
     constants  attributes that are constant inputs in a file, after the first input
     version    the first version of the operator in TensorFlow Lite with int8; versions: of names that have another one
+    state_is_shown  whether a file has the next state among the outputs
     constraints  of the accelerator, None if the accelerator has no such operator
     """
 
@@ -138,7 +139,13 @@ class Record(Operator, FloatOperator):
     constants: ClassVar[tuple[str, ...]] = ()
     version: ClassVar[int] = 2
     versions: ClassVar[Mapping[str, int]] = {}
+    state_is_shown: ClassVar[bool] = False
     constraints: ClassVar[tuple[Constraint, ...] | None] = None
+
+    @property
+    def state(self) -> int:
+        """Return the number of last inputs that are the state. The outputs end with its next values."""
+        return 0
 
     # ---- TensorFlow Lite ----
 

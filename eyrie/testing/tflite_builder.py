@@ -18,7 +18,7 @@ from eyrie.compiler.operators.registry import version_of
 
 TENSOR_TYPES = {
     name: getattr(schema.TensorType, name.upper())
-    for name in ("int8", "uint8", "int16", "int32", "int64", "float32", "bool", "resource")
+    for name in ("int8", "uint8", "int16", "int32", "int64", "float32", "bool", "uint32", "resource")
 }
 
 # Options of a convolution that takes every pixel, as SAME padding has it.

@@ -67,13 +67,13 @@ def _once(*sides: Iterable[int] | None) -> list[int]:
 def _copied(reader: Reader, index: int, buffers: list[schema.BufferT]) -> schema.TensorT:
     """Return a tensor whose constant is in `buffers`."""
     made = copy.copy(reader.raw(index))
-    data = reader.model.buffers[made.buffer].data
+    data = reader.data(index)
     if index in reader.known:
         data = np.frombuffer(np.ascontiguousarray(reader.known[index]).tobytes(), np.uint8)
     if index in reader.corrected:
         made.shape, made.shapeSignature = list(reader.corrected[index]), None
     made.buffer = 0
-    if data is not None and len(data):
+    if len(data):
         made.buffer = len(buffers)
         buffers.append(schema.BufferT())
         buffers[-1].data = data

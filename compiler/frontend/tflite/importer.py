@@ -15,7 +15,9 @@ from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupporte
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Operator, Unknown
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.operators.custom import is_known
 from eyrie.compiler.operators.foreign import Foreign
+from eyrie.compiler.operators.record import Record
 from eyrie.compiler.operators.registry import of_tflite
 
 _OPERATOR_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
@@ -99,28 +101,22 @@ class _Importer:
         interpreter runs it."""
         inputs: tuple[Tensor, ...]
         made: Operator
-        record = None if is_custom else of_tflite().get(call.name)
+        record = of_tflite().get(call.name)
         try:
-            if is_custom:
+            if is_custom and (record is None or is_known(call.name)):
                 inputs, made = custom(call, call.name)
             elif record is None:
                 raise Unsupported("it has no golden function")
             else:
                 inputs, made = record.read(call)
-            return inputs, made, tuple(map(call.reader.tensor, call.outputs))
         except Unsupported as error:
-            return self._interpreted(call, str(error))
-
-    def _interpreted(self, call: Call, reason: str) -> tuple[tuple[Tensor, ...], Operator, tuple[Tensor, ...]]:
-        alone, made = interpreted(call, reason)
+            alone, made = interpreted(call, str(error))
+            sources = (alone.sources[number] for number in alone.taken + alone.kept)
+            inputs = tuple(call.reader.tensor(call.reader.current(index)) for index in sources)
         outputs = tuple(map(call.reader.tensor, call.outputs))
-        taken = [call.reader.tensor(call.reader.current(alone.sources[number])) for number in alone.taken]
-        for number in alone.kept:
-            tensor = call.reader.tensor(alone.sources[number])
-            after = replace(tensor, name=f"{tensor.name}#next")
-            self.variables.keep_variable(tensor, after)
-            taken, outputs = [*taken, tensor], (*outputs, after)
-        return tuple(taken), made, outputs
+        if isinstance(made, Record) and made.state:
+            outputs = self.variables.with_state(inputs[-made.state :], outputs, made.state_is_shown)
+        return inputs, made, outputs
 
     def _folded(self, node: Node, call: Call) -> bool:
         """Return whether a node makes constants, which the reader then knows."""

@@ -31,13 +31,14 @@ def interpreted(call: Call, reason: str) -> tuple[Cut, Interpreted]:
     Raise Unsupported if no interpreter runs it.
     """
     if call.name in _HIDDEN:
-        raise Unsupported(_HIDDEN[call.name])
+        raise Unsupported(f"{reason}, and {_HIDDEN[call.name]}")
     _check_types(call)
     made = cut(call.reader, call.operator, call.name)
     operator = Interpreted(
         operator=call.name,
         reference=_reference(made, call, reason).value,
         reason=reason,
+        variables=len(made.kept),
         work=_work(call),
         taken=made.taken + made.kept,
         made=made.made + made.kept,

@@ -88,8 +88,13 @@ class Reader:
         return _TYPES.get(number, f"type {number}")
 
     def is_constant(self, index: int) -> bool:
-        data = self.model.buffers[self.raw(index).buffer].data
-        return index in self.known or (data is not None and len(data) > 0)
+        return index in self.known or len(self.data(index)) > 0
+
+    def data(self, index: int) -> np.ndarray:
+        """Return the bytes of a constant, none of another tensor. Buffer 0 is empty by convention."""
+        buffer = self.raw(index).buffer
+        data = self.model.buffers[buffer].data if buffer else None
+        return np.zeros(0, np.uint8) if data is None else np.asarray(data, np.uint8)
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of a tensor. Raise ModelImportError if no array has such a shape."""
@@ -165,11 +170,10 @@ class Reader:
         if kind not in STORED or tensor.sparsity is not None:
             form = "a sparse one" if tensor.sparsity is not None else f"one of {kind}"
             raise Unsupported(f"a constant is {form}")
-        data, wanted = self.model.buffers[tensor.buffer].data, prod(shape) * np.dtype(kind).itemsize
-        count = 0 if data is None else len(data)
-        if count != wanted or min(shape, default=1) < 0:
-            raise ModelImportError(f"a constant of {times(shape)} has {count} bytes, needs {wanted}", remedy=REMEDY)
-        return np.asarray(data, np.uint8).view(kind).reshape(shape)
+        data, wanted = self.data(index), prod(shape) * np.dtype(kind).itemsize
+        if len(data) != wanted or min(shape, default=1) < 0:
+            raise ModelImportError(f"a constant of {times(shape)} has {len(data)} bytes, needs {wanted}", remedy=REMEDY)
+        return data.view(kind).reshape(shape)
 
     def scales(self, index: int, channels: int) -> tuple[np.ndarray, np.ndarray]:
         """Return scales and zero points of filters: one of each, or one per channel."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variables of a file, which become the state of a network: inputs and outputs in place of resources."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
@@ -88,10 +89,17 @@ class Variables:
             raise ModelImportError(f"variable {_said(key)} is read with another type or shape than it begins with")
         return start
 
-    def keep_variable(self, taken: Tensor, made: Tensor) -> None:
-        """Add a variable of an operator, which begins with the number 0."""
-        zero = taken.zero_point if isinstance(taken, Quantized) and taken.dtype == "int8" else 0
-        self.kept.append((np.full(taken.shape, zero, taken.dtype), taken, made))
+    def with_state(self, state: Sequence[Tensor], outputs: tuple[Tensor, ...], shown: bool) -> tuple[Tensor, ...]:
+        """Add the state of an operator, which begins with the number 0. Return its outputs, with the next state.
+
+        state: its last inputs; shown: whether the file has the next state as the last outputs
+        """
+        if not shown:
+            outputs += tuple(replace(tensor, name=f"{tensor.name}#next") for tensor in state)
+        for taken, made in zip(state, outputs[-len(state) :]):
+            zero = taken.zero_point if isinstance(taken, Quantized) and taken.dtype == "int8" else 0
+            self.kept.append((np.full(taken.shape, zero, taken.dtype), taken, made))
+        return outputs
 
     def inputs(self, reader: Reader) -> set[str]:
         """Return the names of the state's inputs."""
