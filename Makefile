@@ -13,12 +13,13 @@ SEEDS   ?= 1#        number of fresh seeds: regress, bench (cost_model)
 IMAGE   ?=#          picture to classify, the bundled one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
-MODELS  ?=#          folder of .tflite and .onnx models: zoo
+MODELS  ?=#          folder of .tflite and .onnx models: zoo, mlperf-tiny
 RTL_MACS ?=#         MACs up to which a model runs on the RTL too (1,000,000): zoo
-CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
-IMAGES  ?=#          number of test images, all by default: accuracy
-RTL     ?=#          number of images to run on the RTL too: accuracy; 0: not on the RTL: family, sizes
+CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy, mlperf-tiny
+IMAGES  ?=#          number of test images, all by default: accuracy, mlperf-tiny
+RTL     ?=#          number of images to run on the RTL too: accuracy, mlperf-tiny; 0: not on the RTL: family, sizes
 DRIVER  ?= 0#        1 runs the images of RTL from a C program, through the driver: accuracy
+CLOCK   ?=#          clock rate in MHz, the nominal one by default: mlperf-tiny
 NETWORKS ?=#         networks, by comma, all by default: family
 CONFIGS ?=#         configurations, by comma, all by default: sizes
 BLOCKS  ?=#          blocks, by comma, all by default: synth
@@ -28,7 +29,7 @@ PYTHON  ?= python3#  interpreter that creates .venv
 
 # The variables reach the commands through the environment, so that no shell interprets their values.
 export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
-export RTL NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
+export RTL CLOCK NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
 
 # Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -40,7 +41,7 @@ eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines zoo family sizes study synth docs clean help
+.PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines mlperf-tiny zoo family sizes study synth docs clean help
 
 demo: $(base) ## Run a photo through the simulated accelerator and print its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
@@ -83,6 +84,10 @@ mutate: $(dev) ## Apply mutations to the RTL; a testbench has to find each: [SEE
 
 machines: $(dev) ## Test random configurations: legal ones must work: [SEED] [COUNT] [BUDGET] [JOBS]
 	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
+
+mlperf-tiny: $(base) ## Run the models of MLPerf Tiny on the RTL: MODELS [CLOCK] [CIFAR10 [IMAGES] [RTL]]
+	@$(eyrie) mlperf-tiny $(quiet) $${MODELS:+--models="$$MODELS"} $${CLOCK:+--clock="$$CLOCK"} \
+	  $${CIFAR10:+--cifar10="$$CIFAR10"} $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"}
 
 zoo: $(base) ## Compile and run every model of a folder and compare it with the reference: MODELS [RTL_MACS] [CONFIG]
 	@$(eyrie) zoo $(quiet) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \

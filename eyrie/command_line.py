@@ -24,7 +24,7 @@ GROUPS = {
     "use": ("demo", "compile", "run", "profile", "c", "asm", "operators", "cache"),
     "inspect": ("schedule", "graph", "ir", "buffers", "ids", "synth"),
     "test": ("list", "sim", "layer", "golden", "check", "regress", "lint", "docs", "mutate", "machines"),
-    "measure": ("bench", "accuracy", "zoo", "family", "sizes", "study"),
+    "measure": ("bench", "accuracy", "mlperf-tiny", "zoo", "family", "sizes", "study"),
     "data": ("cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
@@ -119,16 +119,21 @@ def _drop_output() -> None:
 def overview() -> str:
     """Return the text of `eyrie --help`: the commands by group, each with the first line of its module's docstring."""
     groups = [
-        f"{group}\n" + "\n".join(f"  {name:10} {_summary(name)}" for name in names) for group, names in GROUPS.items()
+        f"{group}\n" + "\n".join(f"  {name:11} {_summary(name)}" for name in names) for group, names in GROUPS.items()
     ]
     return "\n\n".join(["usage: eyrie COMMAND ...", *groups, "eyrie COMMAND --help lists the arguments of a command."])
 
 
+def module_name(name: str) -> str:
+    """Return the name of a command's module in eyrie/commands/."""
+    return name.replace("-", "_")
+
+
 def _module(name: str) -> ModuleType:
-    return import_module(f"eyrie.commands.{name}")
+    return import_module(f"eyrie.commands.{module_name(name)}")
 
 
 def _summary(name: str) -> str:
     """Return the first line of a module's docstring without importing the module."""
-    source = (Path(__file__).parent / "commands" / f"{name}.py").read_text()
+    source = (Path(__file__).parent / "commands" / f"{module_name(name)}.py").read_text()
     return source.split('"""')[1].split("\n")[0]

@@ -125,7 +125,8 @@ COMPILATION_LAYER: Keys = {
     "filters": "`resident`, or `in a ring` (circular buffer) of n chunks. Empty for other layers.",
 }
 MODEL: Keys = {
-    "file": "Model file, by its path in the folder; `family`, `sizes`: name of the network or the configuration.",
+    "file": "Model file, by its path in the folder; `family`, `sizes`, `mlperf-tiny`: name of the network, the "
+    "configuration or the benchmark.",
     "status": "`ok`: all outputs equal the reference. `rejected`: the model is not compiled. `wrong`: an output "
     "differs. `failed`: no result. `unchecked`: no reference runs it.",
     "reason": "Empty if `ok`; all obstacles if `rejected`; the first difference if `wrong`.",
@@ -145,6 +146,32 @@ MODEL: Keys = {
     "compile_cpu_s": "CPU seconds of compilation.",
     "compile_peak_bytes": "Peak memory of the compiler.",
     "c_arena_bytes": "RAM of the tensors of the portable C program; null if it did not run.",
+    "energy_uJ": "Energy of one input, as in a network run; null unless `on_rtl`.",
+}
+MLPERF_MODEL: Keys = {
+    "model": "Name of the model file.",
+    "latency_ms": "`cycles` at `clock_hz`, in ms.",
+    "utilisation": "`macs` / (`multipliers` x `cycles`).",
+    "vela": "Estimates of Vela by accelerator, see below; empty without Vela.",
+}
+MLPERF_ESTIMATE: Keys = {
+    "system_config": "System configuration in Vela's `vela.ini`.",
+    "memory_mode": "Memory mode in Vela's `vela.ini`.",
+    "clock_hz": "Clock rate of the system configuration, in Hz.",
+    "cycles": "Cycles of one input, memory accesses included.",
+    "npu_cycles": "Cycles of one input without memory accesses.",
+    "latency_ms": "Time of one input, in ms.",
+    "weights_memory": "Memory of the weights.",
+    "feature_maps_memory": "Memory of the feature maps.",
+    "off_chip_bytes": "Bytes of DRAM and off-chip flash for one input, both directions.",
+    "off_chip_bytes_per_cycle": "Bandwidth of the memory that has the weights, in bytes a cycle.",
+}
+MLPERF: Keys = {
+    "clock_hz": "Clock rate for latency and energy, in Hz.",
+    "inputs": "Random inputs of each model.",
+    "vela_version": "Version of Vela; null without Vela.",
+    "accuracy": "With `--cifar10`: `images`, `int8_top1` (percent, portable C), `rtl_images`, and of these "
+    "`comparisons` and `mismatches`. Else null.",
 }
 TRIALS: Keys = {
     "cycles_over_roofline": "`cycles` / `roofline_cycles`.",
@@ -267,9 +294,16 @@ SECTIONS = (
     Section("Runs of single passes", "`layer` and the tests `pass`, `array` and `streams` add these keys.", PASSES),
     Section("Mutations", "`mutate` writes these keys.", MUTATE),
     Section("Random configurations", "`machines` writes these keys.", MACHINES),
-    Section("Models", "`zoo`, `family` and `sizes`: each entry of `models` has these keys. null: not known.", MODEL),
+    Section(
+        "Models",
+        "`zoo`, `family`, `sizes` and `mlperf-tiny`: each entry of `models` has these keys. null: not known.",
+        MODEL,
+    ),
     Section("Benchmarks of networks", "`family` and `sizes` add these keys to each entry.", TRIALS),
     Section("Totals of network benchmarks", "`family` and `sizes` write these keys.", FAMILY),
+    Section("MLPerf Tiny", "`mlperf-tiny` writes these keys.", MLPERF),
+    Section("Models of MLPerf Tiny", "`mlperf-tiny` adds these keys to each entry of `models`.", MLPERF_MODEL),
+    Section("Estimates of Vela", "`vela` of a model has these keys for each accelerator.", MLPERF_ESTIMATE),
     Section("Literature", "`study` writes these keys.", STUDY),
     Section("Accuracy", "`accuracy` writes these keys.", ACCURACY),
     Section("Synthesis", "`synth` writes these keys; null for a run with `--blocks`.", SYNTHESIS),

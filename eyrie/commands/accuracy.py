@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.training import cifar10
 
     cifar10.locate(options.cifar10, options.split)
-    graph, network = _network(options.model), _float_network(options.float)
+    graph, network = classifier_graph(options.model), _float_network(options.float)
     images, labels = cifar10.load(options.cifar10, options.split)
     chosen = slice(len(images) - MOST_IMAGES, len(images) - MOST_IMAGES + options.images)
     images, labels = images[chosen], labels[chosen]
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if different else 0
 
 
-def _network(model: Path) -> "Graph":
+def classifier_graph(model: Path) -> "Graph":
     """Raises InputError, in one line, for one that does not classify CIFAR-10's images."""
     from eyrie.compiler.frontend.file import load
     from eyrie.compiler.ir.graph import map_shape

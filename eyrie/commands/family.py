@@ -16,7 +16,7 @@ import math
 import time
 
 from eyrie.measure import campaign
-from eyrie.measure.trials import Trial, head, row, summarised
+from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -30,7 +30,6 @@ COLUMNS = (
     ("compiled", 9, "compile_cpu_s", "{:.1f} s"),
     ("memory", 9, "compile_peak_mib", "{:,.0f} MiB"),
 )
-RTL_MACS = 1 << 62  # of any network
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         for network in networks:
             path = folder / f"{network.name}.tflite"
             path.write_bytes(model(network))
-            trials.append(Trial(network.name, path, rtl_macs=RTL_MACS if options.rtl else 0))
+            trials.append(Trial(network.name, path, rtl_macs=ON_RTL if options.rtl else 0))
         found = campaign.Campaign(folder, began + 60 * options.budget, options.jobs).run(
             trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True)
         )

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from eyrie.measure import campaign
-from eyrie.measure.trials import Trial, head, row, summarised
+from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     with replacing(BUILD / "sizes") as folder:
         running = campaign.Campaign(folder, began + 60 * options.budget, options.jobs)
         entries: dict[str, dict] = {}
-        for rtl_macs in (0, 1 << 62)[: 1 + options.rtl]:
+        for rtl_macs in (0, ON_RTL)[: 1 + options.rtl]:
             trials = [trial(folder, name, rtl_macs) for name in names]
             found = running.run(
                 trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True)

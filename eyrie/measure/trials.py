@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 INPUTS = 5
+ON_RTL = 1 << 62  # rtl_macs of a trial that always runs on the RTL
 MINUTES = 60
 GRACE_S = 20  # to clean up in
 POLL_S = 0.5
@@ -42,6 +43,7 @@ class Entry:
     compile_cpu_s: float | None = None
     compile_peak_bytes: int | None = None
     c_arena_bytes: int | None = None
+    energy_uJ: float | None = None
 
     def as_dict(self) -> dict:
         return asdict(self)

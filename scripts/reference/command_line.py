@@ -4,7 +4,7 @@
 import argparse
 from importlib import import_module
 
-from eyrie.command_line import FAULT, GROUPS, INTERRUPTED, add_options
+from eyrie.command_line import FAULT, GROUPS, INTERRUPTED, add_options, module_name
 from eyrie.compiler.command_line import Parser
 from scripts.reference.markdown import code, docstring, linked, page, table
 
@@ -44,7 +44,7 @@ def _command(name: str) -> str:
     parser = Parser(prog=f"eyrie {name}")
     add_options(parser, name)
     rows = [(_names(action), linked(_help(action))) for action in parser._actions if action.dest not in COMMON]
-    module = import_module(f"eyrie.commands.{name}")
+    module = import_module(f"eyrie.commands.{module_name(name)}")
     parts = [f"### eyrie {name}", docstring(module.__doc__ or "")]
     return "\n\n".join([*parts, table(("argument", "meaning"), rows)] if rows else parts)
 

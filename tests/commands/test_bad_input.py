@@ -72,11 +72,11 @@ def test_the_lines_are_for_people() -> None:
     assert len(ENTRIES) >= 250
     for entry in ENTRIES:
         assert not PYTHON.search(entry.said), f"{entry}\n{entry.said}"
-        assert re.match(r"eyrie( \w+)?: ", entry.said), entry
+        assert re.match(r"eyrie( [\w-]+)?: ", entry.said), entry
 
 
 def test_every_command_is_there() -> None:
-    named = {word for entry in ENTRIES for word in re.findall(r"(?:eyrie|make) (\w+)", entry.command)}
+    named = {word for entry in ENTRIES for word in re.findall(r"(?:eyrie|make) ([\w-]+)", entry.command)}
     assert set(COMMANDS) <= named
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eyrie as package
-from eyrie.command_line import COMMANDS, FAULT, GROUPS, add_options, main
+from eyrie.command_line import COMMANDS, FAULT, GROUPS, add_options, main, module_name
 from eyrie.commands import cache, ids
 from eyrie.compiler.command_line import Parser
 from eyrie.model.errors import InputError
@@ -71,7 +71,8 @@ def test_optimised_python() -> None:
 
 def test_every_command_is_in_one_group_and_has_a_file() -> None:
     files = {path.stem for path in (folders.ROOT / "eyrie" / "commands").glob("*.py")} - {"__init__"}
-    assert files == set(COMMANDS) and len(COMMANDS) == sum(map(len, GROUPS.values())) == len(set(COMMANDS))
+    assert files == set(map(module_name, COMMANDS))
+    assert len(COMMANDS) == sum(map(len, GROUPS.values())) == len(set(COMMANDS))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
