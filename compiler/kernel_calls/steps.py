@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.tensor import Form, Tensor
 
-BYTES = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "int32": 4, "float32": 4, "int64": 8}
+BYTES = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "int64": 8}
 
 Setting = int | float | np.float32 | np.ndarray | tuple[int, ...] | Mapping[str, "Setting"]
 Fields = dict[str, Setting]  # of a struct
@@ -79,4 +80,7 @@ def _operand(tensor: Operand | Tensor) -> Operand:
 
 
 def bytes_of(tensor: Tensor) -> int:
+    """Return the size of a tensor. Raise Unsupported if portable C has no such type."""
+    if tensor.dtype not in BYTES:
+        raise Unsupported(f"tensor {tensor.name}: is {tensor.dtype}, which is not written as C", remedy="use int32")
     return tensor.size * BYTES[tensor.dtype]

@@ -31,6 +31,10 @@ class Custom(Foreign):
     options: bytes = b""
 
     @property
+    def name(self) -> str:
+        return self.operator
+
+    @property
     def who(self) -> str:
         return f"custom operator {self.operator}: its function"
 

@@ -28,10 +28,6 @@ class Foreign(Record):
     unsigned_inputs: tuple[int, ...] = ()
     unsigned_outputs: tuple[int, ...] = ()
 
-    @property
-    def name(self) -> str:
-        return self.operator
-
     def between(self, inputs: Tensors, outputs: Tensors) -> "Foreign":
         """Return the operator for tensors of a file."""
         taken, made = (

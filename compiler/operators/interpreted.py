@@ -49,6 +49,10 @@ class Interpreted(Foreign):
         return self.work
 
     @property
+    def name(self) -> str:
+        return self.operator
+
+    @property
     def who(self) -> str:
         return f"{self.operator} in {self.reference}"
 

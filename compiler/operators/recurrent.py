@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flatbuffers import flexbuffers  # type: ignore[import-untyped]  # the package has no types
 
 from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.operator import Arrays, Tensors, expect, only, quantizations, quantized
 from eyrie.compiler.ir.tensor import Form, Tensor
-from eyrie.compiler.operators.record import HOST, Imported, Record, Row
+from eyrie.compiler.kernel_calls.steps import Calls
+from eyrie.compiler.operators.record import HOST, Imported, Record, Row, not_in_c
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times as by
 from eyrie.model.operators import recurrent
@@ -18,25 +19,31 @@ from eyrie.model.operators import recurrent
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.tflite.reader import Call
 
-_ROW = Row("recurrent", HOST)
 
+class Recurrent(Record):
+    """An operator with one tensor as its state."""
 
-@dataclass(frozen=True, kw_only=True)
-class Svdf(Record):
-    """SVDF with RELU and a state of int8. Its inputs are a value, features and times, which are constants, and the state.
-
-    bias: int32; rank: neighbouring features that are added
-    """
-
-    row = _ROW
-    name = "SVDF"
-
-    bias: np.ndarray
-    rank: int
+    row = Row("recurrent", HOST)
 
     @property
     def state(self) -> int:
         return 1
+
+    def to_c(self, node: Node, calls: Calls) -> None:
+        not_in_c(node, "keeps a state and is not written as C", "end the model before it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Svdf(Recurrent):
+    """SVDF with RELU and a state of int8. Its inputs are a value, the constants features and times, and the state.
+
+    bias: int32; rank: neighbouring features that are added
+    """
+
+    name = "SVDF"
+
+    bias: np.ndarray
+    rank: int
 
     @classmethod
     def read(cls, call: "Call") -> Imported:
@@ -71,24 +78,18 @@ class Svdf(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubtractSpectrum(Record):
+class SubtractSpectrum(Recurrent):
     """SignalFilterBankSpectralSubtraction, of uint32. The last output is the noise estimate, which is its state."""
 
-    row = _ROW
     name = "SignalFilterBankSpectralSubtraction"
     state_is_shown = True
 
     settings: recurrent.SpectralSubtraction
 
-    @property
-    def state(self) -> int:
-        return 1
-
     @classmethod
     def read(cls, call: "Call") -> Imported:
-        options = flexbuffers.Loads(call.custom_options)
-        names = recurrent.SpectralSubtraction.__dataclass_fields__
-        settings = recurrent.SpectralSubtraction(**{name: options[name] for name in names})
+        names, options = recurrent.SpectralSubtraction.__dataclass_fields__, call.custom_settings
+        settings = recurrent.SpectralSubtraction(**{name: int(options[name]) for name in names})
         source = call.tensor(0)
         return (source, Tensor(name=f"{source.name}#noise", shape=source.shape, dtype="uint32")), cls(settings=settings)
 
@@ -97,7 +98,8 @@ class SubtractSpectrum(Record):
         return (expect(source, "uint32", 1).form,) * 2
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        return recurrent.subtract_spectrum(*values, self.settings)
+        signal, estimate = values
+        return recurrent.subtract_spectrum(signal, estimate, self.settings)
 
     def __str__(self) -> str:
         return "  ".join(f"{name} {value}" for name, value in asdict(self.settings).items())

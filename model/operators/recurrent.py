@@ -62,7 +62,7 @@ class SpectralSubtraction:
     smoothing_bits: int
     min_signal_remaining: int
     spectral_subtraction_bits: int
-    clamping: bool
+    clamping: int
 
 
 def subtract_spectrum(

@@ -31,9 +31,9 @@ def text() -> str:
         "Operators",
         "Each row is an operator, the unit that runs it, and its names in the front ends. An operator that the unit "
         "cannot run with its shape or its attributes runs on the host, or stays in PyTorch or TVM; the report of the "
-        "compiler names it with the reason. A file with any other operator is rejected, except for custom operators: "
-        "they run on the host as Python functions. `eyrie c` writes every operator of the TensorFlow Lite column as "
-        "portable C.",
+        "compiler names it with the reason. Any other operator of a `.tflite` file runs on the host, in LiteRT or "
+        "tflite-micro. `eyrie c` writes every operator of the TensorFlow Lite column as portable C, except recurrent "
+        "ones.",
         "the records of operators in `compiler/operators/`",
         table(
             ("operator", "unit", "TensorFlow Lite", "ONNX", "PyTorch (ATen)", "TVM (Relax)", "operator library"),

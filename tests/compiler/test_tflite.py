@@ -154,7 +154,7 @@ UNKNOWN: dict[str, tuple[Callable[[schema.ModelT], None], str, str]] = {
 
 @pytest.mark.parametrize("what", UNKNOWN)
 def test_unknown_operators(what: str, seed: int) -> None:
-    """What nothing here can do is imported, and what comes behind it as well."""
+    """An operator that Eyrie does not run is imported, and those behind it, too."""
     edit, name, reason = UNKNOWN[what]
     graph = tflite.from_bytes(change(separable(np.random.default_rng(seed)), edit))
     node, *others = graph.nodes

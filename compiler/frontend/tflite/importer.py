@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importer of TensorFlow Lite files: walks through the operators of a file's subgraph."""
 
-from dataclasses import replace
-
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 

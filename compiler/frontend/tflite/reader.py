@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from flatbuffers import flexbuffers  # type: ignore[import-untyped]  # the package has no types
 
 from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY
@@ -91,7 +92,7 @@ class Reader:
         return index in self.known or len(self.data(index)) > 0
 
     def data(self, index: int) -> np.ndarray:
-        """Return the bytes of a constant, none of another tensor. Buffer 0 is empty by convention."""
+        """Return the bytes of a constant, of another tensor an empty array. Buffer 0 is empty by convention."""
         buffer = self.raw(index).buffer
         data = self.model.buffers[buffer].data if buffer else None
         return np.zeros(0, np.uint8) if data is None else np.asarray(data, np.uint8)
@@ -206,6 +207,11 @@ class Call:
     def custom_options(self) -> bytes:
         """Return the options of a custom operator."""
         return bytes(_list(self.operator.customOptions))
+
+    @property
+    def custom_settings(self) -> dict[str, int]:
+        """Return the options of a custom operator that has them by name."""
+        return flexbuffers.Loads(self.custom_options)
 
     def option(self, name: str, default: int | None = None) -> int:
         """Return an integer option, or its default if the operator may have no options."""
