@@ -19,6 +19,7 @@ from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
+from eyrie.compiler.passes.split_channels import split_channels
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES, Built, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
@@ -207,12 +208,15 @@ class _Compiling:
         if not isinstance(found, CompileError):
             self.parts.append(CompiledPart(part, found if isinstance(found, Built) else None))
             return
-        pieces = list(_pieces(part, self.graph))
+        pieces = list(_pieces(part))
         if len(pieces) == 1 and isinstance(found, DoesNotFit):
-            pieces = _by_weights(part, self.graph)
+            pieces = _by_weights(part)
+        split = split_channels(part.graph, _times(found)) if isinstance(found, DoesNotFit) else None
         if len(pieces) > 1:
             for piece in pieces:
                 self._take(piece)
+        elif split:
+            self._take(replace(part, graph=split))
         elif isinstance(found, DoesNotFit) and _has_weights(part.graph.nodes[0]):
             self.too_large.append((part, found))
         else:  # each of several nodes would run by itself, but not together; or a map is too large
@@ -235,25 +239,34 @@ def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
     )
 
 
-def _by_weights(part: Part, graph: Graph) -> list[Part]:
-    """Split a chain that does not fit: neighbours with weights stay together, every other node is alone."""
+def _times(found: DoesNotFit) -> int:
+    """Return how many times a layer is too large, 2 or more."""
+    return max(2, -(-(found.demand or 0) // (found.bound or 1)))
+
+
+def _by_weights(part: Part) -> list[Part]:
+    """Split a chain that does not fit: neighbours with weights stay together, every other node is alone. Split a chain of
+    neighbours with weights in the middle."""
     runs: list[list[Node]] = []
     for node in part.graph.nodes:
         if runs and _has_weights(node) and _has_weights(runs[-1][-1]):
             runs[-1].append(node)
         else:
             runs.append([node])
-    return [Part(Side.ACCELERATOR, part_of(graph, nodes)) for nodes in runs]
+    if len(runs) == 1:
+        middle = len(runs[0]) // 2
+        runs = [nodes for nodes in (runs[0][:middle], runs[0][middle:]) if nodes]
+    return [Part(Side.ACCELERATOR, part_of(part.graph, nodes)) for nodes in runs]
 
 
 def _has_weights(node: Node) -> bool:
     return isinstance(node.operator, Weighted)
 
 
-def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
+def _pieces(part: Part) -> Iterator[Part]:
     """Split a subgraph of the accelerator that cannot be planned at once into chains.
 
-    The host does views at their ends. graph: the whole network
+    The host does views at their ends.
     """
     for chain in _chains(part.graph):
         first, last = 0, len(chain)
@@ -267,7 +280,7 @@ def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
             (Side.HOST, chain[last:]),
         ):
             if nodes:
-                yield Part(side, part_of(graph, nodes))
+                yield Part(side, part_of(part.graph, nodes))
 
 
 def _chains(graph: Graph) -> list[list[Node]]:

@@ -183,7 +183,7 @@ def row_tiles(group: Group) -> list[int]:
 def filter_tiles(group: Filtered) -> list[int]:
     """Return the numbers of filter tiles."""
     most = TILES[-1] if can_be_tiled(group) else 1
-    return [tiles for tiles in (1, *TILES) if tiles <= most and len(group.filters) % (8 * tiles) == 0]
+    return [1, *(tiles for tiles in TILES if tiles <= most and len(group.filters) % (8 * tiles) == 0)]
 
 
 def can_be_tiled(group: Filtered) -> bool:

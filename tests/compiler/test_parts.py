@@ -18,6 +18,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.partition import Side
 from eyrie.model.config import DEFAULT
+from eyrie.model.interpreters import run_litert
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.testing.tflite_builder import STEPS, Builder
@@ -54,8 +55,8 @@ def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Pat
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: operator") as caught:
         compile_parts(path, SMALL, search_iterations=8, on_stage=stages.append)
     failure = caught.value.__cause__
-    assert isinstance(failure, DoesNotFit) and stages.count("segments") == 1 + apart
-    where = "operator #2: group conv0" if apart else "operators #0 to #1: group conv1"
+    assert isinstance(failure, DoesNotFit) and stages.count("segments") == (2 if apart else 3)
+    where = f"operator #{2 if apart else 0}: group conv0"
     assert str(failure) == (
         f"{where} needs at least {failure.demand} bytes of GLB, there are {SMALL.glb_bytes}: use a "
         "larger GLB or a smaller layer"
@@ -128,3 +129,35 @@ def test_the_command_takes_the_same_road(seed: int, tmp_path: Path, capsys: pyte
             compiled(path)
         said.append(str(caught.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_a_depthwise_layer_that_does_not_fit_runs_in_parts(
+    kind: str, per_channel: bool, seed: int, tmp_path: Path
+) -> None:
+    """A dilated one between two layers that fit; its channels are no multiple of the parts'."""
+    rng, net, zero = np.random.default_rng(seed), Builder(), 0 if kind == "int8" else 128
+    channels = 88
+    maps = [net.tensor((1, 9, 20, count), kind, 0.1, zero) for count in (8, channels, channels, 8)]
+
+    def weights(shape: tuple[int, ...], axis: int = 0, per_channel: bool = False) -> list[int]:
+        count = shape[axis]
+        scales = rng.uniform(0.005, 0.02, count) if per_channel and kind == "int8" else np.float64(0.01)
+        drawn = rng.integers(-127, 128, shape) + zero
+        bias = net.tensor((count,), "int32", 0.1 * scales, data=rng.integers(-999, 999, count))
+        return [net.tensor(shape, kind, scales, zero, axis, data=drawn), bias]
+
+    net.operator("CONV_2D", [maps[0], *weights((channels, 1, 1, 8))], [maps[1]], **STEPS)
+    dilated = STEPS | {"dilationHFactor": 4, "dilationWFactor": 4, "depthMultiplier": 1}
+    depthwise = [maps[1], *weights((1, 3, 3, channels), 3, per_channel)]
+    net.operator("DEPTHWISE_CONV_2D", depthwise, [maps[2]], **dilated)
+    net.operator("CONV_2D", [maps[2], *weights((8, 1, 1, channels))], [maps[3]], **STEPS)
+    model = net.pack([maps[0]], [maps[3]])
+    (tmp_path / "net.tflite").write_bytes(model)
+    compiled = compile_parts(tmp_path / "net.tflite", SMALL, search_iterations=8)
+    split = [part.graph for part in compiled.parts if any(node.operator.name == "SPLIT" for node in part.graph.nodes)]
+    assert split and not compiled.partition.host_nodes
+    x = rng.integers(0, 256, (1, 9, 20, 8)).astype(np.uint8).view(kind)
+    [made] = Functional().run(compiled.network, [x[None]]).outputs
+    assert (made[0] == run_litert(model, x)[0]).all()
