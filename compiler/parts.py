@@ -245,8 +245,8 @@ def _times(found: DoesNotFit) -> int:
 
 
 def _by_weights(part: Part) -> list[Part]:
-    """Split a chain that does not fit: neighbours with weights stay together, every other node is alone. Split a chain of
-    neighbours with weights in the middle."""
+    """Split a chain that does not fit: neighbours with weights stay together, every other node is alone. A chain of
+    neighbours with weights is split in the middle."""
     runs: list[list[Node]] = []
     for node in part.graph.nodes:
         if runs and _has_weights(node) and _has_weights(runs[-1][-1]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 
 import numpy as np
@@ -164,6 +165,21 @@ class Session:
 
     def __repr__(self) -> str:
         return f"<eyrie session of {self.name} on {self.back_end}>"
+
+
+def load_bytes(model: bytes, name: str, config: Configuration = None, back_end: str = "rtl") -> Session:
+    """Return a session that runs the contents of a model's file, as `load` does; name: for messages"""
+    from eyrie.compiler.frontend.file import load as load_model
+
+    back_end_class(back_end)
+    with TemporaryDirectory() as folder, about(name):
+        path = Path(folder) / "model"
+        path.write_bytes(model)
+        try:
+            graph = load_model(path)
+        except InputError as error:
+            raise InputError(str(error).removeprefix(f"{path}: ")) from error
+        return session_of(graph, name, config_of(config), back_end)
 
 
 def session_of(graph: Graph, name: str, config: AcceleratorConfig, back_end: str) -> Session:

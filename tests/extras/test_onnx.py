@@ -62,6 +62,30 @@ def test_networks(name: str, seed: int, tmp_path: Path) -> None:
         assert done.outputs and (done.outputs[0] == golden[0]).all()
 
 
+def test_a_session_with_onnxruntimes_interface(seed: int, tmp_path: Path) -> None:
+    """The names, shapes and types of onnxruntime; the values of the golden model."""
+    import onnxruntime
+
+    from eyrie import onnxruntime as ours
+
+    paths = {name: tmp_path / f"{name}.onnx" for name in FORMATS}
+    write("ds_cnn", seed, paths)
+    pictures = images(4, seed)[0]
+    for path in paths.values():
+        theirs = onnxruntime.InferenceSession(path)
+        for given in (path, path.read_bytes()):
+            session = ours.InferenceSession(given, back_end="functional")
+            for mine, other in (
+                (session.get_inputs(), theirs.get_inputs()),
+                (session.get_outputs(), theirs.get_outputs()),
+            ):
+                assert [(e.name, e.shape, e.type) for e in mine] == [(e.name, e.shape, e.type) for e in other]
+            [name] = (each.name for each in session.get_inputs())
+            [golden] = golden_outputs(load(path), [pictures[:, None]])
+            assert (session.run(None, {name: pictures})[0] == golden[:, 0]).all()
+    assert ours.SessionOptions is onnxruntime.SessionOptions
+
+
 def compiled(path: Path, folder: Path) -> CompiledNetwork:
     save(compile_parts(path).network, folder / "program")
     return files.load(folder / "program")
