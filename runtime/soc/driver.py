@@ -2,6 +2,7 @@
 """The C driver (runtime/c/driver) in Python: its structures, and a device on a simulated SoC."""
 
 import ctypes
+import os
 import zlib
 from collections.abc import Sequence
 from functools import cache
@@ -114,7 +115,7 @@ def functions(path: Path) -> ctypes.CDLL:
     found = typed(ctypes.CDLL(str(path)))
     pointer, number = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
-        ("open", pointer, U32, ctypes.c_uint16, ctypes.c_uint8, number),
+        ("open", pointer, U32, ctypes.c_uint16, ctypes.c_uint8, number, ctypes.c_char_p),
         ("close", None, pointer),
         ("memory", pointer, pointer),
         ("trace", number, pointer, ctypes.c_uint16, ctypes.c_uint8),
@@ -165,12 +166,17 @@ class Soc:
     Creating one raises BuildError or SourceError if its library cannot be built; every method raises DeviceError.
     """
 
-    def __init__(self, config: AcceleratorConfig, window: int = DRAM_BYTES, seed: int = 1) -> None:
-        """Open a simulated SoC with at least `window` bytes of DRAM from address 0 on."""
+    def __init__(
+        self, config: AcceleratorConfig, window: int = DRAM_BYTES, seed: int = 1, events: Path | None = None
+    ) -> None:
+        """Open a simulated SoC with at least `window` bytes of DRAM from address 0 on.
+
+        events: file for the events of the first run, complete after `close` (event_recorder.sv)
+        """
         self.config, self._library = config, functions(soc_library(config))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
         dram = config.dram_latency, config.dram_interval
-        self._view = View(self._library.soc_open(seed, *dram, self.window), 0)
+        self._view = View(self._library.soc_open(seed, *dram, self.window, events and os.fsencode(events)), 0)
         platform, self._device = Platform(), Device()
         self._library.soc_platform(self._view, self.window, True, platform)
         self._call("open", ctypes.byref(platform))

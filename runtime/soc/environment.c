@@ -25,7 +25,7 @@ static unsigned long long number_of(const char *name) {
 void platform_open(struct eyrie_platform *platform) {
   static struct soc_view view;
   view.soc = soc_open((uint32_t)number_of("SOC_SEED"), (uint16_t)number_of("SOC_LATENCY"),
-                      (uint8_t)number_of("SOC_INTERVAL"), number_of("SOC_MEMORY"));
+                      (uint8_t)number_of("SOC_INTERVAL"), number_of("SOC_MEMORY"), NULL);
   view.window_base = (uint32_t)number_of("SOC_BASE");
   soc_platform(&view, (uint32_t)number_of("SOC_WINDOW"), number_of("SOC_POLLS") != 1, platform);
 }

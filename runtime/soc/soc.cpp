@@ -4,6 +4,7 @@
 #include "soc.h"
 
 #include <memory>
+#include <string>
 
 #include "Vtop.h"
 #include "verilated.h"
@@ -13,9 +14,12 @@ extern "C" void dram_delete(long long memory, long long bytes);
 // The model with its clock. Inputs that change between cycles count at the next rising edge.
 struct soc {
  public:
-  soc(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes) {
+  soc(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes, const char* events) {
     context_.randSeed(static_cast<int>(seed % 0x7FFFFFFFu) + 1);  // 0 is the request to choose one
     context_.randReset(2);
+    const std::string recorded = std::string("+events=") + (events != nullptr ? events : "");
+    const char* arguments[] = {"soc", recorded.c_str()};
+    context_.commandArgs(events != nullptr ? 2 : 1, arguments);
     enter();
     top_ = std::make_unique<Vtop>(&context_);
     top_->rst_ni = 0;
@@ -119,8 +123,8 @@ struct soc {
   uint64_t cycles_ = 0;
 };
 
-struct soc* soc_open(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes) {
-  return new soc(seed, latency, interval, memory_bytes);
+struct soc* soc_open(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes, const char* events) {
+  return new soc(seed, latency, interval, memory_bytes, events);
 }
 
 void soc_close(struct soc* soc) { delete soc; }

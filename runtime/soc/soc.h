@@ -19,8 +19,9 @@ struct eyrie_platform;
 
 /* A simulated SoC after its reset. seed: of the start values of its registers and memories; latency and interval: of
  * the DRAM, in cycles (dram_latency and dram_interval of the configuration); memory_bytes: of DRAM that there are, from
- * address 0: the rest of the 4 GiB answers DECERR. */
-struct soc *soc_open(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes);
+ * address 0: the rest of the 4 GiB answers DECERR; events: file for the events of the first run (event_recorder.sv), or
+ * NULL. */
+struct soc *soc_open(uint32_t seed, uint16_t latency, uint8_t interval, uint64_t memory_bytes, const char *events);
 
 /* Ends a simulated SoC; NULL is none. */
 void soc_close(struct soc *soc);

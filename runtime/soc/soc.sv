@@ -299,6 +299,47 @@ module soc
     .counts_o        (watched_counts)
   );
 
+  // ---- Events, for a trace ----
+
+  logic command_valid, command_first, ofmap_busy;  // of the decoder and the ofmap stream
+
+  // The first word of a command has the command's address.
+  always_comb begin : watch_units
+    logic at_first;
+    at_first      = u_eyrie.u_tiling_controller.command == u_eyrie.u_tiling_controller.u_commands.word_address;
+    command_first = at_first && u_eyrie.u_tiling_controller.u_commands.word_valid;
+    command_valid = (command_first || !at_first) && !u_eyrie.u_tiling_controller.u_commands.ended;
+    ofmap_busy    = u_eyrie.u_core.u_stream_set.gen_stream[StreamOfmap].gen_write.u_stream.running;
+  end
+
+  event_recorder #(.ROWS(ROWS), .COLS(COLS)) u_recorder (
+    .clk_i, .rst_ni,
+    .counting_i       (u_eyrie.status.counting),
+    .increment_i      (u_eyrie.increment),
+    .late_i           (u_eyrie.ArrayCounters),
+    .pe_activity_i    (u_eyrie.u_core.u_pe_array.activity),
+    .stream_busy_i    (u_eyrie.u_core.u_stream_set.busy | Streams'(ofmap_busy) << StreamOfmap),
+    .command_valid_i  (command_valid),
+    .command_first_i  (command_first),
+    .command_i        (u_eyrie.u_tiling_controller.command),
+    .opcode_i         (u_eyrie.u_tiling_controller.u_commands.u_decoder.opcode),
+    .pass_begins_i    (u_eyrie.pass_control.pass_valid && u_eyrie.pass_status.pass_ready),
+    .pass_ends_i      (u_eyrie.pass_status.pass_done),
+    .transfer_begins_i(u_eyrie.u_tiling_controller.transfer_valid && u_eyrie.u_tiling_controller.transfer_ready),
+    .transfer_i       (u_eyrie.u_tiling_controller.transfer.command),
+    .is_store_i       (u_eyrie.u_tiling_controller.transfer.store),
+    .transfer_ends_i  (u_eyrie.tiling.transfer_done),
+    .read_issue_i     (u_eyrie.u_tiling_controller.u_reader.issue),
+    .read_load_i      (u_eyrie.u_tiling_controller.u_reader.issuer != '0),
+    .read_address_i   (u_eyrie.u_tiling_controller.u_reader.ar_d.address),
+    .read_beat_i      (u_eyrie.tiling.read_beat),
+    .read_last_i      (axi.r_last),
+    .write_issue_i    (u_eyrie.u_tiling_controller.u_writer.issue),
+    .write_address_i  (u_eyrie.u_tiling_controller.u_writer.burst_address),
+    .write_beat_i     (u_eyrie.tiling.write_beat),
+    .write_last_i     (axi_request.w_last)
+  );
+
   always_comb begin : choose
     unique case (trace_select_i)
       8'(Counters):     trace_o = chosen_signature;

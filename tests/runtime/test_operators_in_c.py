@@ -38,7 +38,7 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
 def rtl(library: ctypes.CDLL, compiler: Compiler, seed: int) -> Iterator[Handle]:
     """A handle on the RTL."""
     soc, platform = functions(soc_library(DEFAULT)), Platform()
-    view = View(soc.soc_open(seed % 2**31, DEFAULT.dram_latency, DEFAULT.dram_interval, WINDOW), 0)
+    view = View(soc.soc_open(seed % 2**31, DEFAULT.dram_latency, DEFAULT.dram_interval, WINDOW, None), 0)
     soc.soc_platform(view, WINDOW, True, platform)
     handle = Handle(library, platform, compiler.programs)
     yield handle
