@@ -23,11 +23,13 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
 from eyrie.profile import Profile, profile_of
-from eyrie.runtime.back_end import AcceleratorRun
+from eyrie.runtime.back_end import AcceleratorRun, BackEnd, NetworkRun
 from eyrie.runtime.back_ends import BACK_ENDS, back_end_class
 from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.runtime.inputs import file_type
+from eyrie.runtime.trace.file import check_trace, write_trace
 from eyrie.values import joined, stacked
 
 __all__ = ["BACK_ENDS", "Port", "Session", "load"]
@@ -132,17 +134,37 @@ class Session:
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run arrays in the order of `inputs`, [N, ...] each, of the model's types; return the outputs in this form."""
+        return self._run(self._back_end, inputs).outputs
+
+    def _run(self, back_end: BackEnd, inputs: Sequence[np.ndarray]) -> NetworkRun:
         with self._lock if self._network.start else nullcontext():
-            done = self._back_end.run(self._network, inputs, self._state)
+            done = back_end.run(self._network, inputs, self._state)
             self._state = done.state
         if done.accelerator and done.accelerator[0].runs:
             self._measured = done.accelerator
-        return done.outputs
+        return done
 
     def reset(self) -> None:
         """Give the variables of the network their start values."""
         with self._lock:
             self._state = ()
+
+    def trace(
+        self, file: str | PathLike, value: Value | Mapping[str, Value] | None = None, /, **values: Value
+    ) -> dict[str, np.ndarray]:
+        """Run the network on the RTL as a call does, and write the events of the first run to a Perfetto trace file.
+
+        The extra `trace` must be installed. Raise InputError, with one line, if the back end is not rtl, a value does
+        not match or the file cannot be written.
+        """
+        if self.back_end != "rtl":
+            raise InputError(f"a trace needs the back end rtl: this session has {self.back_end}")
+        path = Path(file)
+        check_trace(path, self._network)
+        given, several = stacked(self.graph, value, values)
+        done = self._run(Rtl(self.seed, records=True), given)
+        write_trace(path, done.accelerator)
+        return joined(self.graph, done.outputs, several)
 
     def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
         """Return the outputs of the golden model; arguments and result are as in a call.

@@ -16,8 +16,9 @@ from eyrie.compiler.ir.tensor import Tensor
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 from eyrie.runtime.inputs import fitted, is_unsigned
 
-if TYPE_CHECKING:  # the cost model
+if TYPE_CHECKING:  # the cost model and traces
     from eyrie.compiler.cost.predict import Prediction
+    from eyrie.runtime.trace.events import Events
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,13 @@ class AcceleratorRun:
     outputs  by name, int8 [N, H, W, C]
     runs     of as many images each as the program takes at once: `counters` by name and, if the back end has them,
              `passes`, the counters at the end of each
+    events   of the first run, if the back end records them
     """
 
     image: Image
     outputs: dict[str, np.ndarray]
     runs: list[dict]
+    events: "Events | None" = None
 
     @property
     def output(self) -> np.ndarray:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a compiled network on the simulated RTL, or on another back end.
 
-    eyrie run DIR --input X.npy --output Y.npy [--back-end NAME] [--seed N]
+    eyrie run DIR --input X.npy --output Y.npy [--back-end NAME] [--seed N] [--trace FILE]
 
 DIR is a folder that `eyrie compile MODEL -o DIR` wrote. X has the type and shape of the model's input, N of them, with
 or without its batch of 1; Y gets N outputs of the model's type and shape. Several inputs or outputs are an .npz file
 with arr_0, arr_1, ... in the model's order. A run on the RTL also leaves summary.json and report.html in build/run; a
-network that is split between accelerator and CPU has a report for each accelerator part.
+network that is split between accelerator and CPU has a report for each accelerator part. --trace writes the events of
+the first run on the RTL as a trace for ui.perfetto.dev (docs/howto/trace.md).
 """
 
 import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
+from eyrie.model.errors import InputError
 from eyrie.runtime.back_ends import BACK_ENDS, back_end_class
 
 
@@ -36,10 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--back-end", metavar="NAME", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"
     )
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the start values (1)")
+    parser.add_argument(
+        "--trace", type=file_name, metavar="FILE", help="trace of the RTL to write; needs the extra trace"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     check_file(options.output)
+    if options.trace and options.back_end != "rtl":
+        raise InputError(f"--trace is for the back end rtl, not {options.back_end}: leave it out")
     from eyrie.compiler.artefact import files
     from eyrie.model.messages import array
     from eyrie.runtime.folders import BUILD, replacing
@@ -53,11 +60,18 @@ def run(options: argparse.Namespace) -> None:
         from eyrie.runtime.back_ends.rtl import Rtl
         from eyrie.runtime.report.about import About
         from eyrie.runtime.results import report_line, reported
+        from eyrie.runtime.trace.file import check_trace, write_trace
 
+        if options.trace:
+            check_trace(options.trace, network)
         with replacing(BUILD / "run") as folder:
             name = options.directory.resolve().name
             about = About(f"Run of {name}", name)
-            done, summary, pages = reported(folder, "run", about, network, inputs, Rtl(options.seed))
+            done, summary, pages = reported(
+                folder, "run", about, network, inputs, Rtl(options.seed, records=bool(options.trace))
+            )
+            if options.trace:
+                write_trace(options.trace, done.accelerator)
             said = f", {summary['cycles']:,} cycles a run"
     else:
         done = back_end_class(options.back_end)(options.seed).run(network, inputs)
@@ -67,5 +81,7 @@ def run(options: argparse.Namespace) -> None:
         host = f"{100 * network.host_share:.3f} % of all operations on the host"
         said += f", {len(network.programs)} accelerator parts, {host}"
     print(f"{options.output}: {', '.join(map(array, outputs))}{said}")
+    if options.trace:
+        print(f"trace: {options.trace}")
     for page in pages:
         print(report_line(BUILD / "run" / page))

@@ -13,5 +13,10 @@ class Rtl(AcceleratorBackEnd):
 
     about = "the driver on the simulated SoC"
 
+    def __init__(self, seed: int = 1, records: bool = False) -> None:
+        """records: results have the events of the first run (runtime/trace)"""
+        super().__init__(seed)
+        self.records = records
+
     def run_program(self, program: AcceleratorSubgraph, inputs: dict[str, np.ndarray]) -> AcceleratorRun:
-        return named_on_rtl(program.image, inputs, self.seed)
+        return named_on_rtl(program.image, inputs, self.seed, records=self.records)

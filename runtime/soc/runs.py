@@ -4,6 +4,8 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from eyrie.model.errors import InputError
 from eyrie.runtime import progress
 from eyrie.runtime.back_end import AcceleratorRun
 from eyrie.runtime.soc.driver import TRACED_PASSES, DeviceError, Soc
+from eyrie.runtime.trace.events import Events
 
 
 class RunFailed(InputError):
@@ -29,11 +32,12 @@ def named_on_rtl(
     inputs: dict[str, np.ndarray],
     seed: int = 1,
     at_end: Callable[[Soc], None] | None = None,
+    records: bool = False,
 ) -> AcceleratorRun:
     """Run a program on a simulated SoC of its accelerator.
 
     `inputs` are int8 [N, H, W, C] by name. `seed` is the seed of the start values.
-    `at_end` is called at the end of each run.
+    `at_end` is called at the end of each run. records: the result has the events of the first run.
     Several threads may call it at once: each has its own simulated SoC.
 
     Raise RunFailed if the accelerator stops, InputError if it cannot run the network, BuildError, SourceError.
@@ -43,7 +47,8 @@ def named_on_rtl(
         raise InputError(f"the network takes {len(steps)} passes, the simulated SoC keeps account of {TRACED_PASSES}")
     given, outputs, results = image.runs(inputs), [], []
     with (
-        Soc(image.config, image.dram.size, seed) as soc,  # it builds the simulator first
+        TemporaryDirectory(prefix="eyrie-") as folder,
+        Soc(image.config, image.dram.size, seed, Path(folder, "events") if records else None) as soc,  # builds it first
         progress.task("simulating", "passes") as task,
     ):
         try:
@@ -56,7 +61,8 @@ def named_on_rtl(
                     at_end(soc)
         except DeviceError as error:
             raise RunFailed(f"the simulation failed: {error}") from error
-    return AcceleratorRun(image, image.results(outputs, len(next(iter(inputs.values())))), results)
+        events = Events.read(Path(folder, "events")) if records else None
+    return AcceleratorRun(image, image.results(outputs, len(next(iter(inputs.values())))), results, events)
 
 
 def _run(soc: Soc, image: Image, values: dict[str, np.ndarray], passes: "_Passes") -> tuple[dict, dict]:
