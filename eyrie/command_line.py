@@ -22,7 +22,7 @@ from eyrie.runtime.signals import Terminated, clean_up_first
 
 GROUPS = {
     "use": ("demo", "compile", "run", "profile", "c", "asm", "operators", "cache"),
-    "inspect": ("schedule", "graph", "ir", "buffers", "ids", "synth"),
+    "inspect": ("schedule", "graph", "trace", "ir", "buffers", "ids", "synth"),
     "test": ("list", "sim", "layer", "golden", "check", "regress", "lint", "docs", "mutate", "machines"),
     "measure": ("bench", "accuracy", "mlperf-tiny", "zoo", "family", "sizes", "study"),
     "data": ("cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),

@@ -2,70 +2,51 @@
 """Traces of the RTL: read back into a database, their sums equal the performance counters."""
 
 import sqlite3
-from collections import defaultdict
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 import eyrie
-from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.network import compile_network
 from eyrie.model.encoding import Counter
-from eyrie.runtime.trace.tracks import SAMPLED, STATES
+from eyrie.runtime.back_end import AcceleratorRun
+from eyrie.runtime.trace.file import write_trace
+from eyrie.runtime.trace.picture import picture, window
+from eyrie.runtime.trace.reader import read_trace
+from eyrie.runtime.trace.tracks import SAMPLED, STATES, Slices, Track
 from tests.commands.small_nets import separable
 
 TABLES = """
-    create table track (id integer primary key, name text, parent integer);
-    create table slice (id integer primary key, track integer, ts integer, dur integer, name text);
+    create table slice (id integer primary key, path text, ts integer, dur integer, name text);
     create table arg (slice integer, name text, value integer);
-    create table counter (track integer, ts integer, dur integer, value integer);
-    create view path as with recursive of (id, path, parent) as (
-        select id, name, parent from track
-        union all select of.id, track.name || '/' || of.path, track.parent from of join track on of.parent = track.id)
-        select id, path from of where parent = 0;
+    create table counter (path text, ts integer, dur integer, value integer);
 """
 
 
-def database(file: Path) -> sqlite3.Connection:
+def database(tracks: list[Track]) -> sqlite3.Connection:
     """Return a trace as tables, as Perfetto's trace processor has them."""
-    trace, names, tables = Trace(), dict[int, str](), sqlite3.connect(":memory:")
-    trace.ParseFromString(file.read_bytes())
+    tables = sqlite3.connect(":memory:")
     tables.executescript(TABLES)
-    opened, samples = dict[int, int](), defaultdict(list)
-    for packet in trace.packet:
-        names |= {name.iid: name.name for name in packet.interned_data.event_names}
-        if packet.HasField("track_descriptor"):
-            found = packet.track_descriptor
-            tables.execute("insert into track values (?, ?, ?)", (found.uuid, found.name, found.parent_uuid))
-        event = packet.track_event
-        if event.type == TrackEvent.TYPE_SLICE_BEGIN:
-            assert event.track_uuid not in opened, "slices of a track overlap"
-            row = event.track_uuid, packet.timestamp, names[event.name_iid]
-            made = tables.execute("insert into slice (track, ts, name) values (?, ?, ?)", row).lastrowid
-            rows = [(made, each.name, each.int_value) for each in event.debug_annotations]
-            tables.executemany("insert into arg values (?, ?, ?)", rows)
-            opened[event.track_uuid] = made
-        elif event.type == TrackEvent.TYPE_SLICE_END:
-            row = packet.timestamp, opened.pop(event.track_uuid)
-            tables.execute("update slice set dur = ? - ts where id = ?", row)
-        elif event.type == TrackEvent.TYPE_COUNTER:
-            samples[event.track_uuid].append((packet.timestamp, event.counter_value))
-    assert not opened and len(trace.packet) > 1000
-    for track, rows in samples.items():
-        assert rows[-1][1] == 0, "a number is not 0 after the run"
-        for (at, value), (end, _) in pairwise(rows):
-            assert end > at
-            tables.execute("insert into counter values (?, ?, ?, ?)", (track, at, end - at, value))
+    for track in tracks:
+        path = "/".join(track.path)
+        if isinstance(track, Slices):
+            for each in track.slices:
+                assert each.begin < each.end
+                row = path, each.begin, each.end - each.begin, each.name
+                made = tables.execute("insert into slice (path, ts, dur, name) values (?, ?, ?, ?)", row).lastrowid
+                tables.executemany("insert into arg values (?, ?, ?)", [(made, *item) for item in each.numbers.items()])
+        else:
+            assert track.values[-1] == 0, "a number is not 0 after the run"
+            rows = zip(track.cycles.tolist(), np.diff(track.cycles).tolist(), track.values.tolist())
+            tables.executemany("insert into counter values (?, ?, ?, ?)", [(path, *row) for row in rows])
     return tables
 
 
 @pytest.fixture(scope="module")
-def traced(seed: int, tmp_path_factory: pytest.TempPathFactory) -> tuple[sqlite3.Connection, dict, Prediction]:
-    """The tables of a small network's trace, its counters, and its prediction."""
+def traced(seed: int, tmp_path_factory: pytest.TempPathFactory) -> tuple[AcceleratorRun, list[Track]]:
+    """A run of a small network, and the tracks that are read back from its trace."""
     folder, rng = tmp_path_factory.mktemp("traced"), np.random.default_rng(seed)
     (folder / "net.tflite").write_bytes(separable(rng))
     save(network_of(compile_network(folder / "net.tflite")), folder / "net")
@@ -76,18 +57,22 @@ def traced(seed: int, tmp_path_factory: pytest.TempPathFactory) -> tuple[sqlite3
     [run] = session._measured
     assert run.runs[0]["counters"] == counters, "the recorder changes the run"
     assert untraced.keys() == outputs.keys() and all((outputs[name] == untraced[name]).all() for name in outputs)
-    return database(folder / "trace"), counters, run.prediction
+    return run, read_trace(folder / "trace")
 
 
-SLICES = "select coalesce(sum(dur), 0) from slice join path on track = path.id where path = '{}'"
-COUNT = "select count(*) from slice join path on track = path.id where path in ({})"
+@pytest.fixture(scope="module")
+def tables(traced: tuple[AcceleratorRun, list[Track]]) -> sqlite3.Connection:
+    return database(traced[1])
+
+
+SLICES = "select coalesce(sum(dur), 0) from slice where path = '{}'"
+COUNT = "select count(*) from slice where path in ({})"
 BYTES = (
-    "select coalesce(sum(value), 0) from arg join slice on slice = slice.id join path on track = path.id "
-    "where arg.name = 'bytes' and path = '{}'"
+    "select coalesce(sum(value), 0) from arg join slice on slice = slice.id where arg.name = 'bytes' and path = '{}'"
 )
-SAMPLES = "select coalesce(sum(value * dur), 0) from counter join path on track = path.id where path = 'counters/{}'"
+SAMPLES = "select coalesce(sum(value * dur), 0) from counter where path = 'counters/{}'"
 COLUMNS = (
-    "select coalesce(sum(value * dur), 0) from arg join slice on slice = slice.id join path on track = path.id "
+    "select coalesce(sum(value * dur), 0) from arg join slice on slice = slice.id "
     "where path like 'array/set %/column %' and arg.name = '{}'"
 )
 QUERIES = {
@@ -109,30 +94,53 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("counter", Counter, ids=lambda counter: counter.name)
-def test_sums_equal_the_counters(counter: Counter, traced: tuple) -> None:
-    tables, counters, _ = traced
+def test_sums_equal_the_counters(counter: Counter, traced: tuple, tables: sqlite3.Connection) -> None:
     queries = list(QUERIES.get(counter, []))
     queries += [SLICES.format(f"units/{counter.name}")] * (counter in STATES)
     queries += [SAMPLES.format(counter.name)] * (counter in SAMPLED)
     assert queries
     for query in queries:
-        assert tables.execute(query).fetchone() == (counters[counter.name],), query
+        assert tables.execute(query).fetchone() == (traced[0].runs[0]["counters"][counter.name],), query
 
 
-def test_planned_tracks_are_the_prediction(traced: tuple) -> None:
-    tables, _, prediction = traced
-    for name, wanted in (
+def test_planned_tracks_are_the_prediction(traced: tuple, tables: sqlite3.Connection) -> None:
+    prediction = traced[0].prediction
+    for path, wanted in (
         ("passes/planned", [(each.offered, each.done) for each in prediction.passes]),
         ("passes/planned work of the array", [(each.begun, each.worked) for each in prediction.passes]),
         ("loads/planned", [(each.started, each.done) for each in prediction.transfers if each.load]),
         ("stores/planned", [(each.started, each.done) for each in prediction.transfers if not each.load]),
     ):
-        query = "select ts, ts + dur from slice join path on track = path.id where path = ? order by ts, dur"
-        assert tables.execute(query, [name]).fetchall() == sorted(wanted), name
+        query = "select ts, ts + dur from slice where path = ? order by ts, dur"
+        assert tables.execute(query, [path]).fetchall() == sorted(wanted), path
 
 
-def test_measured_passes_are_close_to_the_plan(traced: tuple) -> None:
-    """Both have the same first and last cycles by definition; the cost model is within a few percent."""
-    tables, counters, _ = traced
-    query = "select max(abs(value)) from arg where name = 'late'"
-    assert tables.execute(query).fetchone()[0] < 0.1 * counters["CYCLES"]
+def test_measured_passes_are_close_to_the_plan(traced: tuple, tables: sqlite3.Connection) -> None:
+    [late] = tables.execute("select max(abs(value)) from arg where name = 'late'").fetchone()
+    assert late < 0.1 * traced[0].runs[0]["counters"]["CYCLES"]
+
+
+def test_programs_follow_each_other(traced: tuple, tmp_path: Path) -> None:
+    run, tracks = traced
+    write_trace(tmp_path / "trace", [run, run])
+    found, cycles = read_trace(tmp_path / "trace"), run.events.cycles
+    for n, track in enumerate(tracks):
+        first, second = found[n], found[n + len(tracks)]
+        assert (first.path, second.path) == (("program 0", *track.path), ("program 1", *track.path))
+        if isinstance(track, Slices):
+            assert first.slices == track.slices
+            moved = [each._replace(begin=each.begin + cycles, end=each.end + cycles) for each in track.slices]
+            assert second.slices == moved
+        else:
+            assert (second.cycles == track.cycles + cycles).all() and (second.values == track.values).all()
+
+
+def test_picture_of_a_window_has_its_rows(traced: tuple) -> None:
+    _, tracks = traced
+    begin, end = window(tracks, 400, 300)
+    assert (begin, end) == (250, 550) and window(tracks, None, 400)[0] == 0
+    svg = picture("trace", tracks, begin, end)
+    for track in tracks:
+        if isinstance(track, Slices):
+            inside = any(each.begin < end and each.end > begin for each in track.slices)
+            assert (f">{' '.join(track.path)}<" in svg) == inside, track.path
