@@ -89,6 +89,18 @@ def test_shapes_that_the_file_leaves_open_are_found(seed: int) -> None:
     assert (graph.run(values)[graph.output.name] == -values).all()
 
 
+def test_a_pool_with_scales_that_nearly_agree(seed: int) -> None:
+    """LiteRT takes them as the same; the golden function does not."""
+    net = Builder()
+    x, y = net.tensor((1, 4, 4, 8), "int8", 0.1, 3), net.tensor((1, 2, 2, 8), "int8", np.float32(0.1) + 1e-7, 3)
+    net.operator("AVERAGE_POOL_2D", [x], [y], filterHeight=2, filterWidth=2, strideH=2, strideW=2)
+    model = net.pack([x], [y])
+    graph = tflite.from_bytes(model)
+    assert interpreted(graph) == {"AVERAGE_POOL_2D": "litert"}
+    values = np.random.default_rng(seed).integers(-128, 128, (1, 4, 4, 8)).astype(np.int8)
+    assert (graph.run(values)[graph.output.name] == run(Reference.LITERT, model, [[values]])[0][0]).all()
+
+
 def test_an_interpreter_that_rejects_values_or_ends_says_so() -> None:
     net = Builder()
     x, places, y = net.tensor((4, 2), "float32"), net.tensor((3,), "int32"), net.tensor((3, 2), "float32")

@@ -17,6 +17,7 @@ from eyrie.compiler.operators.custom import is_known
 from eyrie.compiler.operators.foreign import Foreign
 from eyrie.compiler.operators.record import Record
 from eyrie.compiler.operators.registry import of_tflite
+from eyrie.model.errors import InputError
 
 _OPERATOR_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
 _DAMAGED = "damaged TensorFlow Lite file"
@@ -107,6 +108,7 @@ class _Importer:
                 raise Unsupported("it has no golden function")
             else:
                 inputs, made = record.read(call)
+                _check(call, made, inputs)
         except Unsupported as error:
             alone, made = interpreted(call, str(error))
             sources = (alone.sources[number] for number in alone.taken + alone.kept)
@@ -137,6 +139,25 @@ class _Importer:
         if number == schema.BuiltinOperator.CUSTOM and code.customCode:
             return "".join(letter if letter.isprintable() else "?" for letter in code.customCode.decode()), True
         return _OPERATOR_NAMES.get(number, f"number {number}"), False
+
+
+def _check(call: Call, made: Operator, inputs: tuple[Tensor, ...]) -> None:
+    """Give the outputs the shapes that follow from the inputs, where the file leaves them open.
+
+    Raise Unsupported if the golden function does not take the scales.
+    """
+    reader = call.reader
+    try:
+        forms = made.infer(inputs)
+    except InputError:  # Graph.verified says it
+        return
+    if any(index in reader.corrected for index in call.inputs) or any(map(reader.has_open_shape, call.outputs)):
+        for index, form in zip(call.outputs, forms):
+            reader.set_shape(index, form.shape)
+    try:
+        made.check(inputs, tuple(map(reader.tensor, call.outputs)))
+    except InputError as error:
+        raise Unsupported(str(error)) from error
 
 
 def _what_it_takes(call: Call, known: set[str]) -> tuple[Tensor, ...]:
