@@ -19,7 +19,7 @@ from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
-from eyrie.compiler.passes.split_channels import split_channels
+from eyrie.compiler.passes.split_layers import split_layer
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES, Built, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
@@ -211,7 +211,7 @@ class _Compiling:
         pieces = list(_pieces(part))
         if len(pieces) == 1 and isinstance(found, DoesNotFit):
             pieces = _by_weights(part)
-        split = split_channels(part.graph, _times(found)) if isinstance(found, DoesNotFit) else None
+        split = split_layer(part.graph, _times(found)) if isinstance(found, DoesNotFit) else None
         if len(pieces) > 1:
             for piece in pieces:
                 self._take(piece)
