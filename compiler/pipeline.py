@@ -175,7 +175,10 @@ class Stage:
 def _import(work: Request) -> Imported:
     from eyrie.compiler.frontend.file import load
 
-    return _next(Imported, work, graph=load(work.model))
+    graph = load(work.model)
+    if graph.start and work.images > 1:
+        raise InputError("it keeps a state from image to image: leave out --batch")
+    return _next(Imported, work, graph=graph)
 
 
 def _passes(work: Imported) -> Simplified:

@@ -13,9 +13,11 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.operators.interpreted import Interpreted
+from eyrie.model.config import DEFAULT
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import APART, Rejected, run
 from eyrie.model.operators.reference import Reference
+from eyrie.runtime.programs import compiled
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.compiler.streaming_nets import FRAME, recurrent, streaming
 from tests.compiler.test_tflite import change
@@ -182,3 +184,39 @@ def test_a_variable_has_one_scale(seed: int) -> None:
     edited = change(model, lambda file: setattr(file.subgraphs[0].tensors[3].quantization, "scale", np.float32([0.2])))
     with pytest.raises(ModelImportError, match="variable last is written as int8 1 x 3 x 1 x 8 and read as int8 1 x 3"):
         tflite.from_bytes(edited)
+
+
+def conditional(keeps: bool) -> bytes:
+    """Return a network that negates its input if a condition holds; keeps: one branch has a variable of its own."""
+    net = Builder()
+    condition, x, y = net.tensor((1,), "bool"), net.tensor((2, 3), "float32"), net.tensor((2, 3), "float32")
+    net.operator("IF", [condition, x], [y], thenSubgraphIndex=1, elseSubgraphIndex=2)
+    branches = []
+    for name in ("NEG", "SQUARE"):
+        branch = Builder(codes=net.codes, buffers=net.buffers)
+        source, made = branch.tensor((2, 3), "float32"), branch.tensor((2, 3), "float32")
+        branch.operator(name, [source], [made])
+        branch.tensors[made].isVariable = keeps
+        branches.append(
+            schema.SubGraphT(
+                name=name, tensors=branch.tensors, inputs=[source], outputs=[made], operators=branch.operators
+            )
+        )
+    return change(net.pack([condition, x], [y]), lambda model: model.subgraphs.extend(branches))
+
+
+def test_control_flow(seed: int) -> None:
+    model = conditional(False)
+    graph = tflite.from_bytes(model)
+    assert interpreted(graph) == {"IF": "litert"}
+    x = np.random.default_rng(seed).normal(size=(2, 3)).astype(np.float32)
+    for holds, wanted in ((True, -x), (False, x * x)):
+        assert (graph.run(np.array([holds]), x)[graph.output.name] == wanted).all()
+    [node] = tflite.from_bytes(conditional(True)).nodes
+    assert str(node.operator).endswith("subgraph 1, which it may call, keeps a state or draws random numbers")
+
+
+def test_a_state_goes_from_image_to_image(seed: int, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(streaming(np.random.default_rng(seed)))
+    with pytest.raises(InputError, match="net.tflite: it keeps a state from image to image: leave out --batch$"):
+        compiled(tmp_path / "net.tflite", DEFAULT, 2)

@@ -11,7 +11,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend.tflite.reader import Reader
 
-_CALLERS = ("CALL", "IF", "WHILE", "CALL_ONCE")  # their options name other subgraphs
+CALLERS = ("CALL", "IF", "WHILE")  # their options name other subgraphs
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Cut:
 def cut(reader: Reader, operator: schema.OperatorT, name: str) -> Cut:
     """Return the model of an operator."""
     model = reader.model
-    whole = name in _CALLERS
+    whole = name in CALLERS
     buffers = list(model.buffers) if whole else [schema.BufferT()]
     numbers: dict[int, int] = {-1: -1}
     tensors: list[schema.TensorT] = []

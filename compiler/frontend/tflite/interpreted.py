@@ -4,23 +4,24 @@
 from math import prod
 
 import numpy as np
+from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.compiler.frontend.tflite.cut import Cut, cut
+from eyrie.compiler.frontend.tflite.cut import CALLERS, Cut, cut
 from eyrie.compiler.frontend.tflite.reader import STORED, Call
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.model.interpreters import APART, Rejected
 from eyrie.model.operators.reference import Reference
 
+_RANDOM = ("RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL")
 # Operators whose results depend on more than inputs and variables.
 _HIDDEN = {
     **dict.fromkeys(
         ("SignalDelay", "SignalFramer", "SignalOverlapAdd", "SignalStacker", "CIRCULAR_BUFFER"),
         "tflite-micro keeps its state to itself",
     ),
-    **dict.fromkeys(("RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL"), "it draws random numbers"),
+    **dict.fromkeys(_RANDOM, "it draws random numbers"),
 }
-
 _UNKNOWN = ("unresolved custom op", "Didn't find op")  # in LiteRT's reasons
 
 
@@ -33,6 +34,8 @@ def interpreted(call: Call, reason: str) -> tuple[Cut, Interpreted]:
     if call.name in _HIDDEN:
         raise Unsupported(f"{reason}, and {_HIDDEN[call.name]}")
     _check_types(call)
+    if call.name in CALLERS:
+        _check_subgraphs(call)
     made = cut(call.reader, call.operator, call.name)
     operator = Interpreted(
         operator=call.name,
@@ -45,6 +48,19 @@ def interpreted(call: Call, reason: str) -> tuple[Cut, Interpreted]:
         model=np.frombuffer(made.data, np.uint8),
     )
     return made, operator
+
+
+def _check_subgraphs(call: Call) -> None:
+    """Raise Unsupported if subgraphs that operators call may keep a state or draw random numbers."""
+    model = call.reader.model
+    codes = {schema.BuiltinOperator.VAR_HANDLE, *(getattr(schema.BuiltinOperator, name) for name in _RANDOM)}
+    once = [operator.builtinOptions for operator in model.subgraphs[0].operators]
+    begins = {options.initSubgraphIndex for options in once if isinstance(options, schema.CallOnceOptionsT)}
+    for number, subgraph in enumerate(model.subgraphs[1:], 1):
+        keeps = any(tensor.isVariable for tensor in subgraph.tensors)
+        used = {model.operatorCodes[operator.opcodeIndex].builtinCode for operator in subgraph.operators}
+        if number not in begins and (keeps or used & codes):
+            raise Unsupported(f"subgraph {number}, which it may call, keeps a state or draws random numbers")
 
 
 def _check_types(call: Call) -> None:

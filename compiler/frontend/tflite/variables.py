@@ -23,10 +23,12 @@ class Variables:
     """The state in progress, for all operators so far.
 
     names    the operator of each number in operatorCodes
+    written  the variables that an operator of the network assigns
     starts   start values, by variable
     handles  variables, by the tensor that stands for them
     values   the tensor that has the value of a variable, by variable
-    kept     start, input and output of each part of the state; start None for zeros
+    read     the tensor that has the value before the call, by variable
+    kept     start, input and output of each part of the state
     """
 
     model: schema.ModelT
