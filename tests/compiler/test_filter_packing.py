@@ -77,7 +77,7 @@ def test_zero_points_of_channels() -> None:
     [node] = tflite.from_bytes(convolution([3, 3, 3, 3])).nodes
     assert not isinstance(node.operator, Unknown)
     [node] = tflite.from_bytes(convolution([3, 3, 4, 3])).nodes
-    assert node.operator.reason == "uint8 filters with a zero point of each channel: quantise them with one"
+    assert node.operator.reason.startswith("uint8 filters with a zero point of each channel: quantise them with one")
 
 
 @pytest.mark.parametrize("zero_point", [-1, 256, 40_000])
