@@ -3,7 +3,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -143,10 +143,10 @@ def _in_order(network: CompiledNetwork, runs: Sequence[NetworkRun], state: tuple
     """Return runs of one image each as one run."""
     outputs = [np.concatenate(values) for values in zip(*(run.outputs for run in runs))]
     accelerator = tuple(
-        AcceleratorRun(
-            parts[0].image,
-            {name: np.concatenate([part.outputs[name] for part in parts]) for name in parts[0].outputs},
-            [each for part in parts for each in part.runs],
+        replace(
+            parts[0],
+            outputs={name: np.concatenate([part.outputs[name] for part in parts]) for name in parts[0].outputs},
+            runs=[each for part in parts for each in part.runs],
         )
         for parts in zip(*(run.accelerator for run in runs))
     )

@@ -17,6 +17,7 @@ from eyrie.runtime.trace.picture import picture, window
 from eyrie.runtime.trace.reader import read_trace
 from eyrie.runtime.trace.tracks import SAMPLED, STATES, Slices, Track
 from tests.commands.small_nets import separable
+from tests.compiler.streaming_nets import FRAME, streaming
 
 TABLES = """
     create table slice (id integer primary key, path text, ts integer, dur integer, name text);
@@ -144,3 +145,17 @@ def test_picture_of_a_window_has_its_rows(traced: tuple) -> None:
         if isinstance(track, Slices):
             inside = any(each.begin < end and each.end > begin for each in track.slices)
             assert (f">{' '.join(track.path)}<" in svg) == inside, track.path
+
+
+def test_a_network_with_a_state(seed: int, tmp_path: Path) -> None:
+    """The trace is of the first of several images, which run one after the other."""
+    rng = np.random.default_rng(seed)
+    (tmp_path / "net.tflite").write_bytes(streaming(rng))
+    frames = rng.integers(-128, 128, (2, *FRAME[1:])).astype(np.int8)
+    session = eyrie.load(tmp_path / "net.tflite", seed=seed)
+    [made] = session.trace(tmp_path / "trace", frames).values()
+    [expected] = eyrie.load(tmp_path / "net.tflite", back_end="golden")(frames).values()
+    assert (made == expected).all()
+    first, second = (run["counters"]["CYCLES"] for run in session._measured[0].runs)
+    ends = [each.end for track in read_trace(tmp_path / "trace") if isinstance(track, Slices) for each in track.slices]
+    assert second and max(ends) <= first + 1
