@@ -13,7 +13,10 @@ from enum import StrEnum
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
+
+_LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 
 
 class Side(StrEnum):
@@ -69,8 +72,16 @@ class Partition:
         """Return the list of subgraphs, the host's share, and the reasons why the host runs its operators."""
         count = sum(node.elements for node in self.host_nodes)
         share = f"host    {count:,} operations, {100 * self.host_share:.3f} % of all"
-        reasons = said(obstacle for part in self.parts for obstacle in part.obstacles)
+        reasons = [*said(obstacle for part in self.parts for obstacle in part.obstacles)]
+        if real := sum(_is_real_layer(node) for node in self.host_nodes):
+            layers = "1 layer has" if real == 1 else f"{real} layers have"
+            reasons.append(f"{layers} weights or values that are not int8: quantise the model (docs/howto/tflite.md)")
         return "\n".join([*map(str, self.parts), share, *(f"        {reason}" for reason in reasons)])
+
+
+def _is_real_layer(node: Node) -> bool:
+    """Return whether an interpreter runs a layer with weights."""
+    return isinstance(node.operator, Interpreted) and node.operator.name in _LAYERS
 
 
 def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_operator) -> Partition:

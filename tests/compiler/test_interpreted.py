@@ -13,6 +13,7 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.operators.interpreted import Interpreted
+from eyrie.compiler.passes.partition import partition
 from eyrie.model.config import DEFAULT
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import APART, Rejected, run
@@ -59,6 +60,12 @@ def test_a_convolution_that_has_no_golden_function(kind: str, options: dict, rea
     assert node.elements == 5 * 5 * 4 * 3 * 3 * 4
     x = rng.integers(-100, 100, graph.input.shape).astype(kind)
     assert (graph.run(x)[graph.output.name] == run(Reference.LITERT, model, [[x]])[0][0]).all()
+
+
+def test_layers_of_real_numbers_get_advice(seed: int) -> None:
+    said = str(partition(tflite.from_bytes(convolution(np.random.default_rng(seed), "float32"))))
+    assert "host    3,600 operations, 100.000 % of all" in said
+    assert said.endswith("1 layer has weights or values that are not int8: quantise the model (docs/howto/tflite.md)")
 
 
 def test_shapes_that_the_file_leaves_open_are_found(seed: int) -> None:
