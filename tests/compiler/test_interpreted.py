@@ -62,6 +62,26 @@ def test_a_convolution_that_has_no_golden_function(kind: str, options: dict, rea
     assert (graph.run(x)[graph.output.name] == run(Reference.LITERT, model, [[x]])[0][0]).all()
 
 
+def test_weights_of_four_bits(seed: int) -> None:
+    """Arrays have no such type; only the interpreter reads the constants."""
+    rng, net = np.random.default_rng(seed), Builder()
+    x, y = net.tensor((1, 8), "int8", 0.1, 3), net.tensor((1, 4), "int8", 0.2, -5)
+    drawn = rng.integers(-8, 8, (4, 8))
+    weights, bias = net.tensor((4, 8), "int8", 0.05, data=drawn), net.tensor((4,), "int32", 0.005, data=[9, -9, 0, 70])
+    net.operator("FULLY_CONNECTED", [x, weights, bias], [y])
+    of_eight_bits = net.pack([x], [y])
+
+    def pack(model: schema.ModelT) -> None:
+        tensor = model.subgraphs[0].tensors[weights]
+        low, high = drawn.reshape(-1, 2).T & 15
+        tensor.type, model.buffers[tensor.buffer].data = schema.TensorType.INT4, (low | high << 4).astype(np.uint8)
+
+    graph = tflite.from_bytes(change(of_eight_bits, pack))
+    assert interpreted(graph) == {"FULLY_CONNECTED": "litert"}
+    values = rng.integers(-128, 128, (1, 8)).astype(np.int8)
+    assert (graph.run(values)[graph.output.name] == run(Reference.LITERT, of_eight_bits, [[values]])[0][0]).all()
+
+
 def test_layers_of_real_numbers_get_advice(seed: int) -> None:
     said = str(partition(tflite.from_bytes(convolution(np.random.default_rng(seed), "float32"))))
     assert "host    3,600 operations, 100.000 % of all" in said

@@ -65,7 +65,7 @@ def _check_subgraphs(call: Call) -> None:
 
 def _check_types(call: Call) -> None:
     for index in (*call.inputs, *call.outputs):
-        if index >= 0 and call.reader.stored_type(index) not in STORED:
+        if index >= 0 and call.reader.stored_type(index) not in STORED and not call.reader.is_constant(index):
             raise Unsupported(f"tensor {call.reader.name(index)} is {call.reader.stored_type(index)}")
 
 
