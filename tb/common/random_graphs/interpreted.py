@@ -46,7 +46,7 @@ def whole_numbers(net, x):
 
 def real_numbers(net, x):
     [real] = net.add("DEQUANTIZE", [x], [(x.shape, "float32")])
-    [made] = net.add(net.one_of(["NEG", "FLOOR", "ROUND", "SQUARE", "SIGN"]), [real], [(x.shape, "float32")])
+    [made] = net.add(net.one_of(["NEG", "FLOOR", "SIN", "SQUARE", "SIGN"]), [real], [(x.shape, "float32")])
     if chance(net.rng, 0.3):
         [made] = net.add("ADD", [made, real], [(x.shape, "float32")])
     net.add("QUANTIZE", [made], [(x.shape, net.near(x))])
