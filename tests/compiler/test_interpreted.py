@@ -247,3 +247,26 @@ def test_a_state_goes_from_image_to_image(seed: int, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(streaming(np.random.default_rng(seed)))
     with pytest.raises(InputError, match="net.tflite: it keeps a state from image to image: leave out --batch$"):
         compiled(tmp_path / "net.tflite", DEFAULT, 2)
+
+
+def test_buffers_behind_the_tables_are_read(seed: int) -> None:
+    """Large models, and those of ai-edge-quantizer, have their constants there."""
+    rng = np.random.default_rng(seed)
+    plain = convolution(rng, "float32")
+    tail, contents = [], schema.ModelT.InitFromPackedBuf(plain, 0).buffers
+
+    def move(model: schema.ModelT, begin: int) -> None:
+        for buffer, held in zip(model.buffers, contents, strict=True):
+            if held.data is not None:
+                buffer.data, buffer.offset, buffer.size = None, begin + sum(map(len, tail)), len(held.data)
+                tail.append(bytes(held.data))
+
+    tables = change(plain, lambda model: move(model, 1 << 20))
+    tail.clear()
+    tables = change(plain, lambda model: move(model, len(tables)))
+    moved = tables + b"".join(tail)
+    x = rng.normal(size=(1, 5, 5, 4)).astype(np.float32)
+    outputs = [graph.run(x)[graph.output.name] for graph in map(tflite.from_bytes, (plain, moved))]
+    assert (outputs[0] == outputs[1]).all() and (run(Reference.LITERT, moved, [[x]])[0][0] == outputs[0]).all()
+    with pytest.raises(ModelImportError, match="damaged TensorFlow Lite file: buffer . lies beyond its end"):
+        tflite.from_bytes(moved[:-1])

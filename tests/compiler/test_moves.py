@@ -284,8 +284,8 @@ def runs(compiled, path: Path, folder: Path, seed: int) -> None:
         np.testing.assert_array_equal(made[0], golden[tensor.name])
 
 
-def test_moves_stay_where_the_layer_would_not_fit(seed: int, tmp_path: Path) -> None:
-    """As one row the map does not fit a GLB of 16 KiB beside the result; rows that the host makes of it do."""
+def test_a_layer_with_folded_moves_runs_in_parts(seed: int, tmp_path: Path) -> None:
+    """As one row the map does not fit a GLB of 16 KiB beside the result; parts of its columns do."""
     net, path = Drawn(seed, (1, 1, 512, 32)), tmp_path / "net.tflite"
     rows = net.transpose(net.reshape(net.input, 1, 64, 8, 32), 0, 2, 1, 3)
     made = net.transpose(net.conv(rows, 8, 1, 2), 0, 2, 1, 3)
@@ -295,7 +295,9 @@ def test_moves_stay_where_the_layer_would_not_fit(seed: int, tmp_path: Path) -> 
         compile_parts(path, AcceleratorConfig(glb_bank_words=words), search_iterations=SEARCH_ITERATIONS)
         for words in (256, 1024)
     )
-    assert [len(compiled.graph.nodes) for compiled in (small, large)] == [5, 1]
+    assert [len(compiled.graph.nodes) for compiled in (small, large)] == [1, 1]
+    assert [sum(len(part.part.graph.nodes) for part in each.parts) > 1 for each in (small, large)] == [True, False]
+    assert not small.partition.host_nodes
     runs(small, path, tmp_path, seed)
 
 

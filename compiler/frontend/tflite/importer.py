@@ -33,6 +33,7 @@ def import_model(data: bytes) -> Graph:
         raise ModelImportError(
             f"{_DAMAGED}: something in it lies beyond its end or cannot be read", remedy=_REMEDY
         ) from error
+    _take_outside(model, data)
     importer = _Importer(model)
     try:
         return importer.graph().verified()
@@ -44,6 +45,17 @@ def import_model(data: bytes) -> Graph:
         raise ModelImportError(
             f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
         ) from error
+
+
+def _take_outside(model: schema.ModelT, data: bytes) -> None:
+    """Take the contents of buffers that lie behind the tables of a file, as those of large models do. Raise
+    ModelImportError."""
+    for number, buffer in enumerate(model.buffers):
+        if buffer.offset > 1:
+            if buffer.offset + buffer.size > len(data):
+                raise ModelImportError(f"{_DAMAGED}: buffer {number} lies beyond its end", remedy=_REMEDY)
+            buffer.data = np.frombuffer(data, np.uint8, buffer.size, buffer.offset)
+            buffer.offset = buffer.size = 0
 
 
 class _Importer:
