@@ -36,7 +36,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 base := .venv/.base
 dev := .venv/.dev
-extras := docs onnx pytorch trace tvm
+extras := docs onnx pytorch quantize trace tvm
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
@@ -110,7 +110,7 @@ synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFI
 docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)
 
-extra-%: .venv/.% ## Install an extra of pyproject.toml (onnx, pytorch, trace, tvm): extra-onnx
+extra-%: .venv/.% ## Install an extra of pyproject.toml (onnx, pytorch, quantize, trace, tvm): extra-onnx
 	@:
 
 clean: ## Remove build/, but not .venv

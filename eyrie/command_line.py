@@ -25,7 +25,7 @@ GROUPS = {
     "inspect": ("schedule", "graph", "trace", "ir", "buffers", "ids", "synth"),
     "test": ("list", "sim", "layer", "golden", "check", "regress", "lint", "docs", "mutate", "machines"),
     "measure": ("bench", "accuracy", "mlperf-tiny", "zoo", "family", "sizes", "study"),
-    "data": ("cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),
+    "data": ("quantize-model", "cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 INTERRUPTED = 130  # exit code of what Ctrl-C ends

@@ -75,7 +75,7 @@ class Partition:
         reasons = [*said(obstacle for part in self.parts for obstacle in part.obstacles)]
         if real := sum(_is_real_layer(node) for node in self.host_nodes):
             layers = "1 layer has" if real == 1 else f"{real} layers have"
-            reasons.append(f"{layers} weights or values that are not int8: quantise the model (docs/howto/tflite.md)")
+            reasons.append(f"{layers} weights or values that are not int8: quantise the model (eyrie quantize-model)")
         return "\n".join([*map(str, self.parts), share, *(f"        {reason}" for reason in reasons)])
 
 

@@ -85,7 +85,7 @@ def test_weights_of_four_bits(seed: int) -> None:
 def test_layers_of_real_numbers_get_advice(seed: int) -> None:
     said = str(partition(tflite.from_bytes(convolution(np.random.default_rng(seed), "float32"))))
     assert "host    3,600 operations, 100.000 % of all" in said
-    assert said.endswith("1 layer has weights or values that are not int8: quantise the model (docs/howto/tflite.md)")
+    assert said.endswith("1 layer has weights or values that are not int8: quantise the model (eyrie quantize-model)")
 
 
 def test_shapes_that_the_file_leaves_open_are_found(seed: int) -> None:
@@ -249,8 +249,8 @@ def test_a_state_goes_from_image_to_image(seed: int, tmp_path: Path) -> None:
         compiled(tmp_path / "net.tflite", DEFAULT, 2)
 
 
-def test_buffers_behind_the_tables_are_read(seed: int) -> None:
-    """Large models, and those of ai-edge-quantizer, have their constants there."""
+def test_buffers_after_the_tables_are_read(seed: int) -> None:
+    """Large models, and all that ai-edge-quantizer makes, have their constants there."""
     rng = np.random.default_rng(seed)
     plain = convolution(rng, "float32")
     tail, contents = [], schema.ModelT.InitFromPackedBuf(plain, 0).buffers

@@ -48,8 +48,7 @@ def import_model(data: bytes) -> Graph:
 
 
 def _take_outside(model: schema.ModelT, data: bytes) -> None:
-    """Take the contents of buffers that lie behind the tables of a file, as those of large models do. Raise
-    ModelImportError."""
+    """Take the contents of buffers that the file of a large model has after its tables. Raise ModelImportError."""
     for number, buffer in enumerate(model.buffers):
         if buffer.offset > 1:
             if buffer.offset + buffer.size > len(data):

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantisation of float `.tflite` models to int8, by ai-edge-quantizer (the extra `quantize`)."""
+
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+
+import flatbuffers  # type: ignore[import-untyped]  # the package has no types
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter
+
+from eyrie.compiler.frontend.extra import require
+from eyrie.model.errors import InputError
+
+Samples = Sequence[Sequence[np.ndarray]]  # values of all inputs, of each sample
+_SIGNATURE = "serving_default"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of quantisation, over samples.
+
+    mean_error  mean absolute error of the first output, as a share of the range of its float values
+    agreement   share of samples whose largest value of the first output is at the same place
+    """
+
+    mean_error: float
+    agreement: float
+
+
+def quantized(model: bytes, samples: Samples) -> bytes:
+    """Return the int8 model: filters by channel and symmetric, activations by the range that the samples have.
+
+    Raise CompileError if ai-edge-quantizer is not installed, InputError if it cannot quantise the model.
+    """
+    quantizer = require("ai_edge_quantizer.quantizer", "quantize")
+    recipe = require("ai_edge_quantizer.recipe", "quantize")
+    prepared = _with_signature(model)
+    names = Interpreter(model_content=prepared).get_signature_list()[_SIGNATURE]["inputs"]
+    try:
+        with redirect_stdout(StringIO()):  # the package prints its progress
+            made = quantizer.Quantizer(bytearray(prepared), recipe.static_wi8_ai8())
+            ranges = made.calibrate({_SIGNATURE: [dict(zip(names, values, strict=True)) for values in samples]})
+            return bytes(made.quantize(ranges).quantized_model)
+    except (RuntimeError, ValueError) as error:
+        said = str(error).splitlines()[0]
+        raise InputError(f"ai-edge-quantizer does not quantise it ({said}): use the training framework") from error
+
+
+def cost(model: bytes, made: bytes, samples: Samples) -> Cost:
+    """Compare a quantised model with the float one, both in LiteRT."""
+    outputs = [np.stack([_first_output(each, values) for values in samples]) for each in (model, made)]
+    real, codes = (each.reshape(len(samples), -1) for each in outputs)
+    span = float(real.max() - real.min()) or 1.0
+    return Cost(float(np.abs(real - codes).mean()) / span, float((real.argmax(1) == codes.argmax(1)).mean()))
+
+
+def _first_output(model: bytes, values: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the first output in real numbers, for inputs in real numbers."""
+    interpreter = Interpreter(model_content=model)
+    interpreter.allocate_tensors()
+    for details, value in zip(interpreter.get_input_details(), values, strict=True):
+        interpreter.set_tensor(details["index"], _codes(value, details))
+    interpreter.invoke()
+    made = interpreter.get_output_details()[0]
+    scale, zero_point = made["quantization"]
+    found = interpreter.get_tensor(made["index"])
+    return (found.astype(np.float32) - zero_point) * scale if scale else found.astype(np.float32)
+
+
+def _codes(value: np.ndarray, details: dict) -> np.ndarray:
+    scale, zero_point = details["quantization"]
+    if not scale:
+        return value.astype(details["dtype"])
+    limits = np.iinfo(details["dtype"])
+    return np.clip(np.rint(value / scale) + zero_point, limits.min, limits.max).astype(details["dtype"])
+
+
+def _with_signature(model: bytes) -> bytes:
+    """Return the model with one signature and with the codes of operators where ai-edge-quantizer reads them: files of
+    older converters lack both."""
+    made = schema.ModelT.InitFromPackedBuf(model, 0)
+    graph, signature = made.subgraphs[0], schema.SignatureDefT()
+    for code in made.operatorCodes:
+        code.builtinCode = max(code.builtinCode, code.deprecatedBuiltinCode)
+    signature.signatureKey, signature.subgraphIndex = _SIGNATURE, 0
+    signature.inputs, signature.outputs = (
+        [schema.TensorMapT(name=f"{end}{n}", tensorIndex=int(index)) for n, index in enumerate(indices)]
+        for end, indices in (("input", graph.inputs), ("output", graph.outputs))
+    )
+    made.signatureDefs = [signature]
+    builder = flatbuffers.Builder(len(model))
+    builder.Finish(made.Pack(builder), file_identifier=b"TFL3")
+    return bytes(builder.Output())
