@@ -2,9 +2,10 @@
 """Quantisation of float `.tflite` models to int8, by ai-edge-quantizer (the extra `quantize`)."""
 
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
+from warnings import catch_warnings
 
 import flatbuffers  # type: ignore[import-untyped]  # the package has no types
 import numpy as np
@@ -40,7 +41,8 @@ def quantized(model: bytes, samples: Samples) -> bytes:
     prepared = _with_signature(model)
     names = Interpreter(model_content=prepared).get_signature_list()[_SIGNATURE]["inputs"]
     try:
-        with redirect_stdout(StringIO()):  # the package prints its progress
+        # The package prints its progress, and warns of an option that it sets itself.
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings(action="ignore"):
             made = quantizer.Quantizer(bytearray(prepared), recipe.static_wi8_ai8())
             ranges = made.calibrate({_SIGNATURE: [dict(zip(names, values, strict=True)) for values in samples]})
             return bytes(made.quantize(ranges).quantized_model)
