@@ -8,8 +8,9 @@ elementwise, prelu                        operators on two tensors
 functions, clips, float_functions         functions of one value
 pooling, mean                             pools and means
 shapes, padding, parts, splits, joins, resize, composed    data movement
-quantization, host, custom                conversions of types, other operators of the host, the user's functions
+quantization, host, recurrent             conversions of types, other operators of the host, those with a state
+interpreted, custom                       operators that an interpreter or a function of the user computes
 
-Helpers: weights, affine (layers with weights), binary (two operands), lookup (tables), move, moves (data movement as
-loops and filters), windows, folding (from float values to int8 tensors).
+Helpers: foreign (base class of the last two), weights, affine (layers with weights), binary (two operands), lookup
+(tables), move, moves (data movement as loops and filters), windows, folding (from float values to int8 tensors).
 """

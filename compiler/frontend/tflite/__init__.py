@@ -2,8 +2,13 @@
 """The front end of TensorFlow Lite: reads files into Graphs.
 
 Sources: the TensorFlow Lite schema (version 3) and the 8-bit quantization specification. Legacy uint8 becomes int8:
-activations and their zero points less 128, filters less their zero point. An unsupported operator becomes an Unknown
-node, so that one message can list all obstacles of a model. A file that contradicts itself is rejected.
+activations and their zero points less 128, filters less their zero point. An operator without a golden function becomes
+a model of its own (cut.py) for an interpreter (interpreted.py). What no interpreter runs becomes an Unknown node, so
+that one message can list all obstacles of a model. A file that contradicts itself is rejected.
+
+reader, options   tensors and operators of a file; importer: from these to a Graph
+variables         the state of a network
+writer, functions the inverse
 """
 
 from pathlib import Path
