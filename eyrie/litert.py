@@ -7,11 +7,13 @@ from eyrie.litert import Interpreter
 
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ai_edge_litert import interpreter as litert
 
+from eyrie.compiler.frontend.file import read_model
 from eyrie.model.errors import InputError
 from eyrie.runtime.configurations import Configuration
 from eyrie.session import load_bytes
@@ -39,8 +41,7 @@ class Interpreter(litert.Interpreter):
             raise InputError("give either model_path or model_content")
         if model_content is None:
             assert model_path is not None
-            with open(model_path, "rb") as file:
-                model_content = file.read()
+            model_content = read_model(Path(model_path))
         quiet = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         super().__init__(model_content=model_content, experimental_op_resolver_type=quiet)
         name = fspath(model_path) if model_path else "the model"

@@ -20,7 +20,6 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.configurations import Configuration
 from eyrie.session import Port, load, load_bytes
-from eyrie.values import stacked
 
 _TYPES = {"float32": "float", "float64": "double", "float16": "float16", "bool": "bool"}
 
@@ -71,14 +70,8 @@ class InferenceSession:
         for name in output_names or ():
             if name not in names:
                 raise InputError(unknown("output", name, names))
-        given, _ = stacked(self._session.graph, {name: np.asarray(value) for name, value in input_feed.items()}, {})
-        found = dict(zip(names, self._session.run(given)))
-        return [_batch(found[name]) for name in output_names or names]
-
-
-def _batch(value: np.ndarray) -> np.ndarray:
-    """Return N results as one array, with N as the batch."""
-    return value[0] if len(value) == 1 else value.reshape(-1, *value.shape[2:])
+        found = self._session({name: np.asarray(value) for name, value in input_feed.items()})
+        return [found[name] for name in output_names or names]
 
 
 def _argument(port: Port) -> NodeArg:

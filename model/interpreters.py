@@ -9,7 +9,8 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock
 from typing import TypeVar
@@ -87,25 +88,25 @@ INTERPRETERS: dict[Reference, type[Litert] | type[Micro]] = {Reference.LITERT: L
 
 def run(reference: Reference, model: bytes, runs: Sequence[Values], ends: Ends | None = None) -> list[list[np.ndarray]]:
     """Return the outputs of each of `runs`, one after the other in one interpreter. Raise Rejected."""
-    try:
+    with _rejecting():
         interpreter = INTERPRETERS[reference](model, ends)
         return [interpreter.run(inputs) for inputs in runs]
-    except (RuntimeError, ValueError) as error:
-        raise Rejected(_said(error)) from error
 
 
 def shapes(reference: Reference, model: bytes, ends: Ends | None = None) -> list[Shape | None]:
     """Return the shapes of a model's outputs, None for those that are known after a run only. Raise Rejected."""
-    try:
+    with _rejecting():
         return INTERPRETERS[reference](model, ends).shapes()
+
+
+@contextmanager
+def _rejecting() -> Iterator[None]:
+    """Turn an error of an interpreter into Rejected, with its reason in one line, without the interpreter's places."""
+    try:
+        yield
     except (RuntimeError, ValueError) as error:
-        raise Rejected(_said(error)) from error
-
-
-def _said(error: Exception) -> str:
-    """Return an interpreter's reason in one line, without its own places."""
-    line = (str(error).splitlines() or [type(error).__name__])[0]
-    return re.sub(r"^\S+\.cc:\d+ |\.?Node number \d+ .*", "", line).strip()
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise Rejected(re.sub(r"^\S+\.cc:\d+ |\.?Node number \d+ .*", "", line).strip()) from error
 
 
 def run_litert(model: bytes, *inputs: np.ndarray) -> list[np.ndarray]:

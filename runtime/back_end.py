@@ -13,8 +13,8 @@ from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.model.operators.quantization import from_uint8, to_uint8
-from eyrie.runtime.inputs import fitted, is_unsigned
+from eyrie.model.operators.quantization import from_uint8
+from eyrie.runtime.inputs import fitted, in_file, is_unsigned
 
 if TYPE_CHECKING:  # the cost model and traces
     from eyrie.compiler.cost.predict import Prediction
@@ -136,7 +136,7 @@ def on_host(graph: Graph, values: Mapping[str, np.ndarray], count: int) -> dict[
 def first_state(network: CompiledNetwork) -> tuple[np.ndarray, ...]:
     """Return the start values of a network's state, in the model's types."""
     tensors = network.inputs[len(network.arguments) :]
-    return tuple(to_uint8(value) if is_unsigned(tensor) else value for tensor, value in zip(tensors, network.start))
+    return tuple(in_file(value, tensor) for tensor, value in zip(tensors, network.start))
 
 
 def _in_order(network: CompiledNetwork, runs: Sequence[NetworkRun], state: tuple[np.ndarray, ...]) -> NetworkRun:
@@ -161,4 +161,4 @@ def inside(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> dict[str,
 def outside(tensors: Sequence[Tensor], values: Mapping[str, np.ndarray], count: int) -> list[np.ndarray]:
     """Return outputs, N of the model's shape and type each."""
     found = [values[tensor.name].reshape(count, *tensor.shape) for tensor in tensors]
-    return [to_uint8(value) if is_unsigned(tensor) else value for tensor, value in zip(tensors, found)]
+    return [in_file(value, tensor) for tensor, value in zip(tensors, found)]

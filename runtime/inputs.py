@@ -10,12 +10,18 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
 from eyrie.model.errors import InputError
 from eyrie.model.messages import array
+from eyrie.model.operators.quantization import to_uint8
 from eyrie.runtime.networks import read_arrays
 
 
 def is_unsigned(tensor: Tensor) -> bool:
     """Return whether a Graph has values of uint8 as int8."""
     return isinstance(tensor, Quantized) and tensor.unsigned
+
+
+def in_file(value: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """Return a value of a Graph as the model's file has it."""
+    return to_uint8(value) if is_unsigned(tensor) else value
 
 
 def file_type(tensor: Tensor) -> str:

@@ -10,7 +10,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
-from eyrie.runtime.inputs import file_type
+from eyrie.runtime.inputs import in_file
 from eyrie.runtime.pictures import read_photo
 
 CHANNELS = (1, 3)  # of a picture
@@ -48,7 +48,7 @@ def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, 
         return real.astype(np.float32)[None, None], notes
     values = np.clip(np.rint(real / quantization.scale) + quantization.zero_point, -128, 127)
     values = values.astype(np.int8)[None, None]
-    return values.view(np.uint8) ^ 0x80 if file_type(tensor) == "uint8" else values, notes
+    return in_file(values, tensor), notes
 
 
 def convention(quantization: Quantization) -> tuple[float, float]:

@@ -17,8 +17,8 @@ from eyrie.compiler.text.classes import class_named, hints, said, takes
 from eyrie.model.errors import InputError
 
 CONSTANTS = {"inf": inf, "nan": nan}
-INTEGERS = (f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u"))
-TYPES = ("bool", *INTEGERS, "float16", "float32", "float64", "complex64")
+_INTEGERS = tuple(f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u"))
+TYPES = ("bool", *_INTEGERS, "float16", "float32", "float64", "complex64")
 MOST_BYTES = 1 << 32  # of an array
 DEEPEST = 100  # names within each other
 

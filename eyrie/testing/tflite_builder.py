@@ -8,11 +8,11 @@ quantisation, also combinations that no converter would emit.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import flatbuffers  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import ArrayLike
 
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.operators.registry import version_of
 
@@ -94,6 +94,4 @@ class Builder:
             operators=self.operators,
         )
         model = schema.ModelT(version=3, operatorCodes=self.codes, subgraphs=[graph], buffers=self.buffers)
-        packer = flatbuffers.Builder(1024)
-        packer.Finish(model.Pack(packer), file_identifier=b"TFL3")
-        return bytes(packer.Output())
+        return packed(model)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from io import StringIO
 from warnings import catch_warnings
 
-import flatbuffers  # type: ignore[import-untyped]  # the package has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
 from eyrie.compiler.frontend.extra import require
+from eyrie.compiler.frontend.tflite.contents import operator_number, packed
 from eyrie.model.errors import InputError
+from eyrie.model.operators.host import dequantize, quantize
+from eyrie.model.operators.quantization import Quantization
 
 Samples = Sequence[Sequence[np.ndarray]]  # values of all inputs, of each sample
 _SIGNATURE = "serving_default"
@@ -67,17 +69,12 @@ def _first_output(model: bytes, values: Sequence[np.ndarray]) -> np.ndarray:
         interpreter.set_tensor(details["index"], _codes(value, details))
     interpreter.invoke()
     made = interpreter.get_output_details()[0]
-    scale, zero_point = made["quantization"]
     found = interpreter.get_tensor(made["index"])
-    return (found.astype(np.float32) - zero_point) * scale if scale else found.astype(np.float32)
+    return dequantize(found, Quantization(*made["quantization"])) if found.dtype == np.int8 else found
 
 
 def _codes(value: np.ndarray, details: dict) -> np.ndarray:
-    scale, zero_point = details["quantization"]
-    if not scale:
-        return value.astype(details["dtype"])
-    limits = np.iinfo(details["dtype"])
-    return np.clip(np.rint(value / scale) + zero_point, limits.min, limits.max).astype(details["dtype"])
+    return quantize(value, Quantization(*details["quantization"])) if details["dtype"] == np.int8 else value
 
 
 def _with_signature(model: bytes) -> bytes:
@@ -86,13 +83,11 @@ def _with_signature(model: bytes) -> bytes:
     made = schema.ModelT.InitFromPackedBuf(model, 0)
     graph, signature = made.subgraphs[0], schema.SignatureDefT()
     for code in made.operatorCodes:
-        code.builtinCode = max(code.builtinCode, code.deprecatedBuiltinCode)
+        code.builtinCode = operator_number(code)
     signature.signatureKey, signature.subgraphIndex = _SIGNATURE, 0
     signature.inputs, signature.outputs = (
         [schema.TensorMapT(name=f"{end}{n}", tensorIndex=int(index)) for n, index in enumerate(indices)]
         for end, indices in (("input", graph.inputs), ("output", graph.outputs))
     )
     made.signatureDefs = [signature]
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(made.Pack(builder), file_identifier=b"TFL3")
-    return bytes(builder.Output())
+    return packed(made)

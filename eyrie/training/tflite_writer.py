@@ -17,11 +17,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import flatbuffers  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as tfl
 from numpy.typing import DTypeLike
 
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.model.errors import InputError
 
 SCHEMA_VERSION = 3
@@ -231,9 +231,7 @@ class TfliteBuilder:
         model.version, model.description = SCHEMA_VERSION, self.description
         model.subgraphs, model.buffers = [graph], self.buffers
         model.operatorCodes = [self._code(name) for name in self.codes]
-        builder = flatbuffers.Builder(1 << 20)
-        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-        return bytes(builder.Output())
+        return packed(model)
 
     # -- parts -------------------------------------------------------------------------------
 

@@ -168,7 +168,7 @@ def _stream(events: Events, stream: Stream) -> list[Slice]:
     """Return the intervals in which a stream has words of a pass left to move."""
     cycles, values = events.of(Source.STREAMS)
     busy = values >> stream & 1
-    changes = np.flatnonzero(np.diff(busy, prepend=0))  # rises and falls in turn
+    changes = np.flatnonzero(np.diff(busy, prepend=0))  # a rise, a fall, a rise, ...
     edges = cycles[changes].tolist()
     return [Slice(begin, end, stream.name.lower()) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
 

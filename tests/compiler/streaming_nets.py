@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks with variables, as .tflite models."""
 
-import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.testing.tflite_builder import STEPS, Builder
 
 FRAME, KEPT = (1, 1, 1, 8), (1, 3, 1, 8)
@@ -47,9 +47,7 @@ def _with_starts(net: Builder, inputs: list[int], outputs: list[int], start: np.
     model.subgraphs.append(
         schema.SubGraphT(name="starts", tensors=other.tensors, inputs=[], outputs=[], operators=other.operators)
     )
-    packer = flatbuffers.Builder(1024)
-    packer.Finish(model.Pack(packer), file_identifier=b"TFL3")
-    return bytes(packer.Output())
+    return packed(model)
 
 
 def recurrent(rng: np.random.Generator) -> bytes:

@@ -4,11 +4,11 @@
 from collections import Counter
 from collections.abc import Callable
 
-import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.compiler.ir.failure import CompileError, ModelImportError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operator import Unknown
@@ -142,12 +142,10 @@ def structure(data: bytes, rng: np.random.Generator, most: int = 3) -> bytes:
     model = schema.ModelT.InitFromPackedBuf(data, 0)
     for _ in range(rng.integers(1, most + 1)):
         one_of(rng, CHANGES)(model, rng)
-    builder = flatbuffers.Builder(1 << 16)
     try:
-        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+        return packed(model)
     except (TypeError, ValueError, OverflowError):  # a number that its field has no room for
         return data
-    return bytes(builder.Output())
 
 
 def drawn(number: int, rng: np.random.Generator) -> bytes:

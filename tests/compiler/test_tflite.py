@@ -4,12 +4,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.operators.interpreted import Interpreted
@@ -23,9 +23,7 @@ from tests.compiler.test_groups import Net
 def change(model: bytes, edit: Callable[[schema.ModelT], None]) -> bytes:
     parsed = schema.ModelT.InitFromPackedBuf(model, 0)
     edit(parsed)
-    builder = flatbuffers.Builder(1 << 16)
-    builder.Finish(parsed.Pack(builder), file_identifier=b"TFL3")
-    return bytes(builder.Output())
+    return packed(parsed)
 
 
 def tensor(model: schema.ModelT, operator: int, end: str = "inputs", number: int = 0) -> schema.TensorT:

@@ -5,10 +5,10 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import flatbuffers  # type: ignore[import-untyped]  # the package has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.compiler.frontend.tflite.reader import Reader
 
 CALLERS = ("CALL", "IF", "WHILE")  # their options name other subgraphs
@@ -53,9 +53,7 @@ def cut(reader: Reader, operator: schema.OperatorT, name: str) -> Cut:
     main.inputs = [number for number in taken if number not in kept and buffers[tensors[number].buffer].data is None]
     main.outputs = _once(alone.outputs)
     made.version, made.subgraphs, made.buffers = model.version, [main, *(model.subgraphs[1:] if whole else [])], buffers
-    builder = flatbuffers.Builder(1 << 10)
-    builder.Finish(made.Pack(builder), file_identifier=b"TFL3")
-    return Cut(bytes(builder.Output()), tuple(main.inputs), tuple(main.outputs), tuple(kept), tuple(sources))
+    return Cut(packed(made), tuple(main.inputs), tuple(main.outputs), tuple(kept), tuple(sources))
 
 
 def _once(*sides: Iterable[int] | None) -> list[int]:

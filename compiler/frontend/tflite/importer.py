@@ -4,6 +4,7 @@
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from eyrie.compiler.frontend.tflite.contents import operator_number
 from eyrie.compiler.frontend.tflite.custom import custom
 from eyrie.compiler.frontend.tflite.interpreted import interpreted
 from eyrie.compiler.frontend.tflite.options import options_table
@@ -80,7 +81,6 @@ class _Importer:
             if node is not None:
                 nodes.append(node)
                 known |= {tensor.name for tensor in node.outputs}
-            known |= self.variables.inputs(reader)
         self.place = "the model"
         outputs = tuple(reader.tensor(reader.current(int(index))) for index in subgraph.outputs)
         return self.variables.finished(reader, Graph(inputs, tuple(nodes), outputs))
@@ -98,7 +98,7 @@ class _Importer:
                 return None
             inputs, made, outputs = self._read(call, is_custom)
         except Unsupported as error:
-            inputs, made = _what_it_takes(call, known), Unknown(name, str(error))
+            inputs, made = _what_it_takes(call, known | self.variables.inputs(reader)), Unknown(name, str(error))
             outputs = tuple(reader.tensor(index) for index in call.outputs)
         except ModelImportError as error:
             raise ModelImportError(f"{self.place}: {error}", layer=where) from error
@@ -150,7 +150,7 @@ class _Importer:
 
     def _operator_name(self, code: schema.OperatorCodeT) -> tuple[str, bool]:
         """Return the name of an operator, and whether it is a custom operator."""
-        number = max(code.builtinCode, code.deprecatedBuiltinCode)
+        number = operator_number(code)
         if number == schema.BuiltinOperator.CUSTOM and code.customCode:
             return "".join(letter if letter.isprintable() else "?" for letter in code.customCode.decode()), True
         return _OPERATOR_NAMES.get(number, f"number {number}"), False

@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from eyrie.compiler.frontend.tflite.contents import operator_number
 from eyrie.compiler.frontend.tflite.cut import CALLERS, Cut, cut
 from eyrie.compiler.frontend.tflite.reader import STORED, Call
 from eyrie.compiler.ir.failure import Unsupported
@@ -58,7 +59,7 @@ def _check_subgraphs(call: Call) -> None:
     begins = {options.initSubgraphIndex for options in once if isinstance(options, schema.CallOnceOptionsT)}
     for number, subgraph in enumerate(model.subgraphs[1:], 1):
         keeps = any(tensor.isVariable for tensor in subgraph.tensors)
-        used = {model.operatorCodes[operator.opcodeIndex].builtinCode for operator in subgraph.operators}
+        used = {operator_number(model.operatorCodes[operator.opcodeIndex]) for operator in subgraph.operators}
         if number not in begins and (keeps or used & codes):
             raise Unsupported(f"subgraph {number}, which it may call, keeps a state or draws random numbers")
 

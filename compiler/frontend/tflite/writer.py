@@ -8,11 +8,11 @@ table, or several (functions.py).
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-import flatbuffers  # type: ignore[import-untyped]  # the package has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import ArrayLike
 
+from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.compiler.frontend.tflite.functions import nodes_of
 from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.ir.failure import Unsupported
@@ -169,9 +169,7 @@ class File:
         model.version, model.description = SCHEMA_VERSION, description
         model.subgraphs, model.buffers = [graph], self.buffers
         model.operatorCodes = [_code(name) for name in self.codes]
-        builder = flatbuffers.Builder(1 << 20)
-        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
-        return bytes(builder.Output())
+        return packed(model)
 
 
 def _code(name: str) -> schema.OperatorCodeT:
