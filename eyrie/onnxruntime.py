@@ -79,4 +79,6 @@ def _argument(port: Port) -> NodeArg:
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # Python asks for some of its own, such as __path__, while it imports a module
+        raise AttributeError(name)
     return getattr(import_module("onnxruntime"), name)

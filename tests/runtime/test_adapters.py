@@ -98,6 +98,15 @@ def test_variables_of_litert(seed: int) -> None:
         interpreter.reset_all_variables()
 
 
+def test_onnxruntime_may_be_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    from eyrie.onnxruntime import InferenceSession as imported
+
+    assert imported is InferenceSession
+    with pytest.raises(ImportError, match="onnxruntime"):
+        from eyrie.onnxruntime import SessionOptions  # noqa: F401
+
+
 def test_a_session_of_onnxruntime(seed: int, tmp_path: Path) -> None:
     """It takes what `eyrie.load` takes; tests/extras/test_onnx.py runs an ONNX file."""
     rng = np.random.default_rng(seed)
