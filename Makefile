@@ -5,15 +5,16 @@ TEST    ?=#          test name (make list): sim, golden
 SEED    ?=#          seed (sim: random; test, mutate, machines: 1)
 CONFIG  ?=#          JSON file with accelerator parameters: sim, demo, zoo, synth
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
-JOBS    ?= 2#        parallel jobs: test, machines, family, sizes
+JOBS    ?= 2#        parallel jobs: test, regress, all campaigns
 COUNT   ?=#          number of mutants (20): mutate; of configurations (40): machines
-BUDGET  ?= 60#       minutes after which no further run begins: regress, bench, mutate, machines, family, sizes
+BUDGET  ?=#          minutes after which no task begins (60; zoo, accuracy: a day): regress, bench, all campaigns
+SCHEDULER ?=#        Dask scheduler whose workers do the tasks (docs/howto/cluster.md): regress, bench, all campaigns
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        number of fresh seeds: regress, bench (cost_model)
 IMAGE   ?=#          picture to classify, the bundled one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
-MODELS  ?=#          folder of .tflite and .onnx models: zoo, mlperf-tiny
+MODELS  ?=#          a model, or a folder of .tflite and .onnx models: zoo, mlperf-tiny
 RTL_MACS ?=#         MACs up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy, mlperf-tiny
 IMAGES  ?=#          number of test images, all by default: accuracy, mlperf-tiny
@@ -28,7 +29,7 @@ QUIET   ?= 0#        1 prints no progress: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # The variables reach the commands through the environment, so that no shell interprets their values.
-export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
+export TEST SEED CONFIG JOBS COUNT BUDGET SCHEDULER PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
 export RTL CLOCK NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
 
 # Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.
@@ -36,9 +37,10 @@ export PYTHONDONTWRITEBYTECODE :=
 
 base := .venv/.base
 dev := .venv/.dev
-extras := docs onnx pytorch quantize trace tvm
+extras := cluster docs onnx pytorch quantize trace tvm
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
+campaign := $(quiet) --jobs="$$JOBS" $${BUDGET:+--budget="$$BUDGET"} $${SCHEDULER:+--scheduler="$$SCHEDULER"}
 
 .DEFAULT_GOAL := help
 .PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines mlperf-tiny zoo family sizes study synth docs clean help
@@ -60,8 +62,8 @@ check: $(dev) ## Run a smoke test of about a minute
 test: $(dev) ## Run the tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
 
-regress: $(dev) ## Run all tests with fresh seeds, also the tests that test leaves out: [SEEDS] [BUDGET] [JOBS]
-	@$(eyrie) regress $(quiet) --seeds="$$SEEDS" --budget="$$BUDGET" --jobs="$$JOBS"
+regress: $(dev) ## Run all tests with fresh seeds, also the tests that test leaves out: [SEEDS]
+	@$(eyrie) regress $(campaign) --seeds="$$SEEDS"
 
 test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Install all extras and run their tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tests/extras
@@ -73,36 +75,34 @@ golden: $(dev) ## Write inputs and expected outputs of a test, or of all tests: 
 	@$(eyrie) golden $(quiet) $${SEED:+--seed="$$SEED"} $${TEST:+-- "$$TEST"}
 
 accuracy: $(dev) ## Print the top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL [DRIVER]]
-	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
+	@$(eyrie) accuracy $(campaign) $${CIFAR10:+--cifar10="$$CIFAR10"} \
 	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"} $(if $(filter 1,$(DRIVER)),--driver)
 
-bench: $(dev) ## Run the benchmark: cycles, stalls and bytes by layer, and its parts: [PARTS] [SEEDS] [BUDGET]
-	@$(eyrie) bench $(quiet) --budget="$$BUDGET" --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
+bench: $(dev) ## Run the benchmark: cycles, stalls and bytes by layer, and its parts: [PARTS] [SEEDS]
+	@$(eyrie) bench $(campaign) --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
 
-mutate: $(dev) ## Apply mutations to the RTL; a testbench has to find each: [SEED] [COUNT] [BUDGET]
-	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-20}" --budget="$$BUDGET"
+mutate: $(dev) ## Apply mutations to the RTL; a testbench has to find each: [SEED] [COUNT]
+	@$(eyrie) mutate $(campaign) --seed="$${SEED:-1}" --count="$${COUNT:-20}"
 
-machines: $(dev) ## Test random configurations: legal ones must work: [SEED] [COUNT] [BUDGET] [JOBS]
-	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
+machines: $(dev) ## Test random configurations: legal ones must work: [SEED] [COUNT]
+	@$(eyrie) machines $(campaign) --seed="$${SEED:-1}" --count="$${COUNT:-40}"
 
 mlperf-tiny: $(base) ## Run the models of MLPerf Tiny on the RTL: MODELS [CLOCK] [CIFAR10 [IMAGES] [RTL]]
-	@$(eyrie) mlperf-tiny $(quiet) $${MODELS:+--models="$$MODELS"} $${CLOCK:+--clock="$$CLOCK"} \
+	@$(eyrie) mlperf-tiny $(campaign) $${MODELS:+--models="$$MODELS"} $${CLOCK:+--clock="$$CLOCK"} \
 	  $${CIFAR10:+--cifar10="$$CIFAR10"} $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"}
 
-zoo: $(base) ## Compile and run every model of a folder and compare it with the reference: MODELS [RTL_MACS] [CONFIG]
-	@$(eyrie) zoo $(quiet) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
+zoo: $(base) ## Compile and run a model, or all of a folder, and compare it with the reference: MODELS [RTL_MACS] [CONFIG]
+	@$(eyrie) zoo $(campaign) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
 	  $${MODELS:+-- "$$MODELS"}
 
-family: $(base) ## Compare 26 MobileNets with roofline and prediction; resumes: [RTL] [NETWORKS] [BUDGET] [JOBS]
-	@$(eyrie) family $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
-	  $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
+family: $(base) ## Compare 26 MobileNets with roofline and prediction; resumes: [RTL] [NETWORKS]
+	@$(eyrie) family $(campaign) $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
 
-sizes: $(base) ## Run the bundled network on configurations of many sizes; resumes: [RTL] [CONFIGS] [BUDGET] [JOBS]
-	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
-	  $${RTL:+--rtl="$$RTL"} $${CONFIGS:+--configs="$$CONFIGS"}
+sizes: $(base) ## Run the bundled network on configurations of many sizes; resumes: [RTL] [CONFIGS]
+	@$(eyrie) sizes $(campaign) $${RTL:+--rtl="$$RTL"} $${CONFIGS:+--configs="$$CONFIGS"}
 
 study: $(base) ## Compare the numbers of the literature with those of this project: docs/research/study.md
-	@$(eyrie) study $(quiet)
+	@$(eyrie) study $(campaign)
 
 synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFIG] [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${CONFIG:+--config="$$CONFIG"} $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
@@ -110,7 +110,7 @@ synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFI
 docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)
 
-extra-%: .venv/.% ## Install an extra of pyproject.toml (onnx, pytorch, quantize, trace, tvm): extra-onnx
+extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, onnx, pytorch, quantize, trace, tvm): extra-onnx
 	@:
 
 clean: ## Remove build/, but not .venv

@@ -3,6 +3,7 @@
 
 import hashlib
 from importlib.metadata import version
+from pathlib import Path
 
 from eyrie.runtime.folders import PACKAGE
 
@@ -10,10 +11,11 @@ COMPILER = ("compiler/**/*.py", "model/**/*.py")
 LIBRARIES = ("numpy", "ai-edge-litert")  # a new version of these may also change results
 
 
-def digest_of(*patterns: str) -> bytes:
-    """Return the digest of the names and contents of files; `patterns` are globs below the folder of the package."""
+def digest_of(*patterns: str, root: Path = PACKAGE) -> bytes:
+    """Return the digest of the names and contents of files; `patterns` are globs below `root`, by default the folder of
+    the package."""
     digest = hashlib.sha256("\n".join(f"{name} {version(name)}" for name in LIBRARIES).encode())
-    for path in sorted({path for pattern in patterns for path in PACKAGE.glob(pattern) if path.is_file()}):
+    for path in sorted({path for pattern in patterns for path in root.glob(pattern) if path.is_file()}):
         contents = path.read_bytes()
-        digest.update(f"{path.relative_to(PACKAGE)}\n{len(contents)}\n".encode() + contents)
+        digest.update(f"{path.relative_to(root)}\n{len(contents)}\n".encode() + contents)
     return digest.digest()

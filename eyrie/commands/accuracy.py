@@ -3,7 +3,7 @@
 model.
 
     eyrie accuracy --cifar10 DIR [--images 10000] [--split train] [--rtl N [--driver]] [--model X.tflite]
-                   [--float X.npz]
+                   [--float X.npz] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 With --split train the last training images are used, to compare networks before the test images decide. With --rtl the
 first N images also run on the simulated RTL, and every logit is compared. With --driver the C program
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.frontend.file import read_model
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Result, Task
 from eyrie.model.errors import InputError
 from eyrie.model.reading import check_readable
 from eyrie.runtime import progress
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_IMAGES = 10_000
 BATCH = 250
+RTL_BATCH = 25  # images of a task
 IMAGE, CLASSES = (32, 32, 3), 10
 
 
@@ -58,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.npz", help="float weights (the bundled ones)"
     )
+    engine.add_arguments(parser, 24 * 60)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -114,8 +118,8 @@ def _compare(
     different = 0
     with replacing(BUILD / "accuracy") as folder:
         if options.rtl:
-            run = classified if options.driver else _on_rtl
-            different = int((run(folder, options.model, inputs[: options.rtl]) != quantised[: options.rtl]).sum())
+            found = _on_rtl(options, folder, inputs[: options.rtl])
+            different = int((found != quantised[: options.rtl]).sum())
         write_summary(
             folder / "summary.json",
             {
@@ -132,32 +136,51 @@ def _compare(
     return different
 
 
-def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """int8 [N, 10] of int8 images [N, 32, 32, 3], run from Python."""
-    from eyrie.compiler.ir.image import Image
-    from eyrie.runtime.programs import compiled
-    from eyrie.runtime.soc.runs import on_rtl
+def _on_rtl(options: argparse.Namespace, folder: Path, inputs: "np.ndarray") -> "np.ndarray":
+    """int8 [N, 10] of int8 images [N, 32, 32, 3]. Raises InputError if the budget does not last."""
+    import numpy as np
 
-    return on_rtl(Image.load(compiled(model)), inputs).output.reshape(len(inputs), -1)
+    model = (options.model.name, options.model.read_bytes())
+    again = f"eyrie accuracy --cifar10 {options.cifar10} --images {options.images} --rtl {options.rtl}"
+    tasks = [
+        Task(
+            f"images {first} to {first + len(images) - 1}",
+            classified,
+            {"model": model, "images": images.tobytes(), "driver": options.driver},
+            again,
+        )
+        for first in range(0, len(inputs), RTL_BATCH)
+        for images in [inputs[first : first + RTL_BATCH]]
+    ]
+    entries = engine.Campaign.of("accuracy", options).run(tasks, folder, lambda entry: None)
+    if left := [task.name for task, entry in zip(tasks, entries) if not entry]:
+        raise InputError(engine.left_line(left))
+    return np.array([logits for entry in entries if entry for logits in entry["logits"]])
 
 
-def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """Run the images from the C program, whose output goes to classes.txt in the folder. Raise BuildError, and
-    InputError with one line."""
+def classified(folder: Path, model: tuple[str, bytes], images: bytes, driver: bool) -> Result:
+    """Run int8 images [N, 32, 32, 3] on the RTL, from Python or from the C program, whose output is classes.txt.
+
+    Raise BuildError, and InputError with one line.
+    """
     import numpy as np
 
     from eyrie.compiler.ir.image import Image
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.soc import c_programs
+    from eyrie.runtime.soc.runs import on_rtl
 
-    network = compiled(model)
+    path = folder / model[0]
+    path.write_bytes(model[1])
+    network, inputs = compiled(path), np.frombuffer(images, np.int8).reshape(-1, *IMAGE)
+    if not driver:
+        return Result({"logits": on_rtl(Image.load(network), inputs).output.reshape(len(inputs), -1).tolist()})
     pictures = folder / "pictures.bin"
-    inputs.tofile(pictures)
+    pictures.write_bytes(images)
     program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).config, folder)
-    with progress.task(f"running {len(inputs)} images from C"):
-        said = c_programs.call(program, network / "image.bin", pictures)
-    (folder / "classes.txt").write_text(said)
-    return np.array([line.partition("outputs ")[2].split() for line in said.splitlines()], int)
+    said = c_programs.call(program, network / "image.bin", pictures)
+    logits = [[int(word) for word in line.partition("outputs ")[2].split()] for line in said.splitlines()]
+    return Result({"logits": logits}, {"classes.txt": said.encode()})
 
 
 def _float_network(weights: Path) -> "MobileNetV1":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the benchmark: measure cycles, stalls and bytes by layer, and compare them with the thresholds.
 
-    eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES]
+    eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 The bundled network runs on the demo photo on the RTL in its default configuration; then the parts follow. When the
 budget is used up, no further part and no further seed of the cost model begins. The folder build/bench gets the
@@ -10,19 +10,22 @@ missed (eyrie/measure/thresholds.py).
 """
 
 import argparse
+import math
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from eyrie.compiler.artefact import files
-from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.compiler.command_line import whole_number
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import thresholds
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Result, Task
 from eyrie.model.config import CODED, DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
@@ -56,7 +59,7 @@ class Run:
     out      the folder of all parts
     outputs  int8 [N, H, W, C]
     summary  the entries of summary.json: runtime.metrics, and the comparison with the golden model
-    seeds    seeds of the cost model; after `end` (time.monotonic) only the first begins
+    seeds    number of seeds of the cost model, which `campaign` runs
     """
 
     out: Path
@@ -65,7 +68,7 @@ class Run:
     outputs: np.ndarray
     summary: dict
     seeds: int = 1
-    end: float = 0.0
+    campaign: engine.Campaign = field(default_factory=lambda: engine.Campaign("bench", math.inf))
 
 
 def run_network(
@@ -137,13 +140,16 @@ def codes(base: Run) -> dict:
 def cost_model(base: Run) -> dict:
     """The cost model against the counters: of the network, and of random layers, on ports of one and of two words,
     of as many seeds never used before as are asked for, or as the budget allows."""
-    runs: list[dict] = []
-    for count in range(base.seeds):
-        if count and time.monotonic() > base.end:
-            print(f"cost_model: the budget is used up after {count} of {base.seeds} seeds", flush=True)
-            break
-        seed = secrets.randbelow(SEED_LIMIT)
-        runs += [cost_run(base.out, bench, seed) for bench in COST_BENCHES]
+    tasks = [
+        Task(f"{bench}, seed {seed}", cost_run, {"bench": bench, "seed": seed}, f"eyrie sim {bench} --seed {seed}")
+        for seed in (secrets.randbelow(SEED_LIMIT) for _ in range(base.seeds))
+        for bench in COST_BENCHES
+    ]
+    runs = [run for run in base.campaign.run(tasks, base.out, print_cost) if run]
+    if len(runs) < len(tasks):
+        print(f"cost_model: the budget is used up after {len(runs)} of {len(tasks)} runs", flush=True)
+    if not runs:
+        return {"match": False, "reason": "the budget is used up"}
     predicted = predict(base.image)
     rows = [
         {"name": cost.name, "predicted": cost.cycles, "measured": row["cycles"]}
@@ -169,24 +175,28 @@ def cost_model(base: Run) -> dict:
     return section | ({"reason": wrong[0]} if wrong else {})
 
 
-def cost_run(out: Path, bench: str, seed: int) -> dict:
-    """The summary of a bench of the cost model with a seed. Raises RunFailed."""
-    folder = out / f"{bench}.{seed}"
-    folder.mkdir()
+def cost_run(folder: Path, bench: str, seed: int) -> Result:
+    """Run a testbench of the cost model with a seed; the entry is its summary."""
     found = find(bench)
     layers = found.arguments["layers"]  # at a scale of 1
     assert isinstance(layers, int)
     run: dict = simulate_in(folder, found, seed, variables={samples.VARIABLE: str(COST_LAYERS / layers)})
+    return Result(
+        run, {"log.txt": (folder / "log.txt").read_bytes()}, None if run["status"] == "pass" else run["reason"]
+    )
+
+
+def print_cost(run: dict) -> None:
+    """Print the result of a run. Raise RunFailed if the simulation ended without one."""
     if "within" not in run:
-        raise RunFailed(f"the simulation failed ({run.get('reason')}): see {TARGET / folder.name / 'log.txt'}")
+        raise RunFailed(f"{run['test']}, seed {run['seed']}: the simulation failed ({run.get('reason')})")
     print(
-        f"{bench}, seed {seed}: {run['within']} of {run['layers']} layers within the bound, "
+        f"{run['test']}, seed {run['seed']}: {run['within']} of {run['layers']} layers within the bound, "
         f"worst at {run['worst_share_of_bound']} of it",
         *run["missed"],
         sep="\n  ",
         flush=True,
     )
-    return run
 
 
 def speed(base: Run) -> dict:
@@ -236,11 +246,11 @@ def chosen(text: str) -> list[str]:
     return names
 
 
-def run_parts(names: list[str], base: Run, end: float) -> dict[str, dict]:
-    """The sections of the parts that began before `end` (time.monotonic). A part that fails says why."""
+def run_parts(names: list[str], base: Run) -> dict[str, dict]:
+    """The sections of the parts that began within the budget. A part that fails says why."""
     sections = {}
     for name in names:
-        if time.monotonic() > end:
+        if time.time() > base.campaign.end:
             print(f"{name}: skipped, the budget is used up", flush=True)
             continue
         try:
@@ -256,17 +266,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", type=whole_number(1, 1000), default=1, metavar="N", help="number of seeds for cost_model (1)"
     )
-    parser.add_argument(
-        "--budget", type=minutes, default=60, metavar="MINUTES", help="minutes after which no part begins (60)"
-    )
+    engine.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    parts, end = chosen(options.parts), time.monotonic() + 60 * options.budget
+    parts, campaign = chosen(options.parts), engine.Campaign.of("bench", options)
     with replacing(TARGET, keep=RunFailed) as out:
-        base = replace(run_network(out, "batch1"), seeds=options.seeds, end=end)
+        base = replace(run_network(out, "batch1"), seeds=options.seeds, campaign=campaign)
         print_run("batch 1", base)
-        sections = run_parts(parts, base, end)
+        sections = run_parts(parts, base)
         skipped = [name for name in PARTS if name not in sections]
         summary = base.summary | {"test": "bench", "skipped": skipped, **sections}
         results = thresholds.judged(summary, set(skipped))

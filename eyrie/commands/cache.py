@@ -17,7 +17,8 @@ CACHES = {
     "models": "simulation models",
     "socs": "simulated SoCs",
     "programs": "compiled networks",
-    "results": "results of campaigns",
+    "results.sqlite": "results of campaigns",
+    "mutations": "trees of mutations",
     "requests": "operators that C programs asked for",
     "matplotlib": "fonts of the plots",
 }
@@ -36,12 +37,12 @@ def run(options: argparse.Namespace) -> None:
     verb = "removed" if options.clear else ""
     total = 0
     for about, folder in rows:
-        if folder.is_dir():
-            size = size_of(folder)
+        if folder.exists():
+            size = size_of(folder) if folder.is_dir() else folder.stat().st_size
             total += size
             print(f"{size / 1e6:10,.1f} MB  {about}: {folder}")
             if options.clear:
-                shutil.rmtree(folder)
+                shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
     if options.clear:
         for lock in BUILD.glob("*.lock"):
             lock.unlink()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile and run the 26 MobileNets of eyrie/measure/networks: a benchmark of the accelerator's speed.
 
-    eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
+    eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 Each network is compiled for the default configuration in a process of its own. It runs on the functional simulator and
 on the RTL (unless --rtl 0) with one random input, and the outputs are compared with those of tflite-micro. When the
@@ -15,8 +15,9 @@ import argparse
 import math
 import time
 
-from eyrie.measure import campaign
-from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised
+from eyrie.compiler.command_line import whole_number
+from eyrie.measure.campaigns import engine
+from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised, with_ratios
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -34,7 +35,8 @@ COLUMNS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--networks", default="", metavar="A,B", help="by name, as in mobilenet_v1_0.25_96 (all)")
-    campaign.add_arguments(parser)
+    parser.add_argument("--rtl", type=whole_number(0, 1), default=1, help="0: on the functional simulator only (1)")
+    engine.add_arguments(parser)
 
 
 def chosen(text: str) -> list:
@@ -60,16 +62,17 @@ def run(options: argparse.Namespace) -> int:
     width = max(len(network.name) for network in networks)
     print(head("network", width, COLUMNS))
     with replacing(BUILD / "family") as folder:
-        trials = []
+        tasks = []
         for network in networks:
             path = folder / f"{network.name}.tflite"
             path.write_bytes(model(network))
-            trials.append(Trial(network.name, path, rtl_macs=ON_RTL if options.rtl else 0))
-        found = campaign.Campaign(folder, began + 60 * options.budget, options.jobs).run(
-            trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True)
+            trial = Trial(network.name, (path.name, path.read_bytes()), rtl_macs=ON_RTL if options.rtl else 0)
+            tasks.append(trial.task(f"eyrie family --networks {network.name} --rtl {options.rtl}"))
+        found = engine.Campaign.of("family", options).run(
+            tasks, folder, lambda entry: print(row(with_ratios(entry), width, COLUMNS), flush=True)
         )
-        entries = [campaign.with_ratios(entry) for entry in found if entry]
-        left = [trial.name for trial, entry in zip(trials, found) if not entry]
+        entries = [with_ratios(entry) for entry in found if entry]
+        left = [task.name for task, entry in zip(tasks, found) if not entry]
         summary = summarised("family", entries, time.monotonic() - began) | {"left": left}
         summary |= metrics(entries, len(FAMILY))
         results = thresholds.judged(summary, unknown_figures(summary), thresholds.FAMILY_BARS)
@@ -80,8 +83,8 @@ def run(options: argparse.Namespace) -> int:
     for bar, value in results:
         print(bar.line(value))
     if left:
-        print(campaign.left_line(left))
-    print(f"{summary['status']}: {len(entries)} of {len(trials)} networks")
+        print(engine.left_line(left))
+    print(f"{summary['status']}: {len(entries)} of {len(tasks)} networks")
     return 0 if summary["status"] == "pass" else 1
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generate random configurations: legal ones must pass the tests, illegal ones must be rejected.
 
-    eyrie machines [--seed N] [--count N] [--budget MINUTES] [--jobs N] [--pes N]
+    eyrie machines [--seed N] [--count N] [--pes N] [--only N] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 The configurations cover the table of legal sizes and go beyond its edges. AcceleratorConfig and Verilator's elaboration
 of the whole accelerator must agree whether a configuration is legal. On a legal one the testbench pass6 runs all kinds
@@ -10,12 +10,11 @@ build/machines gets summary.json (docs/reference/summary.md) and the log of each
 """
 
 import argparse
-import time
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
-from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.compiler.command_line import whole_number
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Result, Task
 from eyrie.model.errors import InputError
 
 BENCH = "pass6"
@@ -26,16 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the configurations (1)")
     parser.add_argument("--count", type=whole_number(1), default=40, metavar="N", help="number of configurations (40)")
     parser.add_argument(
-        "--budget", type=minutes, default=60, metavar="MINUTES", help="minutes after which no configuration begins (60)"
-    )
-    parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="configurations at a time (2)")
-    parser.add_argument(
         "--pes",
         type=whole_number(6),
         default=MOST_PES,
         metavar="N",
         help="largest number of PEs of a legal configuration (240)",
     )
+    parser.add_argument("--only", type=whole_number(0), metavar="N", help="the configuration of this number only (all)")
+    engine.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,11 +41,21 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.testing.configurations import random_configs
 
     checkout("the testbenches")
-    end = time.monotonic() + 60 * options.budget
     drawn = random_configs(options.seed, options.count, options.pes)
-    with replacing(BUILD / "machines") as folder, ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(partial(trial, folder, options.seed, end), range(len(drawn)), drawn))
-        summary = summarised(results, options.seed)
+    numbers = range(len(drawn)) if options.only is None else range(len(drawn))[options.only : options.only + 1]
+    tasks = [
+        Task(
+            str(number),
+            judged,
+            {"seed": options.seed, "number": number, "sizes": drawn[number]},
+            f"eyrie machines --seed {options.seed} --count {options.count} --pes {options.pes} --only {number}",
+        )
+        for number in numbers
+    ]
+    with replacing(BUILD / "machines") as folder:
+        found = engine.Campaign.of("machines", options).run(tasks, folder, lambda entry: print(line(entry), flush=True))
+        skipped = [{"number": number, "config": drawn[number], "verdict": "skipped"} for number in numbers]
+        summary = summarised([entry or skip for entry, skip in zip(found, skipped)], options.seed)
         write_summary(folder / "summary.json", summary)
     print(conclusion(summary))
     return 0 if summary["status"] == "pass" else 1
@@ -63,39 +70,40 @@ def conclusion(summary: dict) -> str:
     )
 
 
-def trial(folder: Path, seed: int, end: float, number: int, sizes: dict[str, int]) -> dict:
-    """Return the verdict of both sides on a configuration, and of the testbench on a legal one; print a line."""
-    found: dict = {"number": number, "config": sizes}
-    if time.monotonic() > end:
-        found["verdict"] = "skipped"
-    else:
-        found |= judged(folder, seed, number, sizes)
-    said = " ".join(f"{name}={value}" for name, value in sizes.items())
-    print(f"{number:3} {found['verdict']:8} {said}{': ' * ('reason' in found)}{found.get('reason', '')}", flush=True)
-    return found
+def line(found: dict) -> str:
+    """Return the line of the table for a configuration."""
+    sizes = " ".join(f"{name}={value}" for name, value in found["config"].items())
+    return f"{found['number']:3} {found['verdict']:8} {sizes}{': ' * ('reason' in found)}{found.get('reason', '')}"
 
 
-def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> dict:
-    """verdict: "works", "rejected", or "wrong", with the reason."""
+def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> Result:
+    """Return the verdict of both sides on a configuration, and of the testbench on a legal one.
+
+    verdict: "works", "rejected", or "wrong", with the reason
+    """
     from eyrie.model.config import AcceleratorConfig
     from eyrie.runtime.simulator.simulate import simulate_in
     from eyrie.testing.catalogue import find
     from eyrie.testing.configurations import disagreement, model_rejection
 
+    def result(verdict: str, reason: str = "", **counts: object) -> Result:
+        said = {"reason": reason} if reason else {}
+        entry = {"number": number, "config": sizes, "verdict": verdict, **said, **counts}
+        log = folder / "log.txt"
+        return Result(
+            entry, {"log.txt": log.read_bytes()} if log.exists() else {}, reason if verdict == "wrong" else None
+        )
+
     if wrong := disagreement(sizes, "eyrie"):
-        return {"verdict": "wrong", "reason": wrong}
+        return result("wrong", wrong)
     if reason := model_rejection(sizes):
-        return {"verdict": "rejected", "reason": reason}
-    own = folder / str(number)
-    own.mkdir()
+        return result("rejected", reason)
     try:
-        result = simulate_in(own, find(BENCH).on(AcceleratorConfig(**sizes)), seed)
+        ran = simulate_in(folder, find(BENCH).on(AcceleratorConfig(**sizes)), seed)
     except InputError as error:  # of a build
-        return {"verdict": "wrong", "reason": str(error)}
-    counts = {name: result[name] for name in ("cycles", "comparisons", "mismatches", "seconds")}
-    if result["status"] != "pass":
-        return {"verdict": "wrong", "reason": result["reason"], **counts}
-    return {"verdict": "works", **counts}
+        return result("wrong", str(error))
+    counts = {name: ran[name] for name in ("cycles", "comparisons", "mismatches", "seconds")}
+    return result("works" if ran["status"] == "pass" else "wrong", str(ran.get("reason") or ""), **counts)
 
 
 def summarised(results: list[dict], seed: int) -> dict:

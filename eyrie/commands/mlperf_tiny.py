@@ -2,7 +2,7 @@
 """Run the reference models of MLPerf Tiny on the RTL: cycles, latency, DRAM bytes and energy.
 
     eyrie mlperf-tiny --models DIR [--clock MHZ] [--vela PROGRAM] [--inputs N] [--seed N] [--page FILE]
-                      [--cifar10 DIR [--images N] [--rtl N]]
+                      [--cifar10 DIR [--images N] [--rtl N]] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 Each of the five models is compiled for the default configuration and runs on the RTL with random inputs. Every output
 is compared with TensorFlow Lite's reference kernels. If Vela is installed, Arm's compiler for Ethos-U, its estimates
@@ -13,13 +13,14 @@ and the log of each model in build/mlperf-tiny. --page writes the table as a pag
 """
 
 import argparse
-import json
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
-from eyrie.measure.trials import INPUTS, ON_RTL, Trial, head, row, summarised, tried
+from eyrie.measure.campaigns import engine
+from eyrie.measure.trials import INPUTS, ON_RTL, Trial, head, row, summarised
 from eyrie.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     images = whole_number(1, MAX_IMAGES)
     parser.add_argument("--images", type=images, metavar="N", help="number of test images (10,000)")
     parser.add_argument("--rtl", type=images, metavar="N", help="number of test images to run on the RTL too")
+    engine.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -83,16 +85,29 @@ def run(options: argparse.Namespace) -> int:
     print(head("benchmark", width, columns))
     with replacing(BUILD / "mlperf-tiny") as folder:
         estimates = {name: _estimates(program, model, folder / "vela") for name, model in models.items()}
-        entries = []
-        for name, model in models.items():
-            entry = _tried(name, model, clock_hz, options, folder) | {"vela": estimates[name]}
-            entries.append(entry)
+        tasks = [
+            Trial(
+                name, (path.name, path.read_bytes()), {"clock_hz": clock_hz}, ON_RTL, options.inputs, options.seed
+            ).task(f"eyrie zoo {shlex.quote(str(path))} --rtl-macs {ON_RTL}")
+            for name, path in models.items()
+        ]
+        entries: list[dict] = []
+
+        def tell(entry: dict) -> None:
+            name = entry["file"]
+            entries.append(_completed(entry, models[name], clock_hz) | {"vela": estimates[name]})
             cycles = {accelerator: estimate["cycles"] for accelerator, estimate in estimates[name].items()}
-            print(row(entry | cycles, width, columns), flush=True)
+            print(row(entries[-1] | cycles, width, columns), flush=True)
+
+        engine.Campaign.of("mlperf-tiny", options).run(tasks, folder, tell)
         summary = summarised("mlperf-tiny", entries, time.monotonic() - began)
         summary |= {"seed": options.seed, "clock_hz": clock_hz, "inputs": options.inputs, "vela_version": version}
         summary["accuracy"] = _accuracy(options, models[IMAGE_CLASSIFICATION]) if options.cifar10 else None
-        if any(entry["status"] != "ok" for entry in entries) or (summary["accuracy"] or {}).get("mismatches"):
+        if (
+            len(entries) < len(tasks)
+            or any(entry["status"] != "ok" for entry in entries)
+            or (summary["accuracy"] or {}).get("mismatches")
+        ):
             summary["status"] = "fail"
         write_summary(folder / "summary.json", summary)
     print(_last_line(summary, program))
@@ -129,11 +144,8 @@ def _check_images(options: argparse.Namespace, classifier: Path) -> None:
     classifier_graph(classifier)
 
 
-def _tried(name: str, model: Path, clock_hz: int, options: argparse.Namespace, folder: Path) -> dict:
-    """Return the entry of a model on the RTL."""
-    config = folder / "config.json"
-    config.write_text(json.dumps({"clock_hz": clock_hz}))
-    entry = tried(Trial(name, model, config, ON_RTL, options.inputs, options.seed), folder / model.stem)
+def _completed(entry: dict, model: Path, clock_hz: int) -> dict:
+    """Return the entry of a model with its latency and utilisation."""
     cycles, macs = entry["cycles"], entry["macs"]
     return entry | {
         "model": model.name,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Apply one-line mutations to the RTL and run the testbenches that should find them.
 
-    eyrie mutate [--seed N] [--count N] [--budget MINUTES]
+    eyrie mutate [--seed N] [--count N] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 The mutations change operators, conditions, constants and ternary arms, or drop assignments. The seed draws from all of
-them, one block after the other. Each mutation is applied to a copy of the tree (build/mutate/tree). The testbenches of
+them, one block after the other. Each mutation is applied to a copy of the tree (build/mutations). The testbenches of
 its file run, closest and cheapest first, until one fails; a mutant that all of them pass has survived. A change that
-does not build, or that EQUIVALENT lists, is replaced by another one. Results: build/mutate/summary.json.
+does not build, or that EQUIVALENT lists, is replaced by another one of its block. Results: build/mutate/summary.json.
 """
 
 import argparse
@@ -19,18 +19,20 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.compiler.command_line import whole_number
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.mutations import Candidate, apply, candidates
 from eyrie.model.errors import InputError
-from eyrie.runtime import progress
-from eyrie.runtime.folders import BUILD, ROOT, checkout, locked
-from eyrie.runtime.simulator.summary import write_summary
+from eyrie.runtime import folders
+from eyrie.runtime.folders import ROOT
 
 COPIED = ("eyrie", "rtl", "model", "compiler", "runtime", "tb", "tests", "data")
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "configuration_check.sv"}
@@ -148,23 +150,25 @@ def by_block(root: Path) -> dict[str, list[Candidate]]:
     return found
 
 
-def draw(blocks: dict[str, list[Candidate]], seed: int) -> Iterator[list[Candidate]]:
-    """Yield the candidates of one block after the other, in random order; the caller pops them until one serves.
+def draw(blocks: dict[str, list[Candidate]], seed: int, count: int) -> tuple[dict[str, list[Candidate]], Counter[str]]:
+    """Return the candidates of each block in random order, and how many mutants of each block `count` turns take.
 
-    Each round takes the blocks in a new order. The position of a candidate depends on the seed and on its text only, so
-    that a change elsewhere in the RTL hardly changes the draw.
+    Blocks take turns, in a new order each round. The position of a candidate depends on the seed and on its text only,
+    so that a change elsewhere in the RTL hardly changes the draw.
     """
 
     def key(candidate: Candidate) -> str:
         text = f"{seed} {candidate.file} {candidate.before} {candidate.after}"
         return hashlib.sha256(text.encode()).hexdigest()
 
+    queues = {
+        block: sorted((each for each in found if (each.file, each.before, each.after) not in EQUIVALENT), key=key)
+        for block, found in blocks.items()
+    }
     rng = random.Random(seed)
-    left = {block: sorted(found, key=key) for block, found in blocks.items()}
-    while any(left.values()):
-        for block in rng.sample(list(left), len(left)):
-            if left[block]:
-                yield left[block]
+    order = itertools.chain.from_iterable(rng.sample(list(queues), len(queues)) for _ in range(count))
+    turns = Counter(itertools.islice(order, count))
+    return queues, Counter({block: min(wanted, len(queues[block])) for block, wanted in turns.items()})
 
 
 # ---- The copy ----
@@ -178,18 +182,28 @@ def copy_tree(root: Path, tree: Path) -> None:
     shutil.copy2(root / "pyproject.toml", tree)
 
 
-class Campaign:
-    """Run testbenches in the copy."""
+@contextmanager
+def free_tree(root: Path) -> Iterator[Path]:
+    """Yield a copy of the tree that no other process uses. The simulation models in its build/ are reused."""
+    for number in itertools.count():
+        place = folders.BUILD / "mutations" / str(number)
+        place.mkdir(parents=True, exist_ok=True)
+        with suppress(BlockingIOError), folders.locked_folder(place, wait=False):
+            copy_tree(root, place)
+            yield place
+            return
 
-    def __init__(self, root: Path, seed: int) -> None:
-        self.tree = root / "build" / "mutate" / "tree"
-        self.seed = seed
-        self.passing: set[str] = set()
-        copy_tree(root, self.tree)
+
+class Tree:
+    """A copy of the tree in which testbenches run."""
+
+    def __init__(self, tree: Path, seed: int) -> None:
+        self.tree, self.seed = tree, seed
 
     def run(self, bench: str) -> dict[str, str | None]:
         """Status ("pass", "fail", "no build") and reason of one run in the copy as it is."""
         environment = {"EYRIE_OPT": OPTIMISATION} | os.environ | {"PYTHONPATH": str(self.tree)}
+        environment["EYRIE_BUILD"] = str(self.tree / "build")
         command = [sys.executable, "-c", _WORKER, bench, str(self.seed), str(CYCLES)]
         run = subprocess.run(command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, text=True)
         if run.returncode != 0:
@@ -198,11 +212,9 @@ class Campaign:
 
     def check_baseline(self, bench: str) -> None:
         """Raises BaselineError unless the bench passes without a change."""
-        if bench not in self.passing:
-            result = self.run(bench)
-            if result["status"] != "pass":
-                raise BaselineError(f"{bench} fails without a change: {result['reason']}")
-            self.passing.add(bench)
+        result = self.run(bench)
+        if result["status"] != "pass":
+            raise BaselineError(f"{bench} fails without a change: {result['reason']}")
 
     def trial(self, candidate: Candidate) -> dict[str, object]:
         """Result ("killed", "survived", "no build") of a candidate, with the bench and its reason."""
@@ -230,58 +242,76 @@ class Campaign:
         return asdict(candidate) | found
 
 
-def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, object]:
-    """Tries `count` mutants, or as many as begin within the budget; returns and writes the summary."""
-    start = time.monotonic()
-    campaign = Campaign(ROOT, seed)
-    results: list[dict[str, object]] = []
-    for block in itertools.islice(draw(by_block(ROOT), seed), count):
-        result = None
-        while block and (result is None or result["result"] == "no build"):
-            if budget_min is not None and time.monotonic() - start > 60 * budget_min:
-                break
-            candidate = block.pop(0)
-            if (candidate.file, candidate.before, candidate.after) in EQUIVALENT:
-                continue
-            with progress.task(f"trying {candidate.file}:{candidate.line}"):
-                result = campaign.trial(candidate)
-            bench = f" by {result['bench']}" if result["bench"] else ""
-            print(
-                f"{result['result']}{bench}: {candidate.file}:{candidate.line}: "
-                f"{candidate.before}  ->  {candidate.after}",
-                flush=True,
-            )
-        if result is not None and result["result"] != "no build":
-            results.append(result)
-    survivors = [result for result in results if result["result"] == "survived"]
-    summary: dict[str, object] = {
-        "test": "mutate",
-        "status": "pass" if results and not survivors else "fail",
-        "seed": seed,
-        "seconds": round(time.monotonic() - start, 1),
-        "mutants": len(results),
-        "killed": len(results) - len(survivors),
-        "survivors": len(survivors),
-        "results": results,
-    }
-    write_summary(BUILD / "mutate" / "summary.json", summary)
-    return summary
+def tried(folder: Path, candidate: dict, seed: int) -> Result:
+    """Return the result of a candidate."""
+    with free_tree(ROOT) as tree:
+        entry = Tree(tree, seed).trial(Candidate(**candidate))
+    return Result(entry, failure="it survived" if entry["result"] == "survived" else None)
+
+
+# ---- The campaign ----
+
+
+def mutants(campaign: engine.Campaign, folder: Path, seed: int, count: int) -> list[dict]:
+    """Try `count` mutants, or as many as begin within the budget; return those that build.
+
+    A mutant that does not build gives its turn to the next candidate of its block, in the next round.
+    """
+    queues, turns = draw(by_block(ROOT), seed, count)
+    found: list[dict] = []
+    for number in itertools.count():
+        chosen = [
+            queues[block].pop(0) for block, wanted in turns.items() for _ in range(min(wanted, len(queues[block])))
+        ]
+        if not chosen:
+            return found
+        again = f"eyrie mutate --seed {seed} --count {count}"
+        tasks = [
+            Task(f"{each.file}:{each.line}", tried, {"candidate": asdict(each), "seed": seed}, again) for each in chosen
+        ]
+        (folder / str(number)).mkdir()
+        results = [entry for entry in campaign.run(tasks, folder / str(number), tell) if entry]
+        found += [entry for entry in results if entry["result"] != "no build"]
+        turns = Counter(place(entry["file"])[0] for entry in results if entry["result"] == "no build")
+    raise AssertionError("itertools.count ended")
+
+
+def tell(result: dict) -> None:
+    bench = f" by {result['bench']}" if result["bench"] else ""
+    print(
+        f"{result['result']}{bench}: {result['file']}:{result['line']}: {result['before']}  ->  {result['after']}",
+        flush=True,
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N", help="seed of the mutations (1)")
     parser.add_argument("--count", type=whole_number(1), default=20, metavar="N", help="number of mutants (20)")
-    parser.add_argument("--budget", type=minutes, metavar="MINUTES", help="minutes after which no mutant begins")
+    engine.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    checkout("the testbenches")
-    with ExitStack() as stack:  # one campaign at a time: they plant errors in one tree
-        with progress.task("waiting for another campaign"):
-            stack.enter_context(locked(BUILD / "mutate.lock"))
-        summary = campaign_of(options.seed, options.count, options.budget)
+    from eyrie.runtime.simulator.summary import write_summary
+
+    folders.checkout("the testbenches")
+    start = time.monotonic()
+    with folders.replacing(folders.BUILD / "mutate") as folder:
+        results = mutants(engine.Campaign.of("mutate", options), folder, options.seed, options.count)
+        survivors = sum(result["result"] == "survived" for result in results)
+        status = "pass" if results and not survivors else "fail"
+        summary = {
+            "test": "mutate",
+            "status": status,
+            "seed": options.seed,
+            "seconds": round(time.monotonic() - start, 1),
+            "mutants": len(results),
+            "killed": len(results) - survivors,
+            "survivors": survivors,
+            "results": results,
+        }
+        write_summary(folder / "summary.json", summary)
     print(
-        f"{summary['status']}  mutate seed {summary['seed']}, {summary['mutants']} mutants, "
-        f"{summary['killed']} killed, {summary['survivors']} survivors, {summary['seconds']:.0f} s"
+        f"{status}  mutate seed {options.seed}, {len(results)} mutants, {len(results) - survivors} killed, "
+        f"{survivors} survivors, {summary['seconds']:.0f} s"
     )
-    return 0 if summary["status"] == "pass" else 1
+    return 0 if status == "pass" else 1

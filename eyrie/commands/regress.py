@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run all tests with fresh seeds, also the tests that `make test` leaves out, within a budget of minutes.
 
-    eyrie regress [--seeds N] [--budget MINUTES] [--jobs N] [--scale F]
+    eyrie regress [--seeds N] [--scale F] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
-Each seed is one run of the whole suite in an order of its own. When the budget is used up, no further test begins. The
-folder build/regress gets summary.json and the log of each seed.
+Each seed is one run of the whole suite in an order of its own, in parts that run side by side. When the budget is used
+up, no further test begins. The folder build/regress gets summary.json and the log of each part.
 """
 
 import argparse
@@ -15,9 +15,12 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
-from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.compiler.command_line import whole_number
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Result, Task
 
 SEED_LIMIT = 1_000_000
+PARTS = 8  # of a run of the suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,26 +28,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=whole_number(1), default=1, metavar="N", help="runs, each with a fresh seed (1)"
     )
     parser.add_argument(
-        "--budget", type=minutes, default=60, metavar="MINUTES", help="minutes after which no test begins (60)"
-    )
-    parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="tests at a time (2)")
-    parser.add_argument(
         "--scale", type=whole_number(1), default=1, metavar="F", help="random cases, as a multiple of the usual (1)"
     )
+    engine.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.folders import BUILD, checkout, replacing
     from eyrie.runtime.simulator.summary import write_summary
 
-    root, start = checkout("the tests"), time.time()
-    end = start + 60 * options.budget
-    runs: list[dict[str, int]] = []
+    checkout("the tests")
+    start, campaign = time.time(), engine.Campaign.of("regress", options)
+    seeds = [secrets.randbelow(SEED_LIMIT) for _ in range(options.seeds)]
+    tasks = [
+        Task(
+            f"seed {seed}, part {part} of {PARTS}",
+            tests,
+            {"seed": seed, "part": part, "scale": options.scale, "end": campaign.end},
+            f"EYRIE_SEED={seed} EYRIE_SCALE={options.scale} EYRIE_PART={part}/{PARTS} make test",
+        )
+        for seed in seeds
+        for part in range(PARTS)
+    ]
     with replacing(BUILD / "regress") as folder:
-        for _ in range(options.seeds):
-            if runs and time.time() > end:
-                break
-            runs.append(_run(root, folder, secrets.randbelow(SEED_LIMIT), end, options))
+        found = campaign.run(tasks, folder, lambda entry: print(*entry["failures"], sep="\n", end="", flush=True))
+        runs = [summed(seed, [entry for entry in found if entry and entry["seed"] == seed]) for seed in seeds]
         totals = {key: sum(run[key] for run in runs) for key in ("passed", "failed", "left")}
         status = "fail" if totals["failed"] or not totals["passed"] else "pass"
         summary = {
@@ -60,16 +68,29 @@ def run(options: argparse.Namespace) -> int:
     return 0 if status == "pass" else 1
 
 
-def _run(root: Path, folder: Path, seed: int, end: float, options: argparse.Namespace) -> dict[str, int]:
-    """Run the suite with a seed; return what became of its tests."""
+def summed(seed: int, parts: list[dict]) -> dict[str, int]:
+    """Return the counts of the tests with a seed."""
+    return {"seed": seed} | {key: sum(part[key] for part in parts) for key in ("passed", "failed", "left")}
+
+
+def tests(folder: Path, seed: int, part: int, scale: int, end: float) -> Result:
+    """Run a part of the suite with a seed; the entry has the number of tests by their result."""
+    from eyrie.runtime.folders import checkout
     from eyrie.runtime.simulator.processes import process
 
-    results, log = folder / f"{seed}.xml", folder / f"{seed}.txt"
-    command = [sys.executable, "-m", "pytest", "-m", "", "-q", f"--junitxml={results}", "-n", str(options.jobs)]
-    variables = {"EYRIE_SEED": str(seed), "EYRIE_SCALE": str(options.scale), "EYRIE_DEADLINE": str(end)}
-    print(f"seed {seed}", flush=True)
-    with log.open("w") as file, process(command, root, os.environ | variables, stdout=file, stderr=file) as tests:
-        code = tests.wait()
+    results, log = folder / "results.xml", folder / "log.txt"
+    command = [sys.executable, "-m", "pytest", "-m", "", "-q", f"--junitxml={results}"]
+    variables = {
+        "EYRIE_SEED": str(seed),
+        "EYRIE_SCALE": str(scale),
+        "EYRIE_DEADLINE": str(end),
+        "EYRIE_PART": f"{part}/{PARTS}",
+    }
+    with (
+        log.open("w") as file,
+        process(command, checkout("the tests"), os.environ | variables, stdout=file, stderr=file) as child,
+    ):
+        code = child.wait()
     counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     left = 0
     if results.exists():
@@ -77,9 +98,13 @@ def _run(root: Path, folder: Path, seed: int, end: float, options: argparse.Name
         if suite is not None:
             counts = {key: int(suite.get(key, "0")) for key in counts}
             left = sum("budget" in (skip.get("message") or "") for skip in suite.iter("skipped"))
-    failed = counts["failures"] + counts["errors"]
-    if failed or not results.exists():
-        failures = [line for line in log.read_text().splitlines() if line.startswith(("FAILED", "ERROR", "EYRIE_SEED"))]
-        print(*failures, sep="\n", flush=True)
-    passed = counts["tests"] - failed - counts["skipped"]
-    return {"seed": seed, "passed": passed, "failed": failed or int(code != 0), "left": left}
+    failed = (counts["failures"] + counts["errors"]) or int(code != 0)
+    lines = log.read_text().splitlines() if failed else []
+    entry = {
+        "seed": seed,
+        "passed": counts["tests"] - counts["failures"] - counts["errors"] - counts["skipped"],
+        "failed": failed,
+        "left": left,
+        "failures": [line for line in lines if line.startswith(("FAILED", "ERROR", "EYRIE_SEED"))],
+    }
+    return Result(entry, {"log.txt": log.read_bytes()}, f"{failed} tests failed" if failed else None)

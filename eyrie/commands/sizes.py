@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile and run the bundled network on configurations of many sizes: more memory or wider ports must cost no cycles.
 
-    eyrie sizes [--configs A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
+    eyrie sizes [--configs A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 Each configuration is first compiled, predicted and run on the functional simulator, then (unless --rtl 0) run on the
 RTL, with the demo photo. The logits are compared with those of tflite-micro. When the budget is used up, no further run
@@ -11,13 +11,14 @@ configuration is wrong, rejected or failed, or costs more cycles than a smaller 
 """
 
 import argparse
+import io
 import itertools
-import json
 import time
-from pathlib import Path
 
-from eyrie.measure import campaign
-from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised
+from eyrie.compiler.command_line import whole_number
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Task
+from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised, with_ratios
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -54,7 +55,8 @@ COLUMNS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--configs", default="", metavar="A,B", help=f"of {', '.join(CONFIGS)} (all)")
-    campaign.add_arguments(parser)
+    parser.add_argument("--rtl", type=whole_number(0, 1), default=1, help="0: on the functional simulator only (1)")
+    engine.add_arguments(parser)
 
 
 def chosen(text: str) -> list[str]:
@@ -75,15 +77,12 @@ def run(options: argparse.Namespace) -> int:
     width = max(map(len, names))
     print(head("configuration", width, COLUMNS))
     with replacing(BUILD / "sizes") as folder:
-        running = campaign.Campaign(folder, began + 60 * options.budget, options.jobs)
-        entries: dict[str, dict] = {}
-        for rtl_macs in (0, ON_RTL)[: 1 + options.rtl]:
-            trials = [trial(folder, name, rtl_macs) for name in names]
-            found = running.run(
-                trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True)
-            )
-            entries |= {each.name: campaign.with_ratios(entry) for each, entry in zip(trials, found) if entry}
-        left = [each.name for each, entry in zip(trials, found) if not entry]
+        tasks = [task(name, rtl_macs) for rtl_macs in (0, ON_RTL)[: 1 + options.rtl] for name in names]
+        found = engine.Campaign.of("sizes", options).run(
+            tasks, folder, lambda entry: print(row(with_ratios(entry), width, COLUMNS), flush=True)
+        )
+        entries = {entry["file"]: with_ratios(entry) for entry in found if entry}  # the RTL's come last
+        left = [each.name for each, entry in list(zip(tasks, found))[-len(names) :] if not entry]
         summary = summarised("sizes", list(entries.values()), time.monotonic() - began)
         summary |= {"left": left, "pairs": compared(entries)}
         if any(entry["status"] != "ok" for entry in entries.values()) or any(
@@ -93,22 +92,22 @@ def run(options: argparse.Namespace) -> int:
         write_summary(folder / "summary.json", summary)
     print(*map(pair_line, summary["pairs"]), sep="\n")
     if left:
-        print(campaign.left_line(left))
+        print(engine.left_line(left))
     print(f"{summary['status']}: {len(entries)} of {len(names)} configurations")
     return 0 if summary["status"] == "pass" else 1
 
 
-def trial(folder: Path, name: str, rtl_macs: int) -> Trial:
-    """Return the trial of a configuration; write its parameters and the photo into the folder."""
+def task(name: str, rtl_macs: int) -> Task:
+    """Return the trial of a configuration with the photo."""
     import numpy as np
 
     from eyrie.runtime.bundled import MODEL
     from eyrie.testing.demo_net import demo_input
 
-    config, photo = folder / f"{name}.json", folder / "photo.npy"
-    config.write_text(json.dumps(CONFIGS[name]))
+    photo = io.BytesIO()
     np.save(photo, demo_input()[None])
-    return Trial(name, MODEL, config, rtl_macs, input=photo)
+    trial = Trial(name, (MODEL.name, MODEL.read_bytes()), CONFIGS[name], rtl_macs, input=photo.getvalue())
+    return trial.task(f"eyrie sizes --configs {name} --rtl {int(rtl_macs > 0)}")
 
 
 def compared(entries: dict[str, dict]) -> list[dict]:

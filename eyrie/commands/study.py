@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare the numbers that the literature prints with the numbers of this project.
 
-    eyrie study [--texts A,B] [--page FILE] [--compile A,B]
+    eyrie study [--texts A,B] [--page FILE] [--compile A,B] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 The command prints the differences, and leaves build/study/summary.json (docs/reference/summary.md) and the page
 (docs/research/study.md by default). With --texts it writes only the summary. --compile repeats compilations whose
@@ -10,10 +10,14 @@ results are stored, because they take minutes.
 
 import argparse
 import time
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
 from eyrie.compiler.command_line import file_name
+from eyrie.measure.campaigns import engine
+from eyrie.measure.campaigns.task import Result, Task
+from eyrie.measure.studies.section import Section
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.folders import BUILD, ROOT
@@ -36,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="layers and networks of data/reference/compiled.csv to compile again",
     )
+    engine.add_arguments(parser)
 
 
 def chosen(text: str) -> list[str]:
@@ -48,20 +53,19 @@ def chosen(text: str) -> list[str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    from eyrie.runtime import progress
+    from eyrie.measure.studies import compiled
     from eyrie.runtime.folders import replacing
     from eyrie.runtime.simulator.summary import write_summary
 
-    names, began, sections = chosen(options.texts), time.monotonic(), {}
+    names, began, campaign = chosen(options.texts), time.monotonic(), engine.Campaign.of("study", options)
     with replacing(BUILD / "study") as folder:
         if options.compile:
-            from eyrie.measure.studies.compiled import store
-
-            store([name.strip() for name in options.compile.split(",")], folder)
-        with progress.task("studying") as task:
-            for done, name in enumerate(names):
-                task.at(done, len(names), name)
-                sections[name] = import_module(f"eyrie.measure.studies.{name}").section(folder)
+            wanted = compiled.tasks([name.strip() for name in options.compile.split(",")])
+            compiled.store(_all(campaign, wanted, folder))
+        found = _all(
+            campaign, [Task(name, studied, {"name": name}, f"eyrie study --texts {name}") for name in names], folder
+        )
+        sections = {name: Section.of(entry) for name, entry in zip(names, found)}
         entries = {name: section.entries() for name, section in sections.items()}
         verdicts = [entry["agrees"] for found in entries.values() for entry in found]
         write_summary(
@@ -88,3 +92,16 @@ def run(options: argparse.Namespace) -> int:
         page.write_text("\n".join([HEAD, *(section.markdown() for section in sections.values())]).rstrip() + "\n")
         print(page)
     return 0
+
+
+def studied(folder: Path, name: str) -> Result:
+    """Return the section of a text."""
+    return Result(asdict(import_module(f"eyrie.measure.studies.{name}").section(folder)))
+
+
+def _all(campaign: engine.Campaign, tasks: list[Task], folder: Path) -> list[dict]:
+    """Return the entries of all tasks. Raise InputError, in one line, if the budget does not last."""
+    found = campaign.run(tasks, folder, lambda entry: None)
+    if left := [task.name for task, entry in zip(tasks, found) if not entry]:
+        raise InputError(engine.left_line(left))
+    return [entry for entry in found if entry]

@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile and run every model of a folder, and compare each with the reference.
+"""Compile and run models, and compare each with the reference.
 
     eyrie zoo MODELS [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--minutes N] [--seed N]
+                     [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
-Each .tflite and .onnx file in MODELS and its subfolders runs in a process of its own with random inputs: on the
-functional simulator, on the RTL if it has at most --rtl-macs MACs, and with --c as portable C, built with warnings as
-errors and with sanitizers. A failure of one model does not stop the others. The command prints a table and leaves
-summary.json (docs/reference/summary.md) and the log of each model in build/zoo. The exit code is 1 if a model is wrong,
-failed or unchecked.
+MODELS is a .tflite or .onnx file, or a folder with such files, also in its subfolders. Each model runs in a process of
+its own with random inputs: on the functional simulator, on the RTL if it has at most --rtl-macs MACs, and with --c as
+portable C, built with warnings as errors and with sanitizers. A failure of one model does not stop the others. When the
+budget is used up, no further model begins. A model that was right is run again only if a file that it depends on has
+changed. The command prints a table and leaves summary.json (docs/reference/summary.md) and the log of each model in
+build/zoo. The exit code is 1 if a model is wrong, failed or unchecked.
 """
 
 import argparse
+import shlex
 import time
 from collections import Counter
 from pathlib import Path
 
 from eyrie.compiler.command_line import file_name, minutes, whole_number
 from eyrie.compiler.frontend.file import SUFFIXES
-from eyrie.measure.trials import INPUTS, MINUTES, Trial, head, row, summarised, tried
+from eyrie.measure.campaigns import engine
+from eyrie.measure.trials import INPUTS, MINUTES, Trial, head, row, summarised
 from eyrie.model.errors import InputError
 
 RTL_MACS = 1_000_000
@@ -33,7 +37,9 @@ COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", metavar="MODELS", type=file_name, help="folder of .tflite and .onnx models")
+    parser.add_argument(
+        "directory", metavar="MODELS", type=file_name, help="a .tflite or .onnx model, or a folder of models"
+    )
     parser.add_argument(
         "--rtl-macs",
         type=whole_number(0),
@@ -54,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"minutes after which the process of a model is ended ({MINUTES})",
     )
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the inputs (1)")
+    engine.add_arguments(parser, 24 * 60)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,34 +69,48 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.simulator.summary import write_summary
 
     models = models_of(options.directory)
-    if options.config:
-        AcceleratorConfig.load(options.config)
+    config = AcceleratorConfig.load(options.config).as_dict() if options.config else {}
     began, width = time.monotonic(), max(len(name_of(path, options.directory)) for path in models)
     print(head("model", width, COLUMNS))
     with replacing(BUILD / "zoo") as folder:
-        entries = []
-        for number, path in enumerate(models):
+        tasks = []
+        for path in models:
             trial = Trial(
                 name_of(path, options.directory),
-                path,
-                options.config,
+                (path.name, path.read_bytes()),
+                config,
                 options.rtl_macs,
                 options.inputs,
                 options.seed,
                 minutes=options.minutes,
                 as_c=options.c,
             )
-            entries.append(tried(trial, folder / f"{number}-{path.stem}"))
-            print(row(entries[-1], width, COLUMNS), flush=True)
-        summary = summarised("zoo", entries, time.monotonic() - began) | {"seed": options.seed}
+            tasks.append(trial.task(_again(options, path)))
+        found = engine.Campaign.of("zoo", options).run(
+            tasks, folder, lambda entry: print(row(entry, width, COLUMNS), flush=True)
+        )
+        entries = [entry for entry in found if entry]
+        left = [task.name for task, entry in zip(tasks, found) if not entry]
+        summary = summarised("zoo", entries, time.monotonic() - began) | {"seed": options.seed, "left": left}
         write_summary(folder / "summary.json", summary)
+    if left:
+        print(engine.left_line(left))
     counts = Counter(entry["status"] for entry in entries)
     print(f"{len(entries)} models: {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}")
     return 0 if summary["status"] == "pass" else 1
 
 
+def _again(options: argparse.Namespace, path: Path) -> str:
+    """Return the command line that tries one of the models."""
+    words = ["eyrie", "zoo", str(path), f"--rtl-macs={options.rtl_macs}", f"--inputs={options.inputs}"]
+    words += [f"--seed={options.seed}", *(["--c"] if options.c else [])]
+    return shlex.join([*words, *([f"--config={options.config}"] if options.config else [])])
+
+
 def models_of(directory: Path) -> list[Path]:
-    """The models in a folder and below it, by name. Raises InputError, in one line."""
+    """Return the models in a folder and below it, by name, or the file itself. Raise InputError, in one line."""
+    if directory.is_file():
+        return [directory]
     kinds = " or ".join(SUFFIXES)
     if not directory.is_dir():
         raise InputError(f"{directory}: no folder: give one with {kinds} models")
@@ -100,4 +121,4 @@ def models_of(directory: Path) -> list[Path]:
 
 
 def name_of(path: Path, directory: Path) -> str:
-    return str(path.relative_to(directory))
+    return path.name if path == directory else str(path.relative_to(directory))

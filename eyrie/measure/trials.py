@@ -4,17 +4,17 @@
 import json
 import subprocess
 import sys
-import threading
-import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from eyrie.measure.campaigns.task import Result, Task
 
 INPUTS = 5
 ON_RTL = 1 << 62  # rtl_macs of a trial that always runs on the RTL
 MINUTES = 60
 GRACE_S = 20  # to clean up in
-POLL_S = 0.5
+PROGRAM = (sys.executable, "-m", "eyrie.measure.zoo_model")
 BAD = ("wrong", "failed", "unchecked")
 # Columns of a table: title, width, key, and format of the values; None gives an empty cell.
 Columns = tuple[tuple[str, int, str, str], ...]
@@ -54,83 +54,78 @@ class Trial:
     """A trial of a model.
 
     name      in tables
-    config    JSON file with accelerator parameters; None: the default configuration
+    model     the file's name and contents
+    config    accelerator parameters that differ from the default configuration's
     rtl_macs  MACs up to which it runs on the RTL too
-    inputs    number of random inputs by the seed; or the file `input` has them (runtime.inputs.read_inputs)
+    inputs    number of random inputs by the seed; or `input` has them, a file of NumPy (runtime.inputs.read_inputs)
     minutes   after which the process is ended
     as_c      whether it runs as portable C too
     """
 
     name: str
-    model: Path
-    config: Path | None = None
+    model: tuple[str, bytes]
+    config: dict[str, int] = field(default_factory=dict)
     rtl_macs: int = 0
     inputs: int = 1
     seed: int = 1
-    input: Path | None = None
+    input: bytes | None = None
     minutes: float = MINUTES
     as_c: bool = False
 
-
-def command(trial: Trial, folder: Path) -> list[str]:
-    """Return the command line that tries a model and leaves result.json in the folder."""
-    words = [
-        sys.executable,
-        "-m",
-        "eyrie.measure.zoo_model",
-        f"--inputs={trial.inputs}",
-        f"--seed={trial.seed}",
-        f"--rtl-macs={trial.rtl_macs}",
-        *(["--c"] if trial.as_c else []),
-    ]
-    for option, path in (("config", trial.config), ("input", trial.input)):
-        if path:
-            words.append(f"--{option}={path.absolute()}")
-    return [*words, "--", str(trial.model.absolute()), str(folder)]
+    def task(self, again: str) -> Task:
+        """Return the trial as a task; `again` is a command line that does it alone."""
+        return Task(self.name, tried, vars(self), again)
 
 
-def tried(trial: Trial, folder: Path, stop: threading.Event | None = None) -> dict:
-    """Return the entry of a trial, even if its process fails.
+def tried(
+    folder: Path,
+    name: str,
+    model: tuple[str, bytes],
+    config: dict[str, int],
+    rtl_macs: int,
+    inputs: int,
+    seed: int,
+    input: bytes | None,
+    minutes: float,
+    as_c: bool,
+) -> Result:
+    """Run a trial in a process of its own, and return its entry, even if the process fails. Arguments: Trial."""
+    command = [*PROGRAM, f"--inputs={inputs}", f"--seed={seed}", f"--rtl-macs={rtl_macs}", *(["--c"] if as_c else [])]
+    (folder / "config.json").write_text(json.dumps(config))
+    command.append(f"--config={folder / 'config.json'}")
+    if input is not None:
+        (folder / "input.npy").write_bytes(input)
+        command.append(f"--input={folder / 'input.npy'}")
+    (folder / "model").mkdir()
+    path = folder / "model" / model[0]
+    path.write_bytes(model[1])
+    reason = _run([*command, "--", str(path), str(folder)], folder / "log.txt", minutes)
+    entry = Entry(name, status="failed", reason=reason).as_dict()
+    if not reason:
+        entry = json.loads((folder / "result.json").read_text()) | {"file": name}
+    files = {"log.txt": (folder / "log.txt").read_bytes()}
+    return Result(entry, files, entry["reason"] or entry["status"] if entry["status"] in BAD else None)
 
-    The folder is created and gets the log. `stop` ends the process early.
-    """
-    from eyrie.runtime import progress
+
+def _run(command: list[str], log: Path, minutes: float) -> str:
+    """Run the command; return the reason of a failure, or an empty text."""
     from eyrie.runtime.folders import ROOT
     from eyrie.runtime.simulator.processes import process
 
-    folder.mkdir()
-    reason = ""
     with (
-        progress.task(f"running {trial.name}"),
-        (folder / "log.txt").open("wb") as log,
-        process(
-            command(trial, folder), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-        ) as child,
+        log.open("wb") as file,
+        process(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT) as child,
     ):
         try:
-            if not _ended(child, 60 * trial.minutes, stop or threading.Event()):
-                reason = f"ended after {trial.minutes:g} minutes"
+            code = child.wait(60 * minutes)
+        except subprocess.TimeoutExpired:
+            return f"ended after {minutes:g} minutes"
         finally:
             if child.poll() is None:  # a signal lets it end its own processes
                 child.terminate()
                 with suppress(subprocess.TimeoutExpired):
                     child.wait(GRACE_S)
-    if not reason:
-        try:
-            return json.loads((folder / "result.json").read_text()) | {"file": trial.name}
-        except (OSError, ValueError):
-            reason = f"its process ended with {ending(child.returncode)}, its log says why"
-    return Entry(trial.name, status="failed", reason=reason).as_dict()
-
-
-def _ended(child: subprocess.Popen, seconds: float, stop: threading.Event) -> bool:
-    """Wait for the process; return whether it ended in time."""
-    end = time.monotonic() + seconds
-    while not stop.is_set() and (left := end - time.monotonic()) > 0:
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(min(POLL_S, left))
-            return True
-    return False
+    return f"its process ended with {ending(code)}, its log says why" if code else ""
 
 
 def ending(code: int) -> str:
@@ -152,6 +147,20 @@ def row(entry: dict, width: int, columns: Columns) -> str:
     )
     on = "" if entry["outputs"] == 0 else "RTL" if entry["on_rtl"] else "model"
     return one_line(f"{entry['file']:{width}}  {entry['status']:9} {on:5} {cells}  {entry['reason']}".rstrip())
+
+
+def with_ratios(entry: dict) -> dict:
+    """Return an entry with the ratios that it is compared by; a ratio is None if one of its values is not known."""
+    return entry | {
+        "cycles_over_roofline": _ratio(entry["cycles"], entry["roofline_cycles"], 4),
+        "dram_over_compulsory": _ratio(entry["dram_bytes"], entry["compulsory_dram_bytes"], 4),
+        "prediction_error": round(entry["predicted_cycles"] / entry["cycles"] - 1, 5) if entry["on_rtl"] else None,
+        "compile_peak_mib": _ratio(entry["compile_peak_bytes"], 1 << 20, 1),
+    }
+
+
+def _ratio(value: int | None, of: int | None, digits: int) -> float | None:
+    return round(value / of, digits) if value is not None and of else None
 
 
 def summarised(test: str, entries: list[dict], seconds: float) -> dict:

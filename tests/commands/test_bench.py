@@ -3,6 +3,8 @@
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +14,12 @@ from eyrie.commands import bench
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import Area, DramMap, ImageStep
+from eyrie.measure.campaigns import engine, executors
+from eyrie.measure.campaigns.task import Result
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
+from eyrie.runtime import folders
 from eyrie.runtime.metrics import LAYER_HEADS, bars, layer_table, ratios, unit_table
 from eyrie.runtime.metrics import metrics as network_metrics
 from tests.commands.commands import assert_rejected, eyrie
@@ -159,22 +164,23 @@ def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
         raise InputError("no reason")
 
     monkeypatch.setattr(bench, "PARTS", {"good": lambda base: {"match": True}, "bad": fails})
-    base, soon = SimpleNamespace(), time.monotonic() + 60
+    base = SimpleNamespace(campaign=engine.Campaign("bench", time.time() + 60))
     assert bench.chosen("bad, good,") == ["bad", "good"]
-    sections = bench.run_parts(["bad", "good"], base, soon)
+    sections = bench.run_parts(["bad", "good"], base)
     assert sections == {"bad": {"match": False, "reason": "no reason"}, "good": {"match": True}}
     assert capsys.readouterr().out == "bad: no reason\n"
-    assert bench.run_parts(["good"], base, soon - 61) == {}
+    base.campaign = engine.Campaign("bench", time.time() - 1)
+    assert bench.run_parts(["good"], base) == {}
     assert capsys.readouterr().out == "good: skipped, the budget is used up\n"
 
 
-def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    """All seeds count, one that fails says why; none but the first begins when the budget is used up."""
+def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path) -> None:
+    """All seeds count. A seed that fails gives the reason. None begins when the budget is used up."""
 
-    def run(out: object, name: str, seed: int) -> dict:
-        share = 0.5 if name == "cost0" else 1.25
-        return {
-            "test": name,
+    def run(folder: Path, bench: str, seed: int) -> Result:
+        share = 0.5 if bench == "cost0" else 1.25
+        entry = {
+            "test": bench,
             "seed": seed,
             "status": "pass" if share < 1 else "fail",
             "reason": "too far",
@@ -185,18 +191,23 @@ def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
             "drawn": 63,
             "rejected": 3,
         }
+        return Result(entry, failure=None if share < 1 else "too far")
 
+    monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
     monkeypatch.setattr(bench, "cost_run", run)
     monkeypatch.setattr(bench, "predict", lambda image: SimpleNamespace(layers=[SimpleNamespace(name="a", cycles=99)]))
-    base = SimpleNamespace(
-        out=None, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3, end=time.monotonic() + 60
-    )
+    campaign = engine.Campaign("bench", time.time() + 60)
+    base = SimpleNamespace(out=tmp_path, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3, campaign=campaign)
     section = bench.cost_model(base)
     assert (section["layers"], section["within"], section["drawn"], section["rejected"]) == (360, 357, 378, 18)
     assert section["worst_share_of_bound"] == 1.25 and not section["match"]
     seeds = [run["seed"] for run in section["runs"]]
     assert len(set(seeds)) == 3 and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3
     assert section["reason"] == f"cost1, seed {seeds[0]}: too far"
-    base.end -= 61
-    assert len(bench.cost_model(base)["runs"]) == 2
-    assert "the budget is used up after 1 of 3 seeds" in capsys.readouterr().out
+    assert (
+        f"failed: cost1, seed {seeds[0]}: too far; again: eyrie sim cost1 --seed {seeds[0]}" in capsys.readouterr().out
+    )
+    base.campaign = engine.Campaign("bench", time.time() - 1)
+    assert bench.cost_model(base) == {"match": False, "reason": "the budget is used up"}
+    assert "the budget is used up after 0 of 6 runs" in capsys.readouterr().out

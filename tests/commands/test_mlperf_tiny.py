@@ -6,13 +6,16 @@ import json
 import pickle
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from eyrie.commands.mlperf_tiny import BENCHMARKS, models_of
-from eyrie.measure import vela
+from eyrie.measure import trials, vela
+from eyrie.measure.campaigns import executors
+from eyrie.measure.campaigns.task import Result
 from eyrie.measure.mlperf_page import page
 from eyrie.measure.trials import Entry
 from eyrie.model.config import DEFAULT
@@ -109,7 +112,8 @@ def test_two_benchmarks(build: Path, models: Path, tmp_path: Path, seed: int, mo
 def stub(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
     """Every model has this result at once."""
     entry = Entry("", outputs=10, macs=9, multipliers=3, cycles=5, dram_bytes=7, energy_uJ=1.5, **values).as_dict()
-    monkeypatch.setattr("eyrie.commands.mlperf_tiny.tried", lambda trial, folder: entry | {"file": trial.name})
+    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(trials, "tried", lambda folder, name, **_: Result(entry | {"file": name}))
 
 
 def test_without_vela(build: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:

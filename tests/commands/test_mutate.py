@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie/commands/mutate.py: what it lists and draws; the working tree stays as it is."""
 
-import itertools
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from eyrie.commands import mutate
+from eyrie.measure.campaigns import engine, executors
+from eyrie.measure.campaigns.task import Result
+from eyrie.runtime import folders
 from eyrie.runtime.folders import ROOT
 
 SAMPLE = """\
@@ -70,8 +75,8 @@ def test_a_change_is_of_one_line() -> None:
 
 
 def _drawn(seed: int, count: int) -> list:
-    turns = itertools.islice(mutate.draw(mutate.by_block(ROOT), seed), count)
-    return [block.pop(0) for block in turns]
+    queues, turns = mutate.draw(mutate.by_block(ROOT), seed, count)
+    return [candidate for block, wanted in turns.items() for candidate in queues[block][:wanted]]
 
 
 def test_the_seed_decides_and_blocks_take_turns() -> None:
@@ -79,8 +84,8 @@ def test_the_seed_decides_and_blocks_take_turns() -> None:
     drawn = _drawn(1, rounds)
     assert drawn == _drawn(1, rounds) and drawn != _drawn(2, rounds)
     assert len(set(drawn)) == rounds
-    for half in (drawn[: rounds // 2], drawn[rounds // 2 :]):
-        assert {mutate.place(candidate.file)[0] for candidate in half} == set(mutate.BLOCKS)
+    assert Counter(mutate.place(candidate.file)[0] for candidate in drawn) == dict.fromkeys(mutate.BLOCKS, 2)
+    assert max(Counter(mutate.place(each.file)[0] for each in _drawn(1, 5)).values()) == 1
 
 
 def test_every_file_has_benches_that_exist() -> None:
@@ -119,18 +124,20 @@ def test_the_working_tree_is_never_changed(
 ) -> None:
     before = _contents(repository)
     candidate = mutate.candidates("rtl/common/fifo.sv", SAMPLE)[0]
-    copy = repository / "build" / "mutate" / "tree"
+    monkeypatch.setattr(folders, "BUILD", repository / "build")
+    copy = repository / "build" / "mutations" / "0"
     seen = []
 
-    def run(self: mutate.Campaign, bench: str) -> dict[str, str | None]:
+    def run(self: mutate.Tree, bench: str) -> dict[str, str | None]:
         text = (copy / candidate.file).read_text()
         seen.append((bench, text))
         changed = text != SAMPLE
         return {"status": status if changed else "pass", "reason": "because" if changed else None}
 
-    monkeypatch.setattr(mutate.Campaign, "run", run)
-    campaign = mutate.Campaign(repository, seed=1)
-    tried = campaign.trial(candidate)
+    monkeypatch.setattr(mutate.Tree, "run", run)
+    with mutate.free_tree(repository) as tree, mutate.free_tree(repository) as other:
+        assert (tree, other) == (copy, copy.with_name("1"))
+        tried = mutate.Tree(tree, seed=1).trial(candidate)
     assert tried["result"] == result
     assert seen[0] == ("fifo0", mutate.apply(candidate, SAMPLE))
     assert (copy / "tb" / "new.txt").read_text() == "new"
@@ -139,7 +146,28 @@ def test_the_working_tree_is_never_changed(
 
 
 def test_a_bench_that_fails_anyway_is_rejected(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutate.Campaign, "run", lambda *_: {"status": "fail", "reason": "it is broken"})
-    campaign = mutate.Campaign(repository, seed=1)
-    with pytest.raises(mutate.BaselineError, match="fifo0 fails without a change: it is broken"):
-        campaign.trial(mutate.candidates("rtl/common/fifo.sv", SAMPLE)[0])
+    monkeypatch.setattr(folders, "BUILD", repository / "build")
+    monkeypatch.setattr(mutate.Tree, "run", lambda *_: {"status": "fail", "reason": "it is broken"})
+    with (
+        mutate.free_tree(repository) as tree,
+        pytest.raises(mutate.BaselineError, match="fifo0 fails without a change: it is broken"),
+    ):
+        mutate.Tree(tree, seed=1).trial(mutate.candidates("rtl/common/fifo.sv", SAMPLE)[0])
+
+
+def test_a_mutant_that_does_not_build_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the next candidate of its block; the number of mutants stays."""
+    began: list[str] = []
+
+    def tried(folder: Path, candidate: dict, seed: int) -> Result:
+        began.append(candidate["file"])
+        result = "no build" if len(began) in (2, 5) else "killed"
+        return Result(candidate | {"result": result, "bench": None, "reason": None})
+
+    monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(mutate, "tried", tried)
+    found = mutate.mutants(engine.Campaign("mutate", time.time() + 60, 1), tmp_path, 1, 4)
+    assert len(found) == 4 and len(began) == 6
+    blocks = [mutate.place(file)[0] for file in began]
+    assert blocks[1] == blocks[4] == blocks[5] and len(set(blocks)) == 4

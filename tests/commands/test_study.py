@@ -41,7 +41,7 @@ def test_stored_compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             [node] = layer.graph(np.zeros((layer.outputs, layer.kernel, layer.kernel, layer.channels), np.int8)).nodes
             assert found[name].roofline_cycles == node.macs // DEFAULT.total_multipliers
     monkeypatch.setattr(compiled, "STORED", tmp_path / "compiled.csv")
-    compiled.store(["pool1"], tmp_path)
+    compiled.store([compiled.compiled(tmp_path, "pool1").entry])
     assert compiled.stored() == {"pool1": found["pool1"]}
     assert_rejected(eyrie("study", "--compile", "pool3"), "eyrie study: unknown layer 'pool3'; did you mean 'pool2'?")
 

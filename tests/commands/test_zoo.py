@@ -3,6 +3,7 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from eyrie.measure import trials
+from eyrie.measure.campaigns import executors
 from eyrie.runtime import folders
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import eyrie
@@ -52,13 +54,8 @@ def convolution(rng: np.random.Generator, dtype: str = "int8") -> bytes:
 def models(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder; what a zoo leaves lies beside it, and mutations happen."""
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    usual = trials.command
-
-    def planted(*given: object) -> list[str]:
-        words = usual(*given)
-        return [sys.executable, "-c", PLANTED, *words[words.index("eyrie.measure.zoo_model") + 1 :]]
-
-    monkeypatch.setattr(trials, "command", planted)
+    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(trials, "PROGRAM", (sys.executable, "-c", PLANTED))
     (tmp_path / "models").mkdir()
     return tmp_path / "models"
 
@@ -109,13 +106,16 @@ def test_goes_on_whatever_happens(seed: int, models: Path) -> None:
     assert unchecked["status"] == "unchecked" and unchecked["reason"].startswith("no reference runs it: ")
     assert wrong["status"] == "wrong" and wrong["differences"] == 6 * 6 * 8
     assert "on the functional simulator" in wrong["reason"]
-    log = models.parent / "build" / "zoo" / "0-faulty" / "log.txt"
+    log = models.parent / "build" / "zoo" / "0-faulty.tflite" / "log.txt"
     assert "Traceback" in log.read_text()
 
 
 def test_a_process_that_does_not_end(seed: int, models: Path, tmp_path: Path) -> None:
     save(models, seed, "hanging")
-    entry = trials.tried(trials.Trial("hanging", models / "hanging.tflite", minutes=0.01), tmp_path / "log")
+    model = models / "hanging.tflite"
+    trial = trials.Trial("hanging", (model.name, model.read_bytes()), minutes=0.01)
+    (tmp_path / "task").mkdir()
+    entry = trials.tried(tmp_path / "task", **vars(trial)).entry
     assert (entry["status"], entry["reason"]) == ("failed", "ended after 0.01 minutes")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from eyrie.commands.machines import conclusion, summarised, trial
+from eyrie.commands.machines import conclusion, judged, summarised
 from eyrie.model.config import DEFAULT, GLB_WORDS, AcceleratorConfig, sizes
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.simulator.simulate import simulate
@@ -135,11 +135,9 @@ def test_a_random_small_accelerator_works(number: int, seed: int, tmp_path) -> N
 
 
 def test_a_campaign_notes_what_it_found(tmp_path) -> None:
-    found = [
-        trial(tmp_path, 1, float("inf"), 0, DEFAULT.as_dict() | {"rows": 4}),
-        trial(tmp_path, 1, 0.0, 1, DEFAULT.as_dict()),
-    ]
-    assert [result["verdict"] for result in found] == ["rejected", "skipped"]
+    rejected = judged(tmp_path, 1, 0, DEFAULT.as_dict() | {"rows": 4})
+    assert rejected.entry["verdict"] == "rejected" and rejected.failure is None and not rejected.files
+    found = [rejected.entry, {"number": 1, "config": DEFAULT.as_dict(), "verdict": "skipped"}]
     assert found[0]["reason"] == "ROWS = 4: must be 3, 6, 9, 12 or 15"
     assert summarised(found, 1)["status"] == "fail"  # nothing has run
     wrong = {"number": 2, "config": DEFAULT.as_dict(), "verdict": "wrong", "reason": "", "comparisons": 1}

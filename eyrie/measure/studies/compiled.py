@@ -5,13 +5,14 @@
 """
 
 import csv
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import Built, reached
+from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.networks.classics import CLASSICS
 from eyrie.measure.operator_layers import LAYERS, Layer, measured
 from eyrie.model.errors import InputError
@@ -30,6 +31,7 @@ STUDIED = {
     )
 }
 NETWORKS = ("alexnet", "vgg16")
+ORDER = (*STUDIED, *NETWORKS)
 
 
 @dataclass(frozen=True)
@@ -46,24 +48,31 @@ class Found:
 
 def stored() -> dict[str, Found]:
     """Return the stored results by name."""
+    if not STORED.exists():
+        return {}
     with STORED.open(newline="") as file:
         return {row["name"]: Found(int(row["cycles"]), int(row["roofline_cycles"])) for row in csv.DictReader(file)}
 
 
-def store(names: list[str], folder: Path) -> None:
-    """Compile layers and networks, and store each result. folder: for the networks. Raise InputError for a name that
-    is unknown."""
-    known = (*STUDIED, *NETWORKS)
+def tasks(names: list[str]) -> list[Task]:
+    """Return the tasks that compile layers and networks. Raise InputError for a name that is unknown."""
     for name in names:
-        if name not in known:
-            raise InputError(unknown("layer", name, known))
-    for name in names:
-        found = (stored() if STORED.exists() else {}) | {
-            name: of_network(name, folder) if name in NETWORKS else of_layer(name)
-        }
-        lines = [f"{each},{found[each].cycles},{found[each].roofline_cycles}" for each in known if each in found]
-        with whole_file(STORED) as file:
-            file.write(("\n".join(["name,cycles,roofline_cycles", *lines]) + "\n").encode())
+        if name not in ORDER:
+            raise InputError(unknown("layer", name, ORDER))
+    return [Task(name, compiled, {"name": name}, f"eyrie study --compile {name}") for name in names]
+
+
+def compiled(folder: Path, name: str) -> Result:
+    """Compile a layer or a network."""
+    return Result({"name": name} | asdict(of_network(name, folder) if name in NETWORKS else of_layer(name)))
+
+
+def store(entries: list[dict]) -> None:
+    """Store the results of tasks."""
+    found = stored() | {entry["name"]: Found(entry["cycles"], entry["roofline_cycles"]) for entry in entries}
+    lines = [f"{each},{found[each].cycles},{found[each].roofline_cycles}" for each in ORDER if each in found]
+    with whole_file(STORED) as file:
+        file.write(("\n".join(["name,cycles,roofline_cycles", *lines]) + "\n").encode())
 
 
 def of_layer(name: str) -> Found:

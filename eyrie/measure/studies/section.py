@@ -47,6 +47,15 @@ class Section:
     source: str
     tables: tuple[Table, ...]
 
+    @classmethod
+    def of(cls, entry: dict) -> "Section":
+        """Return the section of dataclasses.asdict."""
+        tables = [
+            Table(table["title"], table["text"], tuple(Row(**row) for row in table["rows"]))
+            for table in entry["tables"]
+        ]
+        return cls(entry["name"], entry["source"], tuple(tables))
+
     @property
     def rows(self) -> list[Row]:
         return [row for table in self.tables for row in table.rows]
