@@ -222,10 +222,37 @@ def for_mapping(design: Design, blocks: set[str]) -> dict[str, Json]:
     modules = {}
     for name, module in design.modules.items():
         attributes = dict(module["attributes"])
-        if name in design.memories:
-            module = {"ports": module["ports"], "cells": {}, "netnames": {}}
-            attributes["blackbox"] = _SET
-        elif source_name(name) in blocks:
+        if source_name(name) in blocks:
             attributes["keep_hierarchy"] = _SET
-        modules[name] = module | {"attributes": attributes}
+        kept = module | {"attributes": attributes}
+        modules[name] = black_box(module) if name in design.memories else kept
     return modules
+
+
+def black_box(module: Json) -> Json:
+    """Return a module with the ports only, which yosys does not map."""
+    attributes = module["attributes"] | {"blackbox": _SET}
+    return {"ports": module["ports"], "cells": {}, "netnames": {}, "attributes": attributes}
+
+
+def contents(design: Design, blocks: set[str]) -> dict[str, str]:
+    """Return a digest of each module. Blocks (names of the source) and memories in a module count by their ports."""
+    found: dict[str, str] = {}
+
+    def seen_from_outside(name: str) -> str:
+        own = visit(name)
+        if name not in design.memories and source_name(name) not in blocks:
+            return own
+        ports = design.modules[name]["ports"]
+        pins = sorted((port, entry["direction"], len(entry["bits"])) for port, entry in ports.items())
+        return f"box {source_name(name)}{pins!r}"
+
+    def visit(name: str) -> str:
+        if name not in found:
+            module = design.modules[name]
+            inner = {cell["type"] for cell in module["cells"].values() if cell["type"] in design.modules}
+            found[name] = _digest(module, {kind: seen_from_outside(kind) for kind in inner})
+        return found[name]
+
+    visit(design.top)
+    return found
