@@ -37,7 +37,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 base := .venv/.base
 dev := .venv/.dev
-extras := cluster docs onnx pytorch quantize trace tvm
+extras := cluster docs explore onnx pytorch quantize trace tvm
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 campaign := $(quiet) --jobs="$$JOBS" $${BUDGET:+--budget="$$BUDGET"} $${SCHEDULER:+--scheduler="$$SCHEDULER"}
@@ -110,7 +110,7 @@ synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFI
 docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)
 
-extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, onnx, pytorch, quantize, trace, tvm): extra-onnx
+extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, explore, onnx, pytorch, quantize, trace, tvm): extra-onnx
 	@:
 
 clean: ## Remove build/, but not .venv

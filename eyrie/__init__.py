@@ -11,17 +11,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eyrie.measure.exploration.explored import explore
     from eyrie.session import BACK_ENDS, Port, Session, load
 
-__all__ = ["BACK_ENDS", "Port", "Session", "__version__", "load"]
+__all__ = ["BACK_ENDS", "Port", "Session", "__version__", "explore", "load"]
 __version__ = "0.2.0"
 NO_DOCSTRINGS = "python -OO removes the docstrings, which messages are made of: use python -O, or no option"
 
 
 def __getattr__(name: str) -> Any:
     """Import the library at the first use of one of its names: the import of `eyrie` itself stays fast."""
-    if name in ("BACK_ENDS", "Port", "Session", "load"):
+    if name in __all__:
         if sys.flags.optimize > 1:
             raise RuntimeError(NO_DOCSTRINGS)
-        return getattr(import_module("eyrie.session"), name)
+        module = "eyrie.measure.exploration.explored" if name == "explore" else "eyrie.session"
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'eyrie' has no attribute {name!r}")

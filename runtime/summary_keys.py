@@ -178,7 +178,7 @@ TRIALS: Keys = {
     "dram_over_compulsory": "`dram_bytes` / `compulsory_dram_bytes`.",
     "prediction_error": "`predicted_cycles` / `cycles` - 1; null unless `on_rtl`.",
     "compile_peak_mib": "`compile_peak_bytes` in MiB.",
-    "left": "`sizes`, `family`: names that the time budget left out.",
+    "left": "`sizes`, `family`, `zoo`: names that the time budget left out.",
 }
 SYNTHESIS: Keys = {
     "parameters": "RTL parameters of the accelerator, by name.",
@@ -268,6 +268,14 @@ FAMILY: Keys = {
     "pairs": "`sizes`: pairs of a `smaller` and a `larger` configuration, their ratio of cycles less 1 (`predicted`, "
     "`measured`), and whether the larger one is not slower (`met`).",
 }
+EXPLORE: Keys = {
+    "combinations": "Combinations of values in the space, also of illegal configurations.",
+    "points": "Evaluated points.",
+    "rows": "Of each point and model, and of all models together: `point`, `model`, the value of each parameter, "
+    "`gate_equivalents` and `memory_bits` of the gate model, `status`, `reason`, predicted `cycles`, "
+    "`roofline_cycles`, `macs`, `dram_bytes` and `energy_uJ`, `host_share`, `layers` with `name`, `cycles`, "
+    "`dram_bytes` and `macs`, `pareto` (no other point of the model is better), and `measured_cycles` of the RTL.",
+}
 STUDY: Keys = {
     "agree": "Numbers that equal the printed number.",
     "differ": "Numbers that differ from the printed number.",
@@ -304,6 +312,7 @@ SECTIONS = (
     Section("MLPerf Tiny", "`mlperf-tiny` writes these keys.", MLPERF),
     Section("Models of MLPerf Tiny", "`mlperf-tiny` adds these keys to each entry of `models`.", MLPERF_MODEL),
     Section("Estimates of Vela", "`vela` of a model has these keys for each accelerator.", MLPERF_ESTIMATE),
+    Section("Exploration", "`explore` writes these keys.", EXPLORE),
     Section("Literature", "`study` writes these keys.", STUDY),
     Section("Accuracy", "`accuracy` writes these keys.", ACCURACY),
     Section("Synthesis", "`synth` writes these keys; null for a run with `--blocks`.", SYNTHESIS),

@@ -3,7 +3,7 @@
 # Creates .venv and installs a group of packages into it, at the versions of requirements.txt.
 #
 #   scripts/setup_venv.sh base        compile and run a model, with python3 or the interpreter that PYTHON names
-#   scripts/setup_venv.sh GROUP       also the packages of an extra of pyproject.toml: cluster, dev, docs, onnx, pytorch, quantize, synth, trace, tvm
+#   scripts/setup_venv.sh GROUP       also the packages of an extra of pyproject.toml: cluster, dev, docs, explore, onnx, pytorch, quantize, synth, trace, tvm
 #
 # The stamp .venv/.GROUP is written last: an interrupted set-up never looks finished, and the next one repairs it.
 set -eu

@@ -75,7 +75,7 @@ def check_command(words: list[str]) -> None:
         add_options(parser, arguments[0])
         parser.parse_args(arguments[1:])
     else:
-        assert program in ("sudo", "gtkwave", "git", "pip"), f"{program}: neither make nor {EYRIE}"
+        assert program in ("sudo", "gtkwave", "git", "pip", ".venv/bin/dask"), f"{program}: neither make nor {EYRIE}"
 
 
 def targets() -> set[str]:

@@ -102,8 +102,10 @@ class Campaign:
                         for number, result in _as_they_come(executor, left, sources, self.end):
                             del left[number]
                             lost = 0
-                            rest = (time.monotonic() - began) / (len(tasks) - len(left)) * len(left) / 60
-                            shown.at(len(tasks) - len(left), len(tasks), f"about {rest:.0f} minutes left")
+                            done = len(tasks) - len(left)
+                            rest_s = (time.monotonic() - began) / done * len(left)
+                            rest = f"{rest_s:.0f} s" if rest_s < 120 else f"{rest_s / 60:.0f} minutes"
+                            shown.at(done, len(tasks), f"about {rest} left")
                             yield number, result
                 except BrokenProcessPool:
                     lost += 1

@@ -2,6 +2,7 @@
 """A task of a campaign, and the work of the process that does it."""
 
 import hashlib
+import inspect
 import json
 import socket
 import sys
@@ -15,7 +16,8 @@ from typing import Any
 
 from eyrie.model.errors import InputError
 
-# The files that every result depends on, below the folder of the package, and the test benches of a checkout.
+# The files that every result depends on, besides the module of its function: below the folder of the package, and the
+# test benches of a checkout.
 BENCHES = ("tb/**/*.py", "tb/**/*.sv*")
 SOURCES = (
     "rtl/**/*.sv*",
@@ -24,9 +26,10 @@ SOURCES = (
     "runtime/**/*.cpp",
     "runtime/**/*.h",
     "runtime/**/*.py",
-    "measure/**/*.py",
+    "measure/*.py",
+    "measure/networks/*.py",
+    "measure/studies/*.py",
     "testing/**/*.py",
-    "commands/*.py",
 )
 
 
@@ -61,9 +64,10 @@ class Task:
 
     def key(self, sources: str) -> str:
         """Return the digest of everything that the result depends on; `sources` is the result of sources_digest."""
+        module = hashlib.sha256(Path(inspect.getfile(self.function)).read_bytes()).hexdigest()
         named = f"{self.function.__module__}.{self.function.__qualname__}"
         given = json.dumps(self.arguments, sort_keys=True, default=lambda value: hashlib.sha256(value).hexdigest())
-        return hashlib.sha256("\0".join((sources, sys.version, named, given)).encode()).hexdigest()
+        return hashlib.sha256("\0".join((sources, sys.version, module, named, given)).encode()).hexdigest()
 
 
 def sources_digest() -> str:
