@@ -18,6 +18,7 @@ CACHES = {
     "socs": "simulated SoCs",
     "programs": "compiled networks",
     "results.sqlite": "results of campaigns",
+    "tasks": "files of running tasks",
     "mutations": "trees of mutations",
     "requests": "operators that C programs asked for",
     "matplotlib": "fonts of the plots",

@@ -145,12 +145,14 @@ CLIENT = """
 import sys, time
 from pathlib import Path
 from eyrie.measure.campaigns import engine
+from eyrie.runtime.signals import clean_up_first
 from tests.commands import campaign_tasks as tasks
 if __name__ == "__main__":
+    clean_up_first()
     folder = Path(sys.argv[1])
-    long = tasks.Task("long", tasks.stay, {"file": str(folder / "stays")}, "")
+    long = [tasks.Task("long", tasks.stay, {"file": str(folder / "stays")}, "")] * 3
     limit = int(sys.argv[2])
-    work = [*tasks.echoes(*map(str, range(limit))), long]
+    work = [*tasks.echoes(*map(str, range(limit))), *long]
     engine.Campaign("test", time.time() + 60, 1).run(work, folder, lambda entry: print(entry["value"], flush=True))
 """
 
@@ -180,6 +182,7 @@ def test_a_killed_client(
     worker = int((tmp_path / "stays").read_text())
     while Path(f"/proc/{worker}").exists() and "Z" not in Path(f"/proc/{worker}/stat").read_text().split()[2]:
         time.sleep(0.05)
+    assert not list((tmp_path / "build" / "tasks").iterdir())
     own_build(monkeypatch, tmp_path)
     entries, _ = run(tmp_path, echoes("0", "1"), -1)
     assert [entry and entry["value"] for entry in entries] == ["0", "1"]

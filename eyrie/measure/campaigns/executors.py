@@ -15,6 +15,7 @@ from eyrie.model.errors import InputError
 from eyrie.runtime.signals import clean_up_first
 
 CONNECT_S = 10
+SIGNAL_S = 0.5  # seconds between two signals to a worker
 
 
 @contextmanager
@@ -27,7 +28,9 @@ def local(jobs: int) -> Iterator[Executor]:
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in set(multiprocessing.active_children()) - before:
-            child.terminate()
+            while child.is_alive():  # a task ends at a signal, and the worker when it waits for the next task
+                child.terminate()
+                child.join(SIGNAL_S)
         raise
     finally:
         pool.shutdown()
@@ -44,9 +47,9 @@ def _follow() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
-    while True:  # a task ends at the first signal, the worker at the second
+    while True:
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(1)
+        time.sleep(SIGNAL_S)
 
 
 @contextmanager

@@ -98,6 +98,6 @@ def perform(task: Task, sources: str, end: float) -> Result | None:
         )
     if time.time() > end:
         return None
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="task-", dir=BUILD) as folder:
+    (BUILD / "tasks").mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=BUILD / "tasks") as folder:
         return task.function(Path(folder), **task.arguments)
