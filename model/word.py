@@ -2,6 +2,7 @@
 """Words of 64 bits and the fields that they contain."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from eyrie.model.errors import InputError
 
@@ -33,41 +34,50 @@ class Word:
         """Return the names of the fields, in order."""
         return tuple(field.name for field in self.fields)
 
+    @cached_property
+    def _layout(self) -> tuple[tuple[str, int, int, int, int], ...]:
+        """Return name, position, mask, least and largest value of each field."""
+        found, position = [], 0
+        for field in self.fields:
+            least, largest = -(1 << field.width - 1) if field.signed else 0, (1 << field.width - field.signed) - 1
+            found.append((field.name, position, (1 << field.width) - 1, least, largest))
+            position += field.width
+        return tuple(found)
+
+    @cached_property
+    def _largest(self) -> dict[str, int]:
+        return {name: largest for name, *_, largest in self._layout}
+
     def largest(self, name: str) -> int:
         """Return the largest value of a field."""
-        field = next(field for field in self.fields if field.name == name)
-        return (1 << field.width - field.signed) - 1
+        return self._largest[name]
+
+    def mask(self, *names: str) -> int:
+        """Return the bits of fields."""
+        return sum(mask << position for name, position, mask, *_ in self._layout if name in names)
 
     def pack(self, **values: int) -> int:
         """Return the word with the given field values; missing fields are zero.
 
         Raise InputError if a field is unknown or a value does not fit.
         """
-        word, position = 0, 0
-        for field in self.fields:
-            value = int(values.pop(field.name, 0))
-            low, high = (
-                (-(1 << (field.width - 1)), (1 << (field.width - 1)) - 1)
-                if field.signed
-                else (0, (1 << field.width) - 1)
-            )
-            if not low <= value <= high:
-                raise InputError(f"{self.name}.{field.name} = {value}: must be in {low} to {high}")
-            word |= (value & ((1 << field.width) - 1)) << position
-            position += field.width
+        word = 0
+        for name, position, mask, least, largest in self._layout:
+            if name in values:
+                value = int(values.pop(name))
+                if not least <= value <= largest:
+                    raise InputError(f"{self.name}.{name} = {value}: must be in {least} to {largest}")
+                word |= (value & mask) << position
         if values:
             raise InputError(f"{self.name} has no field {', '.join(values)}")
         return word
 
     def unpack(self, word: int) -> dict[str, int]:
         """Return the field values of a packed word."""
-        values, position = {}, 0
-        for field in self.fields:
-            value = (word >> position) & ((1 << field.width) - 1)
-            if field.signed and value >> (field.width - 1):
-                value -= 1 << field.width
-            values[field.name] = value
-            position += field.width
+        values = {}
+        for name, position, mask, _, largest in self._layout:
+            value = word >> position & mask
+            values[name] = value if value <= largest else value - mask - 1
         return values
 
 

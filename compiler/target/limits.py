@@ -43,9 +43,10 @@ def slides(window: Window) -> bool:
     return max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
 
 
-def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:
-    """Whether the loops of a convolution by taps fit their fields, and the coordinates of its ifmap words theirs."""
-    loops = {"groups": groups, "inner": blocks.inner, "tiles": tiles, "outer": blocks.outer}
+def walks(window: Window, blocks: Blocks, groups: int) -> bool:
+    """Whether the loops of a convolution by taps, but that over tiles, fit their fields, and the coordinates of its
+    ifmap words theirs."""
+    loops = {"groups": groups, "inner": blocks.inner, "outer": blocks.outer}
     made = blocks.first_row + blocks.outer_rows * blocks.down, blocks.outer_width * blocks.along
     last = [(size - 1) * step + span for size, step, span in zip(made, window.stride, window.span)]
     return (

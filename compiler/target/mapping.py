@@ -23,7 +23,7 @@ from eyrie.compiler.target.limits import (
     walks,
 )
 from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
-from eyrie.model.encoding import PARAMETER_WORDS, STREAM_RANGE, ArrayMode, Operation
+from eyrie.model.encoding import ARRAY_LOOPS, PARAMETER_WORDS, STREAM_RANGE, ArrayMode, Operation
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
@@ -305,9 +305,8 @@ def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int)
     groups = channel_groups * group.window.taps * halves
     blocks = _candidates(config, group, rows, most_pixels(config))
     tile, tiles, legal = _tiles(config, group, blocks)
-    legal &= np.array(
-        [[walks(group.window, each, groups, count) for count in tiles.tolist()] for each in blocks.blocks], bool
-    ).reshape(legal.shape)
+    legal &= tiles <= ARRAY_LOOPS.largest("tiles")
+    legal &= np.array([walks(group.window, each, groups) for each in blocks.blocks], bool)[:, None]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
     arrival = tile // beat_filters(config, blocks.pixels)
     work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), arrival)
