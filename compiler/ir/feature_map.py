@@ -7,6 +7,7 @@ channels, and two neighbouring pixels in a word: columns 2k in its low half, 2k 
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class FeatureMap:
     images: int = 1
     packed: bool = False
 
-    @property
+    @cached_property
     def pitch(self) -> int:
         """Return the words of a row of one group.
 

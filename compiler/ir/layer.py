@@ -33,7 +33,7 @@ class Map:
     planar: bool = False
     patches: Patches | None = None
 
-    @property
+    @cached_property
     def layout(self) -> FeatureMap:
         """Return the memory layout in DRAM."""
         rows, cols, channels = self.shape
@@ -141,12 +141,12 @@ class Group:
         """Return the name without the image's number."""
         return self.name.partition(".")[0]
 
-    @property
+    @cached_property
     def map_shape(self) -> tuple[int, int]:
         """Return (E, F) before the epilogue."""
         return output_size(self.source.shape[:2], self.window)
 
-    @property
+    @cached_property
     def averaged(self) -> int:
         """Return the number of pixels that its epilogue averages, 0 if it does not average."""
         for step in self.epilogue:

@@ -6,6 +6,7 @@ A segment is a run of fused operators that one loop nest (ir/nest.py) schedules.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from eyrie.compiler.ir.buffer import Buffer
 from eyrie.compiler.ir.feature_map import FeatureMap
@@ -13,8 +14,7 @@ from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.nest import Nest, Tiling
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """One tile: output rows first to last - 1 (before pooling) of a fused operator.
 
     reads: input rows, first and last + 1; part: number of the filter tile or channel tile
@@ -44,7 +44,7 @@ class Segment:
     fetched: int = 0
     freed: tuple[tuple[int, int], ...] = ((0, 0),)
 
-    @property
+    @cached_property
     def groups(self) -> tuple[Group, ...]:
         return self.network[self.first : self.last]
 
@@ -76,7 +76,10 @@ class Segment:
     def _jobs(self, n: int, first: int, last: int) -> list[Job]:
         """Return the jobs of fused operator n of the segment for the same rows: one for each filter or channel tile."""
         group, reads = self.first + n, self.groups[n].input_rows(first, last)
-        return [Job(group, first, last, reads, number) for number in range(self.parts_of(group))]
+        parts = self.nest.tilings[n].parts
+        if parts == 1:
+            return [Job(group, first, last, reads)]
+        return [Job(group, first, last, reads, number) for number in range(parts)]
 
     def _targets(self, heights: list[int]) -> list[list[int]]:
         """Return the rows of each fused operator's output that must exist when each row tile is done."""

@@ -5,15 +5,14 @@ The DRAM port is followed job by job, in words, not transfer by transfer as by `
 asks this for each place that it tries.
 """
 
-from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from eyrie.compiler.target.times import late, port_words
 from eyrie.model.config import AcceleratorConfig
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Words that are loaded for job `need`, as soon as `free` jobs are over, the last of them perhaps in part.
 
     chunk  words of each chunk of filters, which come in the order in which they are used only (0: no filters)
@@ -29,7 +28,7 @@ class Piece:
 
 def soonest(cycles: list[int], pieces: list[Piece], config: AcceleratorConfig) -> float:
     """Return finished() if no transfer waits for its words: a lower bound for all places."""
-    return finished(cycles, [replace(piece, free=0.0) for piece in pieces], config)
+    return finished(cycles, [piece._replace(free=0.0) for piece in pieces], config)
 
 
 def finished(cycles: list[int], pieces: list[Piece], config: AcceleratorConfig) -> float:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a segment needs in the GLB at least, and what it costs the planner: estimates, before anything is placed."""
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 
 from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
 from eyrie.compiler.ir.feature_map import word_groups
@@ -21,6 +21,8 @@ LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM
 AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for filters that come again
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
+
+Peaks = tuple[float, float]  # GLB words at least: with all constants, and with slices of them in turn; or infinite
 
 
 def constant_words(group: Group, config: AcceleratorConfig) -> int:
@@ -39,12 +41,26 @@ def _shared_words(group: Group, slices: int = 1) -> int:
     return words
 
 
+def least_constant_words(segment: Segment, config: AcceleratorConfig) -> int:
+    """Return GLB words that the constants of one of its groups take in any case: a bound that is fast to compute."""
+    resident = not segment.nest.streams_filters
+    return max(
+        min(_shared_words(group), _shared_words(group, tiling.parts))
+        + (resident_words(group, config) if resident and isinstance(group, Filtered) else 0)
+        for group, tiling in zip(segment.groups, segment.nest.tilings)
+    )
+
+
 @dataclass(frozen=True)
 class Bounds:
-    """Estimates of a segment on an accelerator; all raise DoesNotFit where there is no mapping."""
+    """Estimates of a segment on an accelerator; all raise DoesNotFit where there is no mapping.
+
+    known_peaks: `own_peaks`, if they are known
+    """
 
     segment: Segment
     config: AcceleratorConfig
+    known_peaks: Peaks | None = None
 
     @cached_property
     def _parts(self) -> list[Group]:
@@ -64,7 +80,7 @@ class Bounds:
     @property
     def peak_words(self) -> int:
         """A lower bound of the GLB words in use at the fullest moment."""
-        return self.peaks[self.in_turn]
+        return int(self.peaks[self.in_turn])
 
     @property
     def in_turn(self) -> bool:
@@ -72,9 +88,15 @@ class Bounds:
         return in_turn_of(self.peaks, self.config)
 
     @cached_property
-    def peaks(self) -> tuple[int, int]:
+    def peaks(self) -> Peaks:
         """peak_words with all tables and depthwise words, and with slices of them in turn."""
-        slices = [*map(self.segment.parts_of, range(self.segment.first, self.segment.last))]
+        whole, least = self.known_peaks or self.own_peaks
+        return self.segment.beside + whole, self.segment.beside + least
+
+    @property
+    def own_peaks(self) -> Peaks:
+        """`peaks` without the feature maps that are there beside the segment."""
+        slices = [tiling.parts for tiling in self.segment.nest.tilings]
         whole = self._peak([1] * len(slices))
         return whole, self._peak(slices) if max(slices) > 1 else whole
 
@@ -91,42 +113,50 @@ class Bounds:
             part = self._parts[0]
             constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
             if len(groups) == 1:
-                return segment.beside + constants[0] + 2 * nest.rows * part.output.layout.row_words
+                return constants[0] + 2 * nest.rows * part.output.layout.row_words
         if nest.rows and not nest.in_place:
-            return segment.beside + max(self._words_by_job(constants))
+            return self._most_words_of_jobs(constants)
         images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
         source = images * sum(self._operand(n, number).layout.words for n, number in segment.freed)
         made = images * groups[0].output.layout.words
         if nest.in_place:
-            return segment.beside + constants[0] + source + row * segment.slack
+            return constants[0] + source + row * segment.slack
         if groups[0].images and (tile := first_tile(groups[0], segment, self.config)):
             made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
-        return segment.beside + constants[0] + source + (made if nest.whole else 2 * made // nest.tilings[0].parts)
+        return constants[0] + source + (made if nest.whole else 2 * made // nest.tilings[0].parts)
 
-    def _words_by_job(self, constants: list[int]) -> Iterator[int]:
-        """Yield the words in the GLB during each job of a segment with row tiles."""
+    def _most_words_of_jobs(self, constants: list[int]) -> int:
+        """Return the words in the GLB during the fullest job of a segment with row tiles."""
         segment, groups, jobs, nest = self.segment, self.segment.groups, self.segment.jobs, self.segment.nest
-        parts = nest.tilings[-1].parts
-        rings = [segment.ring_rows(n) * group.output.layout.row_words for n, group in enumerate(groups[:-1])]
-        made_row = groups[-1].output.layout.row_words
-        places: list[list[int]] = [[] for _ in groups]
-        for place, job in enumerate(jobs):
-            places[job.group - segment.first].append(place)
-        steps = [0] * (len(jobs) + 1)  # by how many words more are there from each job on
-        for words, first, last in (
-            *((c, of[0], of[-1]) for c, of in zip(constants, places)),
-            *((ring, places[n][0], places[n + 1][-1]) for n, ring in enumerate(rings)),
-        ):
-            steps[first] += words
-            steps[last + 1] -= words
-        there, height = 0, groups[-1].map_shape[0]
-        made = height if groups[-1].output.planar and not nest.to_dram else 0
-        for step, job, unread in zip(steps, jobs, self._unread_words()):
-            there += step
-            if job.group == segment.last - 1:
-                made = 2 * nest.rows if parts > 1 else max(made, job.last)
-            rows = min(2 * nest.rows, made) if nest.to_dram else made
-            yield there + unread + rows * made_row // parts
+        parts, stored, behind = nest.tilings[-1].parts, 2 * nest.rows, segment.last - 1
+        made_row, words = groups[-1].output.layout.row_words, self._unread_words()
+        for place, step in enumerate(accumulate(self._steps(constants))):
+            words[place] += step
+        made = groups[-1].map_shape[0] if groups[-1].output.planar and not nest.to_dram else 0
+        most = 0
+        for there, job in zip(words, jobs):
+            if job.group == behind:
+                made = stored if parts > 1 else max(made, job.last)
+            there += (stored if nest.to_dram and stored < made else made) * made_row // parts
+            if there > most:
+                most = there
+        return most
+
+    def _steps(self, constants: list[int]) -> list[int]:
+        """Return by how many words of constants and of rows between two groups more are there from each job on."""
+        segment, begin, end = self.segment, dict[int, int](), dict[int, int]()  # first and last job of each group
+        for place, job in enumerate(segment.jobs):
+            begin.setdefault(job.group, place)
+            end[job.group] = place
+        steps = [0] * (len(segment.jobs) + 1)
+        for n, (group, words) in enumerate(zip(segment.groups, constants), segment.first):
+            steps[begin[n]] += words
+            steps[end[n] + 1] -= words
+            if n + 1 < segment.last:
+                ring = segment.ring_rows(n - segment.first) * group.output.layout.row_words
+                steps[begin[n]] += ring
+                steps[end[n + 1] + 1] -= ring
+        return steps[:-1]
 
     def _operand(self, n: int, number: int) -> Map:
         """Return an operand of pass n; number: 0 for the source."""
@@ -140,14 +170,15 @@ class Bounds:
         total = [0] * len(segment.jobs)
         for n, number in segment.freed if segment.nest.tilings[0].channels == 1 else ():
             operand = self._operand(n, number)
-            height, row_words, pass_, rows = operand.shape[0], operand.layout.row_words, segment.first + n, 0
+            height, row_words, pass_, words = operand.shape[0], operand.layout.row_words, segment.first + n, 0
             whole = operand.planar or (number > 0 and height != segment.groups[n].map_shape[0])
-            ring = segment.input_ring_rows() if number == 0 and segment.nest.from_dram else 0
-            for place in reversed(range(len(total))):
-                job = segment.jobs[place]
+            rows = segment.input_ring_rows() if number == 0 and segment.nest.from_dram else height if whole else 0
+            place = len(total)
+            for job in reversed(segment.jobs):
+                place -= 1
                 if job.group == pass_:
-                    rows = ring or (height if whole else height - (job.first if number else job.reads[0]))
-                total[place] += rows * row_words
+                    words = (rows or height - (job.first if number else job.reads[0])) * row_words
+                total[place] += words
         return total
 
     @cached_property
@@ -188,7 +219,8 @@ class Bounds:
     @cached_property
     def array_cycles(self) -> int:
         """Of its jobs, if nothing but the array holds them up."""
-        return sum(self._mapping_of(job).cycles for job in self.segment.jobs)
+        cycles = {job: mapping.cycles for job, mapping in self._mappings.items()}
+        return sum([cycles[job.group, job.last - job.first] for job in self.segment.jobs])
 
     @property
     def last_cycles(self) -> int:
@@ -210,7 +242,7 @@ class Bounds:
         """The array's cycles, and those between jobs."""
         jobs = self.segment.jobs
         total: float = self.array_cycles + BETWEEN * len(jobs)
-        for before, job in itertools.pairwise(jobs):
+        for before, job in pairwise(jobs):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.nest.ahead:  # each row tile's input is waited for
@@ -317,7 +349,7 @@ class Bounds:
         return self.cycles + AGAIN_PRICE * port_busy**2 * again // port_words(self.config), self.dram_words
 
 
-def in_turn_of(peaks: tuple[float, float], config: AcceleratorConfig) -> bool:
+def in_turn_of(peaks: Peaks, config: AcceleratorConfig) -> bool:
     """`Bounds.in_turn` by `Bounds.peaks`."""
     return peaks[0] > config.glb_words and peaks[1] < peaks[0]
 

@@ -4,17 +4,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate, groupby
 
 import numpy as np
 
 from eyrie.compiler.ir.buffer import Buffer, Region, whole
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Separable
 from eyrie.compiler.ir.plan import Job, Plan, Segment
 from eyrie.compiler.plan.arrival import Piece
 from eyrie.compiler.plan.eviction import EvictingSpace
-from eyrie.compiler.plan.filters import PLACES, Packed, in_turn, least_words
-from eyrie.compiler.plan.mappings import Access, access_of, cheapest, mappings_of, stays
+from eyrie.compiler.plan.filters import PLACES, Packed, in_turn
+from eyrie.compiler.plan.mappings import Access, cheapest, stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
@@ -64,15 +65,13 @@ class Chunks:
 
     def pieces(self, space: Space, jobs: list[int]) -> list[Piece]:
         """As they are loaded, their commands through the port, too; jobs: of the group."""
-        free, words_of = space.free_from(self.buffer, self.words), self.words + LOAD_WORDS
-        found, latest, each = list[tuple[int, float, int]](), 0.0, self.count // self.passes
-        for n in range(min(self.slots, self.count)):
-            latest = max(latest, free[(self.buffer.start + n) % self.slots])
-            job, words = jobs[n // each], words_of
-            if found and found[-1][:2] == (job, latest):
-                words += found.pop()[2]
-            found.append((job, latest, words))
-        pieces = [Piece(*piece, chunk=self.words) for piece in found]
+        free, words_of, start = space.free_from(self.buffer, self.words), self.words + LOAD_WORDS, self.buffer.start
+        each = self.count // self.passes
+        needs = (jobs[n // each] for n in range(self.count))
+        pieces = [
+            Piece(job, latest, words_of * len(list(alike)), self.words)
+            for (job, latest), alike in groupby(zip(needs, accumulate(free[start:] + free[:start], max)))
+        ]
         for turn in range(self.slots // each, self.passes):
             words = (each - max(self.slots - turn * each, 0)) * words_of
             if words:
@@ -205,7 +204,7 @@ def place_constants(
     found, finish = [], list[Callable[[], None]]()
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
-        constants = WorkConstants(group, sliced(group, segment.parts_of(n)), config, access_of(segment, n))
+        constants = WorkConstants(group, packed[n].part, config, packed[n].access)
         found.append(constants)
         slices = segment.parts_of(n) if segment in turns else 1
         beside = list(_beside_filters(plan, n, packed[n], slices))
@@ -277,21 +276,13 @@ def _resident(
 ) -> tuple[Buffer, np.ndarray]:
     """The buffer of filters that stay for all jobs of the group, and the filters, packed as suits the jobs best."""
     group = plan.groups[n]
-    rows = [job.last - job.first for job in plan.jobs_of[n]]
-    least = {r: cheapest(config, group, r, constants.access) for r in set(rows)}
-    packings = set.intersection(*map(set, least.values()))
-    if not packings:
+    if not words.stay:
         raise DoesNotFit(
-            f"{group.name}: no tile of filters suits row tiles of {sorted(set(rows))} rows", layer=group.name
+            f"{group.name}: no tile of filters suits row tiles of {sorted(set(words.rows))} rows", layer=group.name
         )
-    # Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work each
-    # tile reads the ifmap, from banks that others read, too.
-    larger = -1 if isinstance(group, Pointwise) else 1
-    cycles = {packing: sum(least[r][packing].cycles for r in rows) for packing in packings}
-    constants.packing = min(packings, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode))
-    packed = words.filters(constants.packing)
+    constants.packing, packed = words.stay, words.filters(words.stay)
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
-    first = constants.mapping_of(rows[0])
+    first = constants.mapping_of(words.rows[0])
     if not stays(first) and first.blocks.inner == 1:
         buffer.chunk = _chunk_groups(packed, config)[0] * packed[0, 0].size
     return buffer, packed
@@ -319,13 +310,11 @@ def _place_streamed(
     is room."""
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
-    jobs, part = plan.jobs_of[n], constants.part
-    assert isinstance(group, Filtered) and isinstance(part, Filtered)
-    for found in _alike(config, part, [job.last - job.first for job in jobs], constants.access):
+    jobs = plan.jobs_of[n]
+    for found, least in words.come:
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
-        least = max(least_words(group, each) for each in found.values())
         if least > free or (stays(mapping) and segment.parts_of(n) > 1):
             continue
         packed = words.filters(mapping.packing)
@@ -376,17 +365,6 @@ def _add_streamed(constants: WorkConstants, chunk_groups: int) -> None:
         ring=ring,
         chunk_groups=chunk_groups,
     )
-
-
-def _alike(config: AcceleratorConfig, group: Filtered, rows: list[int], access: Access) -> Iterator[dict[int, Mapping]]:
-    """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
-    if len(set(rows)) == 1:
-        yield from ({rows[0]: mapping} for mapping in mappings_of(config, group, rows[0], access))
-        return
-    least = {r: cheapest(config, group, r, access) for r in rows}
-    found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
-    larger = -1 if isinstance(group, Pointwise) else 1
-    yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))
 
 
 def _chunk_groups(packed: np.ndarray, config: AcceleratorConfig) -> list[int]:

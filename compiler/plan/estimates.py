@@ -7,7 +7,7 @@ from math import inf
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.plan import Segment
-from eyrie.compiler.plan.bounds import Bounds, in_turn_of
+from eyrie.compiler.plan.bounds import Bounds, Peaks, in_turn_of, least_constant_words
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import MOST_GROUPS, possible_segments
 from eyrie.model.config import AcceleratorConfig
@@ -51,55 +51,68 @@ class Estimates:
         self.config, self.objective, self._port_busy = config, objective, port_busy
         self._kinds: dict[tuple, int] = {}
         self._kind_of: dict[int, tuple[Group, int]] = {}  # by the group's identity
-        self._peaks: dict[tuple, tuple[float, float]] = {}
+        self._peaks: dict[tuple, Peaks] = {}
         self._found: dict[tuple, Estimate | None] = {}
         self._fitting: dict[tuple, list[tuple[Segment, Estimate]]] = {}
-        self._least: dict[tuple, float] = {}
+        self._fits: dict[tuple, bool] = {}
 
     def needed_words(self, segment: Segment) -> float:
         """Of the GLB, at least; infinite where there is no mapping."""
-        key = self._key(segment)
-        if key not in self._peaks:
-            try:
-                alone = replace(segment, beside=0, fetched=0) if segment.beside or segment.fetched else segment
-                self._peaks[key] = Bounds(alone, self.config).peaks
-            except DoesNotFit:
-                self._peaks[key] = inf, inf
-        whole, least = (segment.beside + words for words in self._peaks[key])
-        return (whole, least)[in_turn_of((whole, least), self.config)]
+        return self._needed(segment, self._own_peaks(segment, self._key(segment)))
 
     def of(self, segment: Segment) -> Estimate | None:
         """None if it does not fit."""
-        key = *self._key(segment), segment.beside, segment.fetched
+        kind = self._key(segment)
+        key = kind, segment.beside, segment.fetched
         if key not in self._found:
-            self._found[key] = self._estimate(segment)
+            hopeless = segment.beside + least_constant_words(segment, self.config) > self.config.glb_words
+            self._found[key] = None if hopeless else self._estimate(segment, self._own_peaks(segment, kind))
         return self._found[key]
 
     def fitting(self, flow: Flow, first: int, from_dram: bool) -> list[tuple[Segment, Estimate]]:
         """Return all segments that begin with group `first` and fit the GLB, perhaps as they lie in another flow."""
         key = self._scene(flow, first, min(first + MOST_GROUPS, len(flow.groups)), from_dram)
         if key not in self._fitting:
-            segments = possible_segments(flow, first, from_dram)
-            found = [(replace(segment), self.of(segment)) for segment in segments]  # copies, without jobs
-            self._fitting[key] = [(segment, estimate) for segment, estimate in found if estimate]
+            self._fitting[key] = [
+                (replace(segment), estimate)  # a copy, without jobs
+                for segment in possible_segments(flow, first, from_dram)
+                if (estimate := self.of(segment))
+            ]
         return self._fitting[key]
 
     def least_words(self, flow: Flow, n: int) -> float:
         """Return the GLB words that group n needs at least."""
-        key = self._scene(flow, n, n + 1, True)
-        if key not in self._least:
-            self._least[key] = min(map(self.needed_words, possible_segments(flow, n, True, 1)))
-        return self._least[key]
+        return min(map(self.needed_words, possible_segments(flow, n, True, 1)))
+
+    def fits(self, flow: Flow, n: int) -> bool:
+        """Return whether group n needs at most the words of the GLB."""
+        key, words = self._scene(flow, n, n + 1, True), self.config.glb_words
+        if key not in self._fits:
+            self._fits[key] = any(self.needed_words(each) <= words for each in possible_segments(flow, n, True, 1))
+        return self._fits[key]
 
     def _scene(self, flow: Flow, first: int, last: int, from_dram: bool) -> tuple:
         """Return a key that is equal where the same segments can begin with a group."""
         return tuple(map(self._kind, flow.groups[first:last])), from_dram, flow.around(first, last, from_dram)
 
-    def _estimate(self, segment: Segment) -> Estimate | None:
-        needed = self.needed_words(segment)
+    def _own_peaks(self, segment: Segment, key: tuple) -> Peaks:
+        """Return `Bounds.own_peaks`; key: `_key` of the segment."""
+        if key not in self._peaks:
+            try:
+                self._peaks[key] = Bounds(segment, self.config).own_peaks
+            except DoesNotFit:
+                self._peaks[key] = inf, inf
+        return self._peaks[key]
+
+    def _needed(self, segment: Segment, own_peaks: Peaks) -> float:
+        whole, least = segment.beside + own_peaks[0], segment.beside + own_peaks[1]
+        return least if in_turn_of((whole, least), self.config) else whole
+
+    def _estimate(self, segment: Segment, own_peaks: Peaks) -> Estimate | None:
+        needed = self._needed(segment, own_peaks)
         if needed > self.config.glb_words:
             return None
-        bounds = Bounds(segment, self.config)
+        bounds = Bounds(segment, self.config, own_peaks)
         try:
             cost = bounds.cost(self.objective, self._port_busy)
         except DoesNotFit:

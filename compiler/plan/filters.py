@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
-from eyrie.compiler.plan.mappings import Access, job_key, mappings_of, remembered, stays
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
+from eyrie.compiler.plan.mappings import Access, cheapest, job_key, mappings_of, remembered, stays
 from eyrie.compiler.target.limits import filter_sets, row_stationary_groups, single_tile, slides
 from eyrie.compiler.target.mapping import Mapping, Packing
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
@@ -37,9 +37,16 @@ def in_turn(words: int, slices: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """The constants of a group as GLB words, each packed once, however many arrangements are tried."""
+    """The constants of a group as GLB words, each packed once, and the mappings for its filters, however many
+    arrangements are tried.
+
+    part: of which a job is: the group, or a slice of it; rows: of each job; access: of its jobs
+    """
 
     group: Group
+    part: Group
+    rows: list[int]
+    access: Access
     config: AcceleratorConfig
     _filters: dict[Packing, np.ndarray] = field(default_factory=dict)
 
@@ -56,6 +63,36 @@ class Packed:
         group = self.group
         assert isinstance(group, Filtered)
         return pack_table(group.table, word_groups(len(group.filters)))
+
+    @cached_property
+    def stay(self) -> Packing | None:
+        """Return the packing that suits all jobs best if all filters stay; None if there is none.
+
+        Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work
+        each tile reads the ifmap, from banks that others read, too.
+        """
+        least = {r: cheapest(self.config, self.group, r, self.access) for r in set(self.rows)}
+        cycles = {
+            packing: sum(least[r][packing].cycles for r in self.rows)
+            for packing in set.intersection(*map(set, least.values()))
+        }
+        larger = -1 if isinstance(self.group, Pointwise) else 1
+        return min(cycles, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode), default=None)
+
+    @cached_property
+    def come(self) -> list[tuple[dict[int, Mapping], int]]:
+        """Return the mappings of the jobs, by rows, that take the same packed filters if these come while a job runs,
+        and the words that the filters need; cheapest first."""
+        part, rows = self.part, self.rows
+        assert isinstance(part, Filtered)
+        if len(set(rows)) == 1:
+            found = [{rows[0]: mapping} for mapping in mappings_of(self.config, part, rows[0], self.access)]
+        else:
+            least = {r: cheapest(self.config, part, r, self.access) for r in rows}
+            found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
+            larger = -1 if isinstance(part, Pointwise) else 1
+            found.sort(key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))
+        return [(of, max(least_words(part, mapping) for mapping in of.values())) for of in found]
 
     def filters(self, packing: Packing) -> np.ndarray:
         """As pack()."""

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import inf
 
 from eyrie.compiler.ir.buffer import Buffer
 from eyrie.compiler.ir.failure import DoesNotFit
@@ -69,7 +70,7 @@ class Space:
         if not fitting:
             raise NoRoom(buffer, self.words)
         if buffer.loaded and where is None:
-            buffer.address = min(zip(self._free_from(buffer, fitting), fitting))[1]
+            buffer.address = self._soonest(buffer, fitting)
         else:
             wanted = (where or 0.0) * (self.words - buffer.words)
             above = bisect_left(fitting, wanted)
@@ -142,16 +143,13 @@ class Space:
         """The even addresses that are tried and at which all words are free: where a part begins or ends at
         an edge of what is taken during its life and, for what is not loaded, those of a grid; apart: at those of what
         was taken until then, too."""
-        last = self.words - buffer.words
-        edges = set()
-        allowed = [(0, last)]  # first and last address, in order and apart
+        parts = [part for each in (buffer, *copies) for part in each.parts]
+        allowed = [(0, self.words - buffer.words)]  # first and last address, in order and apart
         pieces: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for part in (part for each in (buffer, *copies) for part in each.parts):
+        for part in parts:
             life, offset, words = (part.birth, part.death), part.offset, part.words
             if life not in pieces:
                 pieces[life] = self._pieces(*life)
-            for start, end in pieces[life]:
-                edges |= {start + start % 2 - offset, (end - words) // 2 * 2 - offset}
             allowed = [
                 (
                     low if low > start - offset else start - offset,
@@ -161,32 +159,44 @@ class Space:
                 for start, end in pieces[life]
                 if low <= end - offset - words and start - offset <= high and start + words <= end
             ]
+            if not allowed:
+                return []
+        edges = {
+            edge - part.offset
+            for part in parts
+            for start, end in pieces[part.birth, part.death]
+            for edge in (start + start % 2, (end - part.words) // 2 * 2)
+        }
         if apart:
             for _, start, end, _ in self._until_birth(buffer)[-RECENT:]:
                 edges |= {start, end, start - buffer.words, end - buffer.words}
-        even, found = sorted(edge for edge in edges if edge % 2 == 0), set[int]()
-        for low, high in allowed:
-            found.update(even[bisect_left(even, low) : bisect_right(even, high)])
-            if not buffer.loaded:
-                found.update(range(-(-low // GRID_WORDS) * GRID_WORDS, high + 1, GRID_WORDS))
-        return sorted(found)
+        if not buffer.loaded:
+            for low, high in allowed:
+                edges.update(range(-(-low // GRID_WORDS) * GRID_WORDS, high + 1, GRID_WORDS))
+        even = sorted([edge for edge in edges if edge % 2 == 0])
+        return [edge for low, high in allowed for edge in even[bisect_left(even, low) : bisect_right(even, high)]]
 
-    def _free_from(self, buffer: Buffer, addresses: list[int]) -> list[float]:
-        """For each address at which a buffer fits, the jobs that are over when all of its words can be loaded; of one
-        that chunks pass through, the sum of those of its slots, in their order."""
-        before, size, found = self._until_birth(buffer), buffer.words, []
+    def _soonest(self, buffer: Buffer, addresses: list[int]) -> int:
+        """Return the address, of rising ones at which a buffer fits, for which fewest jobs are over when all of its
+        words can be loaded; for a buffer that chunks pass through, the sum of those of its slots, in their order."""
+        before, size = self._until_birth(buffer), buffer.words
         if buffer.rotates:
-            return [_order(_runs(before, address, size, buffer.chunk))[0] for address in addresses]
+            return min(addresses, key=lambda address: _order(_runs(before, address, size, buffer.chunk))[0])
         before.reverse()
+        best, least = addresses[0], inf
         for address in addresses:
             last, latest = address + size, 0.0
             for dead, start, end, jobs in before:
                 if start < last and end > address:
-                    latest = max(latest, jobs)
+                    if jobs > latest:
+                        latest = jobs
                 elif dead // 2 + 1 <= latest:
                     break
-            found.append(latest)
-        return found
+                if latest >= least:
+                    break
+            if latest < least:
+                best, least = address, latest
+        return best
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eyrie.compiler.ir.buffer import Buffer
 from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import sliced
 from eyrie.compiler.ir.plan import Plan, Segment
 from eyrie.compiler.plan.arrangement import Arrangement
 from eyrie.compiler.plan.arrival import Piece, finished, soonest
@@ -16,6 +17,7 @@ from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.constants import WorkConstants, place_constants
 from eyrie.compiler.plan.eviction import EvictingSpace
 from eyrie.compiler.plan.filters import Packed
+from eyrie.compiler.plan.mappings import access_of
 from eyrie.compiler.plan.placement import NoRoom
 from eyrie.model.config import AcceleratorConfig
 
@@ -120,11 +122,17 @@ class _Search:
         self.first = Arrangement.first(len(self.maps), len(groups))
         self._jobs_of = [[place for place, job in enumerate(plan.jobs) if job.group == n] for n in range(len(groups))]
         self._number = {group.name: n for n, group in enumerate(groups)}
-        packed = {group.layer: Packed(group, self.config) for group in groups}
+        self._rows = [(job.group, job.last - job.first) for job in plan.jobs]
+        packed = {(group.layer, group.images): self._constants_of(n) for n, group in enumerate(groups)}
         bounds = {segment: Bounds(segment, self.config) for segment in plan.segments}
         self._turns = {segment for segment, bound in bounds.items() if bound.in_turn}
         self._streamed = {segment.last - 1: bound.streamed_words for segment, bound in bounds.items()}
-        self._packed = [packed[group.layer] for group in groups]
+        self._packed = [packed[group.layer, group.images] for group in groups]
+
+    def _constants_of(self, n: int) -> Packed:
+        group, segment = self.plan.groups[n], self.plan.segment_of[n]
+        rows = [job.last - job.first for job in self.plan.jobs_of[n]]
+        return Packed(group, sliced(group, segment.parts_of(n)), rows, access_of(segment, n), self.config)
 
     @property
     def done(self) -> bool:
@@ -166,12 +174,13 @@ class _Search:
             heat = HOTTEST * (1 - attempt / attempts)
             if spent is None or placed.cost <= spent or random.random() < np.exp((spent - placed.cost) / heat):
                 here, spent = tried, placed.cost
+            if self.best and placed.cost > CLOSE * self.best.cost:
+                continue
             placed = replace(placed, buffers=[replace(buffer) for buffer in placed.buffers])
             if self.best is None or placed.cost < self.best.cost:
                 self.best = placed
                 self.least = soonest(placed.cycles, placed.pieces, self.config)
-            if placed.cost <= CLOSE * self.best.cost:
-                self.found.append(placed)
+            self.found.append(placed)
             if self.done:
                 return
 
@@ -188,7 +197,8 @@ class _Search:
         for n, of_group in enumerate(constants):
             if of_group.chunks:
                 pieces += of_group.chunks.pieces(space, self._jobs_of[n])
-        cycles = [constants[job.group].mapping_of(job.last - job.first).cycles for job in self.plan.jobs]
+        cycles_of = {(n, rows): constants[n].mapping_of(rows).cycles for n, rows in set(self._rows)}
+        cycles = [cycles_of[job] for job in self._rows]
         return Placed(finished(cycles, pieces, self.config), cycles, pieces, constants, space.placed)
 
     def _map_of(self, failure: DoesNotFit) -> int | None:

@@ -37,18 +37,20 @@ class SegmentPlanner:
         self._estimates, self._config, self._objective = estimates, estimates.config, estimates.objective
         self._settled = False  # whether all held maps have been tried in DRAM
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
-        self._least: dict[int, float] = {}
+        self._known_fits: dict[int, bool] = {}
 
     def cheapest(self, rejected: frozenset = frozenset(), in_glb: bool = False) -> tuple[Cost, list[Segment]]:
         """The segments and their cost. rejected: keys of segments that could not be placed; in_glb: held maps are not
         tried in DRAM where they fit the GLB. Raises DoesNotFit."""
         while True:
-            words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
-            fits = words <= self._config.glb_words
+            fits = all(map(self._fits, range(len(self.flow.groups))))
             if fits and (found := self._cut(rejected)):
                 return found if self._settled or in_glb else self._with_maps_in_dram(found, rejected)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._config, group, group.map_shape[0] if group.averaged else 1)
+            words, name = max(
+                (self._estimates.least_words(self.flow, n), group.name) for n, group in enumerate(self.flow.groups)
+            )
             if fits:
                 failure = _no_places(self.flow.groups, name, rejected, self._config)
             else:
@@ -76,7 +78,7 @@ class SegmentPlanner:
         maker = next(n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.name == name)
         self.flow = replace(self.flow, in_dram=self.flow.in_dram | {name})
         for first in range(maker - MOST_GROUPS + 1, self.flow.readers[maker][-1] + 1):
-            self._least.pop(first, None)
+            self._known_fits.pop(first, None)
             for from_dram in (False, True):
                 self._fitting.pop((first, from_dram), None)
 
@@ -124,11 +126,11 @@ class SegmentPlanner:
                 head -= second.input
         return wait + max((head - free) // port - first.excess, 0)
 
-    def _least_words(self, n: int) -> float:
-        """Return the GLB words that group n needs at least."""
-        if n not in self._least:
-            self._least[n] = self._estimates.least_words(self.flow, n)
-        return self._least[n]
+    def _fits(self, n: int) -> bool:
+        """Return whether group n needs at most the words of the GLB."""
+        if n not in self._known_fits:
+            self._known_fits[n] = self._estimates.fits(self.flow, n)
+        return self._known_fits[n]
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
