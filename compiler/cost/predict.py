@@ -8,6 +8,7 @@ latency of the configuration and a beat a cycle.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -19,7 +20,7 @@ from eyrie.compiler.cost.shares import held_cycles
 from eyrie.compiler.cost.timing.array import Array, PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.timing.front import Front, TransferTimes
-from eyrie.compiler.cost.timing.replay import structure
+from eyrie.compiler.cost.timing.replay import structure, without_values
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.program import Command, Config, Run
@@ -31,6 +32,7 @@ from eyrie.model.word import WORD_BITS
 
 WORD_BYTES = WORD_BITS // 8  # of a command
 DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run
+MOST_TIMINGS = 64  # that are remembered
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,18 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
 
 
 def timed(config: AcceleratorConfig, commands: list[Command]) -> Timing:
+    """Return the times of a list of commands. They do not depend on values, so that equal layers are timed once."""
+    return _timed(config, tuple(map(without_values, commands)))
+
+
+@lru_cache(MOST_TIMINGS)
+def _timed(config: AcceleratorConfig, commands: tuple[Command, ...]) -> Timing:
     banks = Banks(config)
-    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config)
+    front = Front(list(commands), range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config)
     array, descriptor = Array(config, front, banks), Descriptor()
     counters = dict.fromkeys(COUNTERS, 0)
     passes: list[PassTimes] = []
-    for command, counts in zip(commands, counted(config, commands)):
+    for command, counts in zip(commands, counted(config, list(commands))):
         for name, count in counts.items():
             counters[name] += count
         if isinstance(command, Config):

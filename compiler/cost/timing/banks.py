@@ -86,21 +86,21 @@ class Banks:
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
-        base = self._first
-        seen, wants = cycle, self.tables if who is Stream.PARAMETERS or who is Stream.RESIDUAL else self.streams
+        base, stores, streams, tables = self._first, self.stores, self.streams, self.tables
+        seen, wants = cycle, tables if who is Stream.PARAMETERS or who is Stream.RESIDUAL else streams
         first, last = who is Stream.IFMAP, who is Stream.DEPTHWISE
         while cycle < limit:
             if cycle >= seen:
                 seen = min(cycle + KNOWN, limit)
                 known(seen)
-                if seen - base + MARGIN > len(self.stores):
+                if seen - base + MARGIN > len(stores):
                     self.reach(seen)
             at = cycle - base
-            taken = self.stores[at]
+            taken = stores[at]
             if not first:
-                taken |= self.streams[at]
+                taken |= streams[at]
             if last:
-                taken |= self.tables[at]
+                taken |= tables[at]
             else:
                 wants[at] |= mask
             if not taken & mask:

@@ -22,7 +22,7 @@ class Filters:
     def __init__(self, front: Front, config: AcceleratorConfig, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that transfers and ifmap stream are known before a cycle."""
         self._front, self._depth = front, config.filter_words
-        self.stream = Words(banks, Stream.FILTER, known, self._chunk_there)
+        self.stream = Words(banks, Stream.FILTER, known)
         # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
         self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
         self._seen: list[list[int]] = [[] for _ in range(SET_ROWS)]
@@ -41,6 +41,7 @@ class Filters:
         chunks"""
         self._shape, self._is_pointwise = shape, shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE)
         self._is_chunked = waits and shape.chunk_groups > 0
+        self.stream.gate = self._chunk_there if self._is_chunked else None
         self._group_beats = len(shape.banks_filter) // shape.turns
         self._filter = self._place = self._to = 0  # of the next beat: filter of its row, in its group; row, as dealt
         self._round = self._freed = 0  # filter that rows use next; chunks freed in the pass
@@ -53,7 +54,7 @@ class Filters:
         for words in (*self._used, *self._seen):
             del words[: -self._depth]
         self.skip(self._freed)
-        self._freed, self._is_pointwise, self._is_chunked = 0, False, False
+        self._freed, self._is_pointwise, self._is_chunked, self.stream.gate = 0, False, False, None
 
     def skip(self, chunks: int) -> None:
         """A pass has used so many chunks."""
@@ -149,8 +150,6 @@ class Filters:
 
     def _chunk_there(self, beat: int) -> int | None:
         """A chunk's first beat waits for it."""
-        if not self._is_chunked:
-            return 0
         shape = self._shape
         turn, first = divmod(beat, self._group_beats)
         inner, group = divmod(turn % (shape.inner * shape.groups), shape.groups)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.shorten import Shortened
 from eyrie.compiler.cost.timing.units import Units
+from eyrie.compiler.ir.program import Command, Config
 from eyrie.model import encoding as enc
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Axis, Stream
@@ -20,8 +21,8 @@ from eyrie.model.encoding import Axis, Stream
 EARLY, LATE = -64, 256  # cycles from the end of the PEs' last pass to the start of a pass; beyond, all are alike
 DRAIN_STEP = 16  # cycles within which the drains of last passes are alike
 
-# Fields that hold values, by the words that have them.
-VALUES = {
+# Fields of the descriptor that hold values, by the words that have them: no time depends on them.
+_VALUES = {
     enc.ARRAY_SHAPE_INDEX: (
         enc.ARRAY_SHAPE,
         ("ifmap_offset", "word_offset", "filter_zero_point", "depthwise_zero_point"),
@@ -31,9 +32,24 @@ VALUES = {
     enc.PPU_FIRST_INDEX: (enc.PPU_FIRST, ("multiplier", "right_shift", "zero_point")),
     enc.PPU_SECOND_INDEX: (enc.PPU_SECOND, ("multiplier", "right_shift", "zero_point")),
     enc.PPU_RESULT_INDEX: (enc.PPU_RESULT, ("multiplier", "shift", "zero_point", "act_min", "act_max")),
+    **{
+        enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET: (enc.STREAM_OPTIONS, ("pad",))
+        for stream in Stream
+    },
 }
+_VALUE_BITS = [0] * enc.CONFIG_WORDS
+for _index, (_word, _names) in _VALUES.items():
+    _VALUE_BITS[_index] = _word.mask(*_names)
 
 Times = int | None | tuple | list | deque
+
+
+def without_values(command: Command) -> Command:
+    """Return a command with zero for all values on which no time depends."""
+    if not isinstance(command, Config):
+        return command
+    bits = _VALUE_BITS[command.index : command.index + len(command.words)]
+    return Config(command.index, tuple(word & ~values for word, values in zip(command.words, bits)))
 
 
 def structure(descriptor: Descriptor) -> tuple:
@@ -44,9 +60,8 @@ def structure(descriptor: Descriptor) -> tuple:
 
 @lru_cache(4096)
 def _structure(of: tuple[int, ...]) -> tuple:
-    words, descriptor = list[Hashable](of), Descriptor(of)
-    for index, (word, names) in VALUES.items():
-        words[index] = word.pack(**{**word.unpack(of[index]), **dict.fromkeys(names, 0)})
+    words = list[Hashable](word & ~values for word, values in zip(of, _VALUE_BITS))
+    descriptor = Descriptor(of)
     for stream in Stream:
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         if not descriptor.uses(stream):
@@ -59,7 +74,6 @@ def _structure(of: tuple[int, ...]) -> tuple:
         below = max(first + sum(max(reach, 0) for reach in reaches) - rows + 1, 0)
         inside = enc.STREAM_RANGE.pack(**{**program.range, "y": 0, "rows": 0})
         words[base + enc.STREAM_ADDRESS_OFFSET] = 0
-        words[base + enc.STREAM_OPTIONS_OFFSET] = enc.STREAM_OPTIONS.pack(**{**program.options, "pad": 0})
         words[base + enc.STREAM_RANGE_OFFSET] = (inside, above, below)
     return tuple(words)
 

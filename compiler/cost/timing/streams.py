@@ -218,19 +218,15 @@ class Words:
     """A stream that hands on one beat of words after the other, fetched some ahead.
 
     who: the stream, for its priority; known(cycle): makes sure that what takes banks before it is known before a
-    cycle; gate(beat): the first cycle in which a beat may be fetched, None if that is not known yet.
+    cycle; gate(beat): the first cycle in which a beat may be fetched, None if that is not known yet; without it, beats
+    wait for nothing else.
     """
 
     TIMES = ("sent",)
 
-    def __init__(
-        self,
-        banks: Banks,
-        who: Stream,
-        known: Callable[[int], None],
-        gate: Callable[[int], int | None] = lambda beat: 0,
-    ) -> None:
-        self._banks, self._who, self._known, self._gate = banks, who, known, gate
+    def __init__(self, banks: Banks, who: Stream, known: Callable[[int], None]) -> None:
+        self._banks, self._who, self._known = banks, who, known
+        self.gate: Callable[[int], int | None] | None = None
         self.reader = Reader(to_array=who in (Stream.FILTER, Stream.DEPTHWISE))
         self.sent = -1  # cycle of the last beat, in which PEs, or others, see it
         self.granted: list[int] = []  # cycles in which the beats of the pass were fetched
@@ -284,20 +280,27 @@ class Words:
         number, reader = len(self.granted), self.reader
         if number >= len(self._masks) or not reader.is_known:
             return False
-        opens = self._gate(number)
+        opens = self.gate(number) if self.gate else 0
         if opens is None:
             return False
-        position, mask = max(reader.position(), opens), self._masks[number]
-        at = max(reader.ask(position), self._asks) if mask else position
-        if at < limit and mask:
-            self._is_fetching = True
-            at = self._banks.grant(at, mask, self._who, self._known, limit)
-            self._is_fetching = False
+        at = position = reader.position()
+        if opens > position:
+            at = opens
+        mask = self._masks[number]
+        if mask:
+            at = reader.ask(at)
+            if at < self._asks:
+                at = self._asks
+            if at < limit:
+                self._is_fetching = True
+                at = self._banks.grant(at, mask, self._who, self._known, limit)
+                self._is_fetching = False
         if at >= limit:
-            self._asks = max(self._asks, limit)
+            self._asks = limit  # which was less
             return False
-        if opens > reader.position():
-            self.gated.append((number, opens - reader.position()))
+        if opens > position:
+            self.gated.append((number, opens - position))
+            position = opens
         self.granted.append(at)
         self._fetched.append(reader.fetch(position, at if mask else None))
         return True
