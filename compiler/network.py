@@ -87,7 +87,7 @@ def _best_way(
     ways: Sequence[tuple[AcceleratorConfig, bool, bool]],
     on_stage: Callable[[str], None] | None,
 ) -> Built:
-    """Return the best result. ways: the configuration to plan for, `compose` and `turn` of each variant
+    """Return the best result, and verify it. ways: the configuration to plan for, `compose` and `turn` of each variant
 
     Variants with plans that are far from the best are compiled only if all others find no places.
     """
@@ -97,14 +97,19 @@ def _best_way(
         return reached(run_stages(way, STAGES[1:ALLOCATION], on_stage), Planned)
 
     def compiled(plan: Planned) -> Built:
-        return labelled(reached(run_stages(plan, STAGES[ALLOCATION:], on_stage), Built), work.config)
+        return labelled(reached(run_stages(plan, unverified, on_stage), Built), work.config)
 
+    unverified = tuple(replace(stage, verify=None) for stage in STAGES[ALLOCATION:])
     plans = succeeding([partial(planned, *way) for way in ways])
     cycles = [_planned_cycles(plan, work.config) for plan in plans]
     likely, far = list[Callable[[], Built]](), list[Callable[[], Built]]()
     for plan, each in zip(plans, cycles):
         (far if each > FAR * min(cycles) else likely).append(partial(compiled, plan))
-    return best(likely, _judged, _estimated, far)
+    found = best(likely, _judged, _estimated, far)
+    for stage in STAGES[ALLOCATION:]:
+        if stage.verify:
+            stage.verify(found)
+    return found
 
 
 def compile_greedily(

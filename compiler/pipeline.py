@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -129,9 +130,14 @@ class Coded(Scheduled):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Listed(Coded):
-    """Commands as text."""
+    """Commands that have a text."""
 
-    text: str
+    @cached_property
+    def text(self) -> str:
+        """Return the commands as text."""
+        from eyrie.compiler.assembly.commands import to_text
+
+        return to_text(self.schedule.commands)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -317,9 +323,7 @@ def _dump_codes(work: Coded) -> str:
 
 
 def _assemble(work: Coded) -> Listed:
-    from eyrie.compiler.assembly.commands import to_text
-
-    return _next(Listed, work, text=to_text(work.schedule.commands))
+    return _next(Listed, work)
 
 
 def _image(work: Listed) -> Built:
