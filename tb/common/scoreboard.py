@@ -5,7 +5,8 @@ No simulator is needed here: tb/common/test_scoreboard.py plants errors and sees
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +18,11 @@ class Scoreboard:
 
     Items are compared with ==, so they may be ints, tuples or dicts of fields. `name` and the
     `where` of an item (any object; printed only when needed, e.g. "pass 3, e=1, f=2") locate a
-    difference. A monitor takes `observe` as its callback.
+    difference. A monitor takes `observe` as its callback. In a simulation, `moment` returns the text of the current
+    time.
     """
+
+    moment: ClassVar[Callable[[], str] | None] = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,7 +83,8 @@ class Scoreboard:
         self.mismatches += 1
         if self.first_difference is None:
             before = ", ".join(map(str, self._recent)) or "none"
+            at = f", {type(self).moment()}" if type(self).moment else ""
             self.first_difference = (
-                f"{self.name}: {where or 'item'} (comparison {self.comparisons}): "
+                f"{self.name}: {where or 'item'} (comparison {self.comparisons}{at}): "
                 f"expected {expected}, got {got}; before it: {before}"
             )

@@ -29,6 +29,12 @@ def test_first_difference_is_reported_with_context() -> None:
     assert scoreboard.mismatches == 2
 
 
+def test_a_difference_names_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scoreboard, "moment", staticmethod(lambda: "cycle 7, 14 ns"))
+    with pytest.raises(AssertionError, match=r"layers: pass 3 \(comparison 2, cycle 7, 14 ns\): expected 2, got 3"):
+        filled([1, 2], [1, 3]).finish()
+
+
 @pytest.mark.parametrize(
     ("expected", "observed", "message"),
     [
