@@ -24,7 +24,7 @@ GROUPS = {
     "use": ("demo", "compile", "run", "profile", "c", "asm", "operators", "cache"),
     "inspect": ("schedule", "graph", "trace", "ir", "buffers", "ids", "synth"),
     "test": ("list", "sim", "layer", "golden", "check", "regress", "lint", "docs", "mutate", "machines"),
-    "measure": ("bench", "accuracy", "mlperf-tiny", "zoo", "family", "sizes", "explore", "study"),
+    "measure": ("bench", "accuracy", "mlperf-tiny", "zoo", "family", "sizes", "explore", "dataset", "study"),
     "data": ("quantize-model", "cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

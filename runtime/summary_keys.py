@@ -245,6 +245,7 @@ MUTATE: Keys = {
     "mutants": "Mutations that were tried.",
     "killed": "Mutations that a testbench found.",
     "survivors": "Mutations that no testbench found.",
+    "left": "Places of the mutations that the time budget left out.",
     "results": "Of each mutation `file`, `line`, `before`, `after`, `result`, the `bench` that failed and its "
     "`reason`.",
 }
@@ -275,6 +276,11 @@ EXPLORE: Keys = {
     "`gate_equivalents` and `memory_bits` of the gate model, `status`, `reason`, predicted `cycles`, "
     "`roofline_cycles`, `macs`, `dram_bytes` and `energy_uJ`, `host_share`, `layers` with `name`, `cycles`, "
     "`dram_bytes` and `macs`, `pareto` (no other point of the model is better), and `measured_cycles` of the RTL.",
+}
+DATASET: Keys = {
+    "records": "Number of records.",
+    "errors": "Of each model of time, `mean`, `p50`, `p90` and `p100` (percentiles) of the absolute relative error of "
+    "its cycles.",
 }
 STUDY: Keys = {
     "agree": "Numbers that equal the printed number.",
@@ -313,6 +319,7 @@ SECTIONS = (
     Section("Models of MLPerf Tiny", "`mlperf-tiny` adds these keys to each entry of `models`.", MLPERF_MODEL),
     Section("Estimates of Vela", "`vela` of a model has these keys for each accelerator.", MLPERF_ESTIMATE),
     Section("Exploration", "`explore` writes these keys.", EXPLORE),
+    Section("Data set of layers", "`dataset` writes these keys.", DATASET),
     Section("Literature", "`study` writes these keys.", STUDY),
     Section("Accuracy", "`accuracy` writes these keys.", ACCURACY),
     Section("Synthesis", "`synth` writes these keys; null for a run with `--blocks`.", SYNTHESIS),

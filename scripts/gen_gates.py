@@ -4,8 +4,8 @@
 Usage: python scripts/gen_gates.py [--check] [--measure NAMES]
 
 --measure synthesises the configurations of records again first: names separated by commas, or `all`, which takes an
-hour of CPU time. Use it if the RTL has changed. With --check nothing is written, and the exit code says whether the
-coefficients are up to date.
+hour of CPU time. Use it if the RTL has changed. With --check no coefficients are written; the exit code
+says whether they are up to date.
 """
 
 import json
@@ -54,7 +54,7 @@ def measure_again(names: list[str]) -> None:
 def main() -> int:
     """Measure, fit and write, or compare; return the exit code."""
     if "--measure" in sys.argv[1:]:
-        chosen = sys.argv[sys.argv.index("--measure") + 1]
+        chosen = [*sys.argv, "all"][sys.argv.index("--measure") + 1]
         try:
             measure_again([] if chosen == "all" else chosen.split(","))
         except InputError as error:

@@ -12,6 +12,7 @@ runtime/c/examples/classify.c runs them through the driver. The folder build/acc
 """
 
 import argparse
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,7 +119,7 @@ def _compare(
     different = 0
     with replacing(BUILD / "accuracy") as folder:
         if options.rtl:
-            found = _on_rtl(options, folder, inputs[: options.rtl])
+            found = _on_rtl(options, folder, inputs[: options.rtl], quantised[: options.rtl])
             different = int((found != quantised[: options.rtl]).sum())
         write_summary(
             folder / "summary.json",
@@ -136,29 +137,27 @@ def _compare(
     return different
 
 
-def _on_rtl(options: argparse.Namespace, folder: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """int8 [N, 10] of int8 images [N, 32, 32, 3]. Raises InputError if the budget does not last."""
+def _on_rtl(options: argparse.Namespace, folder: Path, inputs: "np.ndarray", golden: "np.ndarray") -> "np.ndarray":
+    """Return int8 [N, 10] of int8 images [N, 32, 32, 3]; golden: the golden model's. Raise InputError if the budget
+    does not last."""
     import numpy as np
 
     model = (options.model.name, options.model.read_bytes())
-    again = f"eyrie accuracy --cifar10 {options.cifar10} --images {options.images} --rtl {options.rtl}"
-    tasks = [
-        Task(
-            f"images {first} to {first + len(images) - 1}",
-            classified,
-            {"model": model, "images": images.tobytes(), "driver": options.driver},
-            again,
-        )
-        for first in range(0, len(inputs), RTL_BATCH)
-        for images in [inputs[first : first + RTL_BATCH]]
-    ]
+    words = ["eyrie", "accuracy", f"--cifar10={options.cifar10}", f"--images={options.images}", f"--rtl={options.rtl}"]
+    words += [f"--split={options.split}", f"--model={options.model}", *(["--driver"] if options.driver else [])]
+    tasks = []
+    for first in range(0, len(inputs), RTL_BATCH):
+        batch = slice(first, first + RTL_BATCH)
+        images, logits = inputs[batch], golden[batch].tolist()
+        arguments = {"model": model, "images": images.tobytes(), "golden": logits, "driver": options.driver}
+        tasks.append(Task(f"images {first} to {first + len(images) - 1}", classified, arguments, shlex.join(words)))
     entries = engine.Campaign.of("accuracy", options).run(tasks, folder, lambda entry: None)
     if left := [task.name for task, entry in zip(tasks, entries) if not entry]:
         raise InputError(engine.left_line(left))
     return np.array([logits for entry in entries if entry for logits in entry["logits"]])
 
 
-def classified(folder: Path, model: tuple[str, bytes], images: bytes, driver: bool) -> Result:
+def classified(folder: Path, model: tuple[str, bytes], images: bytes, golden: list[list[int]], driver: bool) -> Result:
     """Run int8 images [N, 32, 32, 3] on the RTL, from Python or from the C program, whose output is classes.txt.
 
     Raise BuildError, and InputError with one line.
@@ -173,14 +172,19 @@ def classified(folder: Path, model: tuple[str, bytes], images: bytes, driver: bo
     path = folder / model[0]
     path.write_bytes(model[1])
     network, inputs = compiled(path), np.frombuffer(images, np.int8).reshape(-1, *IMAGE)
-    if not driver:
-        return Result({"logits": on_rtl(Image.load(network), inputs).output.reshape(len(inputs), -1).tolist()})
-    pictures = folder / "pictures.bin"
-    pictures.write_bytes(images)
-    program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).config, folder)
-    said = c_programs.call(program, network / "image.bin", pictures)
-    logits = [[int(word) for word in line.partition("outputs ")[2].split()] for line in said.splitlines()]
-    return Result({"logits": logits}, {"classes.txt": said.encode()})
+    files = {}
+    if driver:
+        pictures = folder / "pictures.bin"
+        pictures.write_bytes(images)
+        program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).config, folder)
+        said = c_programs.call(program, network / "image.bin", pictures)
+        logits = [[int(word) for word in line.partition("outputs ")[2].split()] for line in said.splitlines()]
+        files["classes.txt"] = said.encode()
+    else:
+        logits = on_rtl(Image.load(network), inputs).output.reshape(len(inputs), -1).tolist()
+    wrong = sum(one != other for one, other in zip(logits, golden, strict=True))
+    failure = f"the logits of {wrong} of {len(golden)} images differ from the golden model's" if wrong else None
+    return Result({"logits": logits}, files, failure)
 
 
 def _float_network(weights: Path) -> "MobileNetV1":

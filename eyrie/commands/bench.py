@@ -141,7 +141,7 @@ def cost_model(base: Run) -> dict:
     """The cost model against the counters: of the network, and of random layers, on ports of one and of two words,
     of as many seeds never used before as are asked for, or as the budget allows."""
     tasks = [
-        Task(f"{bench}, seed {seed}", cost_run, {"bench": bench, "seed": seed}, f"eyrie sim {bench} --seed {seed}")
+        Task(f"{bench}, seed {seed}", cost_run, {"bench": bench, "seed": seed}, _again(bench, seed))
         for seed in (secrets.randbelow(SEED_LIMIT) for _ in range(base.seeds))
         for bench in COST_BENCHES
     ]
@@ -177,19 +177,30 @@ def cost_model(base: Run) -> dict:
 
 def cost_run(folder: Path, bench: str, seed: int) -> Result:
     """Run a testbench of the cost model with a seed; the entry is its summary."""
-    found = find(bench)
-    layers = found.arguments["layers"]  # at a scale of 1
-    assert isinstance(layers, int)
-    run: dict = simulate_in(folder, found, seed, variables={samples.VARIABLE: str(COST_LAYERS / layers)})
+    scale = str(COST_LAYERS / _layers(bench))
+    run: dict = simulate_in(folder, find(bench), seed, variables={samples.VARIABLE: scale})
     return Result(
         run, {"log.txt": (folder / "log.txt").read_bytes()}, None if run["status"] == "pass" else run["reason"]
     )
 
 
+def _again(bench: str, seed: int) -> str:
+    return f"{samples.VARIABLE}={COST_LAYERS / _layers(bench)} eyrie sim {bench} --seed {seed}"
+
+
+def _layers(bench: str) -> int:
+    """Return the number of layers of a testbench, at a scale of 1."""
+    layers = find(bench).arguments["layers"]
+    assert isinstance(layers, int)
+    return layers
+
+
 def print_cost(run: dict) -> None:
     """Print the result of a run. Raise RunFailed if the simulation ended without one."""
     if "within" not in run:
-        raise RunFailed(f"{run['test']}, seed {run['seed']}: the simulation failed ({run.get('reason')})")
+        raise RunFailed(
+            f"{run['test']}, seed {run['seed']}: the simulation failed ({run.get('reason')}): see log.txt in {TARGET}"
+        )
     print(
         f"{run['test']}, seed {run['seed']}: {run['within']} of {run['layers']} layers within the bound, "
         f"worst at {run['worst_share_of_bound']} of it",

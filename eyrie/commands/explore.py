@@ -14,6 +14,7 @@ it is left out. The exit code is 1 if an output is wrong.
 """
 
 import argparse
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from eyrie.measure.exploration.space import Point, Space
 
 BEST = 10  # printed points
-MANY = 100_000  # combinations that are enumerated
-COSTS = ("cycles", "dram_bytes", "energy_uJ", "gate_equivalents")
+COSTS = ("cycles", "dram_bytes", "energy_uJ", "gate_equivalents")  # explored.COSTS, which takes time to import
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,13 +68,13 @@ def run(options: argparse.Namespace) -> int:
     space = Space.load(options.space)
     with replacing(BUILD / "explore") as folder:
         points = chosen(options, space, campaign, folder)
-        rows = evaluate(space, points, campaign, folder)
+        rows = evaluate(space, points, campaign, folder, again(options))
         order = best(rows, options.objective, options.gates)
         wrong = 0
         if options.rtl:
             (folder / "rtl").mkdir()
-            numbers = [row["point"] for row in order[: options.rtl]]
-            wrong = measure(space, points, rows, numbers, campaign, folder / "rtl")
+            numbers = {row["point"] for row in order[: options.rtl]}
+            wrong = measure(space, points, rows, numbers, campaign, folder / "rtl", again(options))
         explored = Explored(space, rows)
         summary: dict[str, object] = {
             "test": "explore",
@@ -120,12 +120,19 @@ def chosen(options: argparse.Namespace, space: "Space", campaign: engine.Campaig
         def tell(points: list["Point"]) -> list[dict]:
             own = folder / "search" / str(next(rounds))
             own.mkdir(parents=True)
-            return evaluate(space, points, campaign, own)
+            return evaluate(space, points, campaign, own, again(options))
 
         return search(space, options.search, options.objective, options.gates, tell)
     if options.sample:
         return space.sample(options.sample, options.seed)
-    return list(space.points())
+    return space.points()
+
+
+def again(options: argparse.Namespace) -> str:
+    """Return the command line."""
+    words = ["eyrie", "explore", str(options.space), f"--objective={options.objective}", f"--seed={options.seed}"]
+    words += [f"--{name}={value}" for name in ("sample", "search", "rtl") if (value := getattr(options, name))]
+    return shlex.join([*words, *([f"--gates={options.gates / 1e6:g}"] if options.gates else [])])
 
 
 def table(space: "Space", rows: list[dict]) -> str:

@@ -17,7 +17,7 @@ import time
 
 from eyrie.compiler.command_line import whole_number
 from eyrie.measure.campaigns import engine
-from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised, with_ratios
+from eyrie.measure.trials import NOT_OK, ON_RTL, Trial, head, row, summarised, with_ratios
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -66,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
         for network in networks:
             path = folder / f"{network.name}.tflite"
             path.write_bytes(model(network))
-            trial = Trial(network.name, (path.name, path.read_bytes()), rtl_macs=ON_RTL if options.rtl else 0)
+            trial = Trial(
+                network.name, (path.name, path.read_bytes()), rtl_macs=ON_RTL if options.rtl else 0, failing=NOT_OK
+            )
             tasks.append(trial.task(f"eyrie family --networks {network.name} --rtl {options.rtl}"))
         found = engine.Campaign.of("family", options).run(
             tasks, folder, lambda entry: print(row(with_ratios(entry), width, COLUMNS), flush=True)
@@ -75,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         left = [task.name for task, entry in zip(tasks, found) if not entry]
         summary = summarised("family", entries, time.monotonic() - began) | {"left": left}
         summary |= metrics(entries, len(FAMILY))
-        results = thresholds.judged(summary, unknown_figures(summary), thresholds.FAMILY_BARS)
+        results = thresholds.judged(summary, unknown_metrics(summary), thresholds.FAMILY_BARS)
         missed = [bar for bar, value in results if value is None or not bar.met(value)]
         if missed or any(entry["status"] != "ok" for entry in entries):
             summary["status"] = "fail"
@@ -102,7 +104,7 @@ def metrics(entries: list[dict], whole: int) -> dict:
     }
 
 
-def unknown_figures(summary: dict) -> set[str]:
+def unknown_metrics(summary: dict) -> set[str]:
     """The bars' keys that have no value: of what did not run."""
     names = ("geometric_mean", "most_over_roofline", "worst_prediction_error")
     return {name for name in names if summary[name] is None}

@@ -6,7 +6,7 @@
 The configurations cover the table of legal sizes and go beyond its edges. AcceleratorConfig and Verilator's elaboration
 of the whole accelerator must agree whether a configuration is legal. On a legal one the testbench pass6 runs all kinds
 of passes and compares them with the model. When the budget is used up, no further configuration begins. The folder
-build/machines gets summary.json (docs/reference/summary.md) and the log of each legal configuration.
+build/machines gets summary.json (docs/reference/summary.md) and the log of each legal configuration that ran.
 """
 
 import argparse

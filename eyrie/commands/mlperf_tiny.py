@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.measure.campaigns import engine
-from eyrie.measure.trials import INPUTS, ON_RTL, Trial, head, row, summarised
+from eyrie.measure.trials import INPUTS, NOT_OK, ON_RTL, Trial, head, row, summarised
 from eyrie.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ def run(options: argparse.Namespace) -> int:
     print(head("benchmark", width, columns))
     with replacing(BUILD / "mlperf-tiny") as folder:
         estimates = {name: _estimates(program, model, folder / "vela") for name, model in models.items()}
-        tasks = [
-            Trial(
-                name, (path.name, path.read_bytes()), {"clock_hz": clock_hz}, ON_RTL, options.inputs, options.seed
-            ).task(f"eyrie zoo {shlex.quote(str(path))} --rtl-macs {ON_RTL}")
-            for name, path in models.items()
-        ]
+        tasks = []
+        for name, path in models.items():
+            model, config = (path.name, path.read_bytes()), {"clock_hz": clock_hz}
+            trial = Trial(name, model, config, ON_RTL, options.inputs, options.seed, failing=NOT_OK)
+            words = ["eyrie", "zoo", str(path), f"--rtl-macs={ON_RTL}", f"--inputs={options.inputs}"]
+            tasks.append(trial.task(shlex.join([*words, f"--seed={options.seed}"])))
         entries: list[dict] = []
 
         def tell(entry: dict) -> None:

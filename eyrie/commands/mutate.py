@@ -252,25 +252,29 @@ def tried(folder: Path, candidate: dict, seed: int) -> Result:
 # ---- The campaign ----
 
 
-def mutants(campaign: engine.Campaign, folder: Path, seed: int, count: int) -> list[dict]:
-    """Try `count` mutants, or as many as begin within the budget; return those that build.
+def mutants(campaign: engine.Campaign, folder: Path, seed: int, count: int) -> tuple[list[dict], list[str]]:
+    """Try `count` mutants, or as many as begin within the budget; return those that build, and the places of those that
+    the budget left out.
 
     A mutant that does not build gives its turn to the next candidate of its block, in the next round.
     """
     queues, turns = draw(by_block(ROOT), seed, count)
     found: list[dict] = []
+    left: list[str] = []
     for number in itertools.count():
         chosen = [
             queues[block].pop(0) for block, wanted in turns.items() for _ in range(min(wanted, len(queues[block])))
         ]
         if not chosen:
-            return found
+            return found, left
         again = f"eyrie mutate --seed {seed} --count {count}"
         tasks = [
             Task(f"{each.file}:{each.line}", tried, {"candidate": asdict(each), "seed": seed}, again) for each in chosen
         ]
         (folder / str(number)).mkdir()
-        results = [entry for entry in campaign.run(tasks, folder / str(number), tell) if entry]
+        entries = campaign.run(tasks, folder / str(number), tell)
+        left += [task.name for task, entry in zip(tasks, entries) if not entry]
+        results = [entry for entry in entries if entry]
         found += [entry for entry in results if entry["result"] != "no build"]
         turns = Counter(place(entry["file"])[0] for entry in results if entry["result"] == "no build")
     raise AssertionError("itertools.count ended")
@@ -287,7 +291,7 @@ def tell(result: dict) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N", help="seed of the mutations (1)")
     parser.add_argument("--count", type=whole_number(1), default=20, metavar="N", help="number of mutants (20)")
-    engine.add_arguments(parser)
+    engine.add_arguments(parser, 24 * 60)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -296,7 +300,7 @@ def run(options: argparse.Namespace) -> int:
     folders.checkout("the testbenches")
     start = time.monotonic()
     with folders.replacing(folders.BUILD / "mutate") as folder:
-        results = mutants(engine.Campaign.of("mutate", options), folder, options.seed, options.count)
+        results, left = mutants(engine.Campaign.of("mutate", options), folder, options.seed, options.count)
         survivors = sum(result["result"] == "survived" for result in results)
         status = "pass" if results and not survivors else "fail"
         summary = {
@@ -307,9 +311,12 @@ def run(options: argparse.Namespace) -> int:
             "mutants": len(results),
             "killed": len(results) - survivors,
             "survivors": survivors,
+            "left": left,
             "results": results,
         }
         write_summary(folder / "summary.json", summary)
+    if left:
+        print(engine.left_line(left))
     print(
         f"{status}  mutate seed {options.seed}, {len(results)} mutants, {len(results) - survivors} killed, "
         f"{survivors} survivors, {summary['seconds']:.0f} s"

@@ -18,7 +18,7 @@ import time
 from eyrie.compiler.command_line import whole_number
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Task
-from eyrie.measure.trials import ON_RTL, Trial, head, row, summarised, with_ratios
+from eyrie.measure.trials import NOT_OK, ON_RTL, Trial, head, row, summarised, with_ratios
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
@@ -106,7 +106,9 @@ def task(name: str, rtl_macs: int) -> Task:
 
     photo = io.BytesIO()
     np.save(photo, demo_input()[None])
-    trial = Trial(name, (MODEL.name, MODEL.read_bytes()), CONFIGS[name], rtl_macs, input=photo.getvalue())
+    trial = Trial(
+        name, (MODEL.name, MODEL.read_bytes()), CONFIGS[name], rtl_macs, input=photo.getvalue(), failing=NOT_OK
+    )
     return trial.task(f"eyrie sizes --configs {name} --rtl {int(rtl_macs > 0)}")
 
 

@@ -61,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     with replacing(BUILD / "study") as folder:
         if options.compile:
             wanted = compiled.tasks([name.strip() for name in options.compile.split(",")])
-            compiled.store(_all(campaign, wanted, folder))
+            (folder / "compiled").mkdir()
+            compiled.store(_all(campaign, wanted, folder / "compiled"))
         found = _all(
             campaign, [Task(name, studied, {"name": name}, f"eyrie study --texts {name}") for name in names], folder
         )

@@ -8,8 +8,8 @@ MODELS is a .tflite or .onnx file, or a folder with such files, also in its subf
 its own with random inputs: on the functional simulator, on the RTL if it has at most --rtl-macs MACs, and with --c as
 portable C, built with warnings as errors and with sanitizers. A failure of one model does not stop the others. When the
 budget is used up, no further model begins. A model that was right is run again only if a file that it depends on has
-changed. The command prints a table and leaves summary.json (docs/reference/summary.md) and the log of each model in
-build/zoo. The exit code is 1 if a model is wrong, failed or unchecked.
+changed. The command prints a table and leaves summary.json (docs/reference/summary.md) and the log of each model that
+ran in build/zoo. The exit code is 1 if a model is wrong, failed or unchecked.
 """
 
 import argparse
@@ -21,7 +21,8 @@ from pathlib import Path
 from eyrie.compiler.command_line import file_name, minutes, whole_number
 from eyrie.compiler.frontend.file import SUFFIXES
 from eyrie.measure.campaigns import engine
-from eyrie.measure.trials import INPUTS, MINUTES, Trial, head, row, summarised
+from eyrie.measure.campaigns.task import Result, Task
+from eyrie.measure.trials import INPUTS, MINUTES, Entry, Trial, head, row, summarised
 from eyrie.model.errors import InputError
 
 RTL_MACS = 1_000_000
@@ -75,9 +76,16 @@ def run(options: argparse.Namespace) -> int:
     with replacing(BUILD / "zoo") as folder:
         tasks = []
         for path in models:
+            name = name_of(path, options.directory)
+            try:
+                contents = path.read_bytes()
+            except OSError as error:
+                reason = f"cannot be read ({error.strerror})"
+                tasks.append(Task(name, unreadable, {"name": name, "reason": reason}, _again(options, path)))
+                continue
             trial = Trial(
-                name_of(path, options.directory),
-                (path.name, path.read_bytes()),
+                name,
+                (path.name, contents),
                 config,
                 options.rtl_macs,
                 options.inputs,
@@ -100,18 +108,25 @@ def run(options: argparse.Namespace) -> int:
     return 0 if summary["status"] == "pass" else 1
 
 
+def unreadable(folder: Path, name: str, reason: str) -> Result:
+    """Return the entry of a file that cannot be read."""
+    return Result(Entry(name, "rejected", reason).as_dict())
+
+
 def _again(options: argparse.Namespace, path: Path) -> str:
     """Return the command line that tries one of the models."""
     words = ["eyrie", "zoo", str(path), f"--rtl-macs={options.rtl_macs}", f"--inputs={options.inputs}"]
-    words += [f"--seed={options.seed}", *(["--c"] if options.c else [])]
+    words += [f"--seed={options.seed}", f"--minutes={options.minutes:g}", *(["--c"] if options.c else [])]
     return shlex.join([*words, *([f"--config={options.config}"] if options.config else [])])
 
 
 def models_of(directory: Path) -> list[Path]:
     """Return the models in a folder and below it, by name, or the file itself. Raise InputError, in one line."""
-    if directory.is_file():
-        return [directory]
     kinds = " or ".join(SUFFIXES)
+    if directory.is_file():
+        if directory.suffix.lower() not in SUFFIXES:
+            raise InputError(f"{directory}: no {kinds} file: give a model or a folder of models")
+        return [directory]
     if not directory.is_dir():
         raise InputError(f"{directory}: no folder: give one with {kinds} models")
     found = sorted(path for path in directory.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())

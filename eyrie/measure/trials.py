@@ -16,6 +16,7 @@ MINUTES = 60
 GRACE_S = 20  # to clean up in
 PROGRAM = (sys.executable, "-m", "eyrie.measure.zoo_model")
 BAD = ("wrong", "failed", "unchecked")
+NOT_OK = (*BAD, "rejected")  # of models that have to run
 # Columns of a table: title, width, key, and format of the values; None gives an empty cell.
 Columns = tuple[tuple[str, int, str, str], ...]
 
@@ -60,6 +61,7 @@ class Trial:
     inputs    number of random inputs by the seed; or `input` has them, a file of NumPy (runtime.inputs.read_inputs)
     minutes   after which the process is ended
     as_c      whether it runs as portable C too
+    failing   statuses that are failures
     """
 
     name: str
@@ -71,6 +73,7 @@ class Trial:
     input: bytes | None = None
     minutes: float = MINUTES
     as_c: bool = False
+    failing: tuple[str, ...] = BAD
 
     def task(self, again: str) -> Task:
         """Return the trial as a task; `again` is a command line that does it alone."""
@@ -88,6 +91,7 @@ def tried(
     input: bytes | None,
     minutes: float,
     as_c: bool,
+    failing: tuple[str, ...],
 ) -> Result:
     """Run a trial in a process of its own, and return its entry, even if the process fails. Arguments: Trial."""
     command = [*PROGRAM, f"--inputs={inputs}", f"--seed={seed}", f"--rtl-macs={rtl_macs}", *(["--c"] if as_c else [])]
@@ -104,7 +108,7 @@ def tried(
     if not reason:
         entry = json.loads((folder / "result.json").read_text()) | {"file": name}
     files = {"log.txt": (folder / "log.txt").read_bytes()}
-    return Result(entry, files, entry["reason"] or entry["status"] if entry["status"] in BAD else None)
+    return Result(entry, files, entry["reason"] or entry["status"] if entry["status"] in failing else None)
 
 
 def _run(command: list[str], log: Path, minutes: float) -> str:

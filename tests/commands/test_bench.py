@@ -3,7 +3,6 @@
 
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +21,7 @@ from eyrie.model.errors import InputError
 from eyrie.runtime import folders
 from eyrie.runtime.metrics import LAYER_HEADS, bars, layer_table, ratios, unit_table
 from eyrie.runtime.metrics import metrics as network_metrics
+from tests.commands.campaign_tasks import in_threads
 from tests.commands.commands import assert_rejected, eyrie
 
 NO_PROGRAM = Area(0, 64)  # nothing can be predicted
@@ -194,7 +194,7 @@ def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys, tmp_pa
         return Result(entry, failure=None if share < 1 else "too far")
 
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     monkeypatch.setattr(bench, "cost_run", run)
     monkeypatch.setattr(bench, "predict", lambda image: SimpleNamespace(layers=[SimpleNamespace(name="a", cycles=99)]))
     campaign = engine.Campaign("bench", time.time() + 60)
@@ -206,7 +206,8 @@ def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys, tmp_pa
     assert len(set(seeds)) == 3 and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3
     assert section["reason"] == f"cost1, seed {seeds[0]}: too far"
     assert (
-        f"failed: cost1, seed {seeds[0]}: too far; again: eyrie sim cost1 --seed {seeds[0]}" in capsys.readouterr().out
+        f"failed: cost1, seed {seeds[0]}: too far; again: EYRIE_SCALE=7.5 eyrie sim cost1 --seed {seeds[0]}"
+        in capsys.readouterr().out
     )
     base.campaign = engine.Campaign("bench", time.time() - 1)
     assert bench.cost_model(base) == {"match": False, "reason": "the budget is used up"}

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,7 +23,7 @@ from eyrie.measure.campaigns.task import Task
 from eyrie.model.errors import InputError
 from eyrie.runtime import folders
 from tests.commands import campaign_tasks
-from tests.commands.campaign_tasks import echoes
+from tests.commands.campaign_tasks import echoes, in_threads
 from tests.commands.commands import eyrie
 from tests.commands.test_zoo import convolution
 
@@ -36,7 +35,7 @@ DYING = "import os; os.kill(os.getpid(), 9)"
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of results. Tasks run in threads, because this process has the folder's name."""
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     return tmp_path / "build"
 
 

@@ -3,7 +3,6 @@
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime import folders, summary_keys
 from eyrie.runtime.synthesis.gate_model import gate_equivalents, memory_bits
+from tests.commands.campaign_tasks import in_threads
 from tests.commands.commands import assert_rejected, eyrie
 from tests.commands.small_nets import separable
 from tests.commands.test_zoo import convolution
@@ -35,7 +35,7 @@ objective = ["cycles", "bytes"]
 @pytest.fixture
 def space(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     (tmp_path / "one.tflite").write_bytes(convolution(np.random.default_rng(seed)))
     (tmp_path / "two.tflite").write_bytes(separable(np.random.default_rng(seed)))
     (tmp_path / "space.toml").write_text(SPACE)
@@ -86,10 +86,21 @@ def test_points_on_the_rtl(space: Path) -> None:
 
 
 def test_a_sample(space: Path) -> None:
-    every = list(Space.load(space).points())
+    every = Space.load(space).points()
     sample = Space.load(space).sample(5, 1)
     assert len(sample) == 5 and all(point in every for point in sample) and sample != Space.load(space).sample(5, 2)
     assert Space.load(space).sample(50, 1) == every
+
+
+def test_a_large_space(space: Path) -> None:
+    """It is sampled or searched: its combinations are not enumerated."""
+    sizes = {"rows": "3, 6, 9", "cols": range(3, 15), "dram_latency": range(10, 300), "psum_words": range(16, 100)}
+    lines = [f"{name} = [{', '.join(map(str, v)) if isinstance(v, range) else v}]" for name, v in sizes.items()]
+    space.write_text("\n".join(['models = ["one.tflite"]', "[configuration]", *lines]))
+    assert_rejected(eyrie("explore", space), f"eyrie explore: {space}: has 876,960 combinations: use --search N or")
+    sample = Space.load(space).sample(7, 1)
+    assert len(sample) == 7 == len({point.name for point in sample}) and sample == Space.load(space).sample(7, 1)
+    assert all(point.config for point in sample)
 
 
 def test_pareto_front() -> None:

@@ -6,7 +6,6 @@ import json
 import pickle
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from eyrie.measure.trials import Entry
 from eyrie.model.config import DEFAULT
 from eyrie.model.errors import InputError
 from eyrie.runtime import folders, summary_keys
+from tests.commands.campaign_tasks import in_threads
 from tests.commands.commands import Ended, assert_rejected, eyrie
 from tests.commands.small_nets import separable
 
@@ -112,7 +112,7 @@ def test_two_benchmarks(build: Path, models: Path, tmp_path: Path, seed: int, mo
 def stub(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
     """Every model has this result at once."""
     entry = Entry("", outputs=10, macs=9, multipliers=3, cycles=5, dram_bytes=7, energy_uJ=1.5, **values).as_dict()
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     monkeypatch.setattr(trials, "tried", lambda folder, name, **_: Result(entry | {"file": name}))
 
 

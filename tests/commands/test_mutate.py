@@ -3,7 +3,6 @@
 
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from eyrie.measure.campaigns import engine, executors
 from eyrie.measure.campaigns.task import Result
 from eyrie.runtime import folders
 from eyrie.runtime.folders import ROOT
+from tests.commands.campaign_tasks import in_threads
 
 SAMPLE = """\
 // a == b in a comment
@@ -165,9 +165,12 @@ def test_a_mutant_that_does_not_build_is_replaced(tmp_path: Path, monkeypatch: p
         return Result(candidate | {"result": result, "bench": None, "reason": None})
 
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     monkeypatch.setattr(mutate, "tried", tried)
-    found = mutate.mutants(engine.Campaign("mutate", time.time() + 60, 1), tmp_path, 1, 4)
-    assert len(found) == 4 and len(began) == 6
+    found, left = mutate.mutants(engine.Campaign("mutate", time.time() + 60, 1), tmp_path, 1, 4)
+    assert not left and len(found) == 4 and len(began) == 6
     blocks = [mutate.place(file)[0] for file in began]
     assert blocks[1] == blocks[4] == blocks[5] and len(set(blocks)) == 4
+    (tmp_path / "again").mkdir()
+    found, left = mutate.mutants(engine.Campaign("mutate", time.time() - 1, 1), tmp_path / "again", 2, 3)
+    assert not found and len(left) == 3

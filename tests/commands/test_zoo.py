@@ -3,7 +3,6 @@
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from eyrie.measure import trials
 from eyrie.measure.campaigns import executors
 from eyrie.runtime import folders
 from eyrie.testing.tflite_builder import STEPS, Builder
-from tests.commands.commands import eyrie
+from tests.commands.campaign_tasks import in_threads
+from tests.commands.commands import assert_rejected, eyrie
 
 # What goes wrong in the process of a model, by the name of its file.
 PLANTED = """
@@ -54,7 +54,7 @@ def convolution(rng: np.random.Generator, dtype: str = "int8") -> bytes:
 def models(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder; what a zoo leaves lies beside it, and mutations happen."""
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     monkeypatch.setattr(trials, "PROGRAM", (sys.executable, "-c", PLANTED))
     (tmp_path / "models").mkdir()
     return tmp_path / "models"
@@ -75,9 +75,11 @@ def test_right_and_rejected(seed: int, models: Path) -> None:
     save(models, seed, "inside/ok")
     (models / "real.TFLITE").write_bytes(convolution(np.random.default_rng(seed), "float32"))
     (models / "text.tflite").write_text("no model")
+    (models / "zero.tflite").symlink_to("nowhere")
     ended = eyrie("zoo", models, "--inputs", 2, "--rtl-macs", 6 * 6 * 8 * 36, "--c")
     assert ended.returncode == 0, ended.stderr
-    ok, real, text = summary(models)["models"]
+    ok, real, text, zero = summary(models)["models"]
+    assert (zero["status"], zero["reason"]) == ("rejected", "cannot be read (No such file or directory)")
     assert list(ok) == [field.name for field in fields(trials.Entry)]
     assert ok["file"] == "inside/ok.tflite" and ok["status"] == "ok" and ok["on_rtl"] and not ok["reason"]
     assert (ok["outputs"], ok["differences"], ok["reference"]) == (4 * 2 * 6 * 6 * 8, 0, "tflite-micro")
@@ -89,8 +91,16 @@ def test_right_and_rejected(seed: int, models: Path) -> None:
     assert real["reason"].startswith(said)
     assert text["reason"] == "not a TensorFlow Lite or ONNX file: give an int8 .tflite or .onnx model"
     head, *rows, last = ended.stdout.splitlines()
-    assert [row.split()[1] for row in rows] == ["ok", "rejected", "rejected"] and "cycles" in head
-    assert last == "3 models: 1 ok, 2 rejected"
+    assert [row.split()[1] for row in rows] == ["ok", "rejected", "rejected", "rejected"] and "cycles" in head
+    assert last == "4 models: 1 ok, 3 rejected"
+
+
+def test_one_file(seed: int, models: Path) -> None:
+    save(models, seed, "one", "two")
+    ended = eyrie("zoo", models / "two.tflite", "--inputs", 1, "--rtl-macs", 0)
+    assert ended.returncode == 0 and [entry["file"] for entry in summary(models)["models"]] == ["two.tflite"]
+    (models / "readme.md").write_text("text")
+    assert_rejected(eyrie("zoo", models / "readme.md"), f"eyrie zoo: {models / 'readme.md'}: no .tflite or .onnx file")
 
 
 def test_goes_on_whatever_happens(seed: int, models: Path) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie explore with its extra: DataFrame, files, page and search."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pandas
 import eyrie as library
 from eyrie.measure.campaigns import executors
 from eyrie.runtime import folders
+from tests.commands.campaign_tasks import in_threads
 from tests.commands.commands import eyrie
 from tests.commands.small_nets import separable
 from tests.commands.test_zoo import convolution
@@ -31,7 +31,7 @@ dram_latency = [10, 30, 100]
 @pytest.fixture
 def space(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", ThreadPoolExecutor)
+    monkeypatch.setattr(executors, "local", in_threads)
     (tmp_path / "one.tflite").write_bytes(convolution(np.random.default_rng(seed)))
     (tmp_path / "two.tflite").write_bytes(separable(np.random.default_rng(seed)))
     (tmp_path / "space.toml").write_text(SPACE)

@@ -6,9 +6,10 @@ out of time continues when it runs again. Results have the order of the tasks, w
 """
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,11 +21,13 @@ from eyrie.compiler.files import write_all
 from eyrie.measure.campaigns import executors
 from eyrie.measure.campaigns.junit import report
 from eyrie.measure.campaigns.store import Store
-from eyrie.measure.campaigns.task import Result, Task, perform, sources_digest
+from eyrie.measure.campaigns.task import SCALE, Result, Task, perform, sources_digest
 from eyrie.model.errors import InputError
 
 Entry = dict[str, Any]
 MAX_LOST = 3  # times in turn that a local worker may die
+POLL_S = 1.0
+NO_WORKER_S = 60  # after which a campaign without a worker ends
 
 
 def add_arguments(parser: argparse.ArgumentParser, budget: int = 60) -> None:
@@ -98,8 +101,8 @@ class Campaign:
             while left:
                 shown.at(len(tasks) - len(left), len(tasks))
                 try:
-                    with self._workers() as executor:
-                        for number, result in _as_they_come(executor, left, sources, self.end):
+                    with self._workers() as workers:
+                        for number, result in self._as_they_come(workers, dict(left), sources):
                             del left[number]
                             lost = 0
                             done = len(tasks) - len(left)
@@ -116,19 +119,30 @@ class Campaign:
                         ) from None
 
     @contextmanager
-    def _workers(self) -> Iterator[Executor]:
-        with executors.cluster(self.scheduler) if self.scheduler else executors.local(self.jobs) as executor:
-            yield executor
+    def _workers(self) -> Iterator[executors.Workers]:
+        with executors.cluster(self.scheduler) if self.scheduler else executors.local(self.jobs) as workers:
+            yield workers
 
-
-def _as_they_come(
-    executor: Executor, tasks: dict[int, Task], sources: str, end: float
-) -> Iterator[tuple[int, Result | None]]:
-    futures: dict[Future, int] = {
-        executor.submit(perform, task, sources, end): number for number, task in tasks.items()
-    }
-    for future in as_completed(futures):
-        yield futures[future], future.result()
+    def _as_they_come(
+        self, workers: executors.Workers, tasks: dict[int, Task], sources: str
+    ) -> Iterator[tuple[int, Result | None]]:
+        """Yield the results of tasks. Twice as many tasks as workers are under way. Raise InputError if all workers
+        are gone."""
+        waiting, futures, seen = list(tasks.items())[::-1], dict[Future, int](), time.monotonic()
+        while waiting or futures:
+            count = workers.count()
+            seen = time.monotonic() if count else seen
+            if time.monotonic() - seen > NO_WORKER_S:
+                raise InputError(f"{self.name}: no worker is left: start some, and run it again to continue")
+            while waiting and len(futures) < 2 * count:
+                number, task = waiting.pop()
+                scale = os.environ.get(SCALE, "")
+                futures[workers.executor.submit(perform, task, sources, self.end, scale)] = number
+            if not futures:
+                time.sleep(POLL_S)
+            done, _ = wait(futures, POLL_S, FIRST_COMPLETED)
+            for future in done:
+                yield futures.pop(future), future.result()
 
 
 class _InOrder:

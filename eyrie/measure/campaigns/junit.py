@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from eyrie.compiler.files import whole_file
 from eyrie.measure.campaigns.task import Result, Task
+from eyrie.model.messages import one_line
 
 
 def report(campaign: str, path: Path, tasks: Sequence[Task], results: Sequence[Result | None]) -> None:
@@ -27,8 +28,8 @@ def report(campaign: str, path: Path, tasks: Sequence[Task], results: Sequence[R
         if result is None:
             SubElement(case, "skipped", message="the budget is used up")
         elif result.failure is not None:
-            SubElement(case, "failure", message=result.failure).text = f"again: {task.again}"
+            SubElement(case, "failure", message=one_line(result.failure)).text = f"again: {task.again}"
     with whole_file(path) as file:
         file.write(tostring(suite, xml_declaration=True, encoding="utf-8"))
     for task, failure in failures:
-        print(f"failed: {task.name}: {failure}; again: {task.again}", flush=True)
+        print(one_line(f"failed: {task.name}: {failure}; again: {task.again}"), flush=True)

@@ -46,6 +46,7 @@ class Store:
                 database.execute(_TABLE)
                 yield database
         except sqlite3.OperationalError as error:
-            raise InputError(f"{self.path}: cannot be used ({error}): make room there, or set EYRIE_BUILD") from error
+            remedy = "end the other campaign" if "locked" in str(error) else "make room there, or set EYRIE_BUILD"
+            raise InputError(f"{self.path}: cannot be used ({error}): {remedy}") from error
         except sqlite3.DatabaseError as error:
             raise InputError(f"{self.path}: is damaged ({error}): remove it, and run the command again") from error

@@ -4,6 +4,7 @@
 import hashlib
 import inspect
 import json
+import os
 import socket
 import sys
 import time
@@ -15,6 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from eyrie.model.errors import InputError
+from eyrie.runtime.signals import Terminated
+from eyrie.testing.samples import VARIABLE as SCALE
 
 # The files that every result depends on, besides the module of its function: below the folder of the package, and the
 # test benches of a checkout.
@@ -26,10 +29,14 @@ SOURCES = (
     "runtime/**/*.cpp",
     "runtime/**/*.h",
     "runtime/**/*.py",
+    "operators/**/*.py",
+    "training/*.py",
+    "testing/**/*.py",
     "measure/*.py",
     "measure/networks/*.py",
     "measure/studies/*.py",
-    "testing/**/*.py",
+    "data/reference/*",
+    "data/configurations/*",
 )
 
 
@@ -65,9 +72,10 @@ class Task:
     def key(self, sources: str) -> str:
         """Return the digest of everything that the result depends on; `sources` is the result of sources_digest."""
         module = hashlib.sha256(Path(inspect.getfile(self.function)).read_bytes()).hexdigest()
+        scale = os.environ.get(SCALE, "")
         named = f"{self.function.__module__}.{self.function.__qualname__}"
         given = json.dumps(self.arguments, sort_keys=True, default=lambda value: hashlib.sha256(value).hexdigest())
-        return hashlib.sha256("\0".join((sources, sys.version, module, named, given)).encode()).hexdigest()
+        return hashlib.sha256("\0".join((sources, sys.version, scale, module, named, given)).encode()).hexdigest()
 
 
 def sources_digest() -> str:
@@ -84,8 +92,8 @@ def _own_sources() -> str:
     return sources_digest()
 
 
-def perform(task: Task, sources: str, end: float) -> Result | None:
-    """Do a task in a worker process.
+def perform(task: Task, sources: str, end: float, scale: str) -> Result | None:
+    """Do a task in a worker process. scale: the client's EYRIE_SCALE
 
     Return None after the time `end` (time.time). Raise InputError if the worker has other sources than the client.
     """
@@ -98,6 +106,10 @@ def perform(task: Task, sources: str, end: float) -> Result | None:
         )
     if time.time() > end:
         return None
+    os.environ[SCALE] = scale
     (BUILD / "tasks").mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=BUILD / "tasks") as folder:
-        return task.function(Path(folder), **task.arguments)
+    try:
+        with TemporaryDirectory(dir=BUILD / "tasks") as folder:
+            return task.function(Path(folder), **task.arguments)
+    except Terminated as end_of_worker:  # of a local one, which would go on with its next task
+        os._exit(end_of_worker.status)

@@ -12,14 +12,9 @@ from eyrie.model.errors import InputError
 INPUTS, SEED = 1, 1  # random inputs of a run on the RTL
 
 
-def task(name: str, path: Path, point: Point, space: Path, on_rtl: bool = False) -> Task:
-    """Return the task that finds the cost of a model."""
-    arguments = {
-        "model": (path.name, path.read_bytes()),
-        "configuration": point.configuration,
-        "options": point.options,
-    }
-    again = f"eyrie explore {space}{' --rtl 1' if on_rtl else ''}"
+def task(name: str, model: tuple[str, bytes], point: Point, again: str, on_rtl: bool = False) -> Task:
+    """Return the task that finds the cost of a model: the file's name and contents. again: the command line"""
+    arguments = {"model": model, "configuration": point.configuration, "options": point.options}
     return Task(f"{name}, {point.name}", measured if on_rtl else predicted, arguments, again)
 
 

@@ -2,7 +2,7 @@
 """The exploration of a space: costs of its points as rows of a table."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,10 +58,11 @@ def explore(path: str | Path, jobs: int = 2, scheduler: str | None = None) -> "p
         return Explored(space, evaluate(space, list(space.points()), campaign, Path(folder))).frame()
 
 
-def evaluate(space: Space, points: list[Point], campaign: Campaign, folder: Path) -> list[Row]:
-    """Return the rows of points, predicted. The folder gets the files of the campaign. Raise InputError if the budget
-    does not last."""
-    tasks = [costs.task(name, model, point, space.path) for point in points for name, model in space.models.items()]
+def evaluate(space: Space, points: list[Point], campaign: Campaign, folder: Path, again: str = "") -> list[Row]:
+    """Return the rows of points, predicted. The folder gets the files of the campaign; again: the command line. Raise
+    InputError if the budget does not last."""
+    models = space.contents()
+    tasks = [costs.task(name, model, point, again) for point in points for name, model in models.items()]
     entries = _all(campaign, tasks, folder)
     rows: list[Row] = []
     for number, point in enumerate(points):
@@ -121,21 +122,18 @@ def best(rows: list[Row], objective: str, most_gates: float | None = None) -> li
 
 
 def measure(
-    space: Space, points: list[Point], rows: list[Row], chosen: Iterable[int], campaign: Campaign, folder: Path
+    space: Space, points: list[Point], rows: list[Row], numbers: set[int], campaign: Campaign, folder: Path, again: str
 ) -> int:
     """Run the models on the RTL at points, by number, and note the cycles in the rows. Return the number of outputs
     that differ from the golden model."""
-    wanted = set(chosen)
-    pairs = [row for row in rows if row["point"] in wanted and row["model"] in space.models and row["status"] == "ok"]
-    tasks = [
-        costs.task(row["model"], space.models[row["model"]], points[row["point"]], space.path, on_rtl=True)
-        for row in pairs
-    ]
+    models = space.contents()
+    pairs = [row for row in rows if row["point"] in numbers and row["model"] in models and row["status"] == "ok"]
+    tasks = [costs.task(row["model"], models[row["model"]], points[row["point"]], again, on_rtl=True) for row in pairs]
     entries = _all(campaign, tasks, folder)
     for row, entry in zip(pairs, entries):
         row["measured_cycles"] = entry["measured_cycles"]
     for row in rows:
-        if row["model"] == ALL and row["point"] in wanted:
+        if row["model"] == ALL and row["point"] in numbers:
             own = [other["measured_cycles"] for other in pairs if other["point"] == row["point"]]
             row["measured_cycles"] = sum(own) if len(own) == len(space.models) else None
     return sum(entry["mismatches"] for entry in entries)

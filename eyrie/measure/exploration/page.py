@@ -129,11 +129,10 @@ def _plot(source: Any, view: Any, x: str, y: str) -> Any:
 
 def _table(explored: Explored, source: Any, view: Any) -> Any:
     models = require("bokeh.models", "explore")
-    number = models.NumberFormatter(format="0,0.[00]", text_align="right", nan_format="")
+    number = models.NumberFormatter(format="0,0.[00]", text_align="right", nan_format="", null_format="")
+    texts = {name for name, values in source.data.items() if any(isinstance(value, str) for value in values)}
     columns = [
-        models.TableColumn(
-            field=name, title=TITLES.get(name, name), **({} if name == "pareto" else {"formatter": number})
-        )
+        models.TableColumn(field=name, title=TITLES.get(name, name), **({} if name in texts else {"formatter": number}))
         for name in ("point", *explored.space.axes, *(name for name in TITLES if name != "point"))
     ]
     return models.DataTable(

@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -29,6 +30,7 @@ from eyrie.model.reading import check_readable
 
 BUNDLED = "bundled"
 OPTIONS: dict[str, object] = {"objective": OBJECTIVES[0], "search_iterations": SEARCH_ITERATIONS}
+MANY = 20_000  # combinations that are enumerated
 SECTIONS = ("models", "configuration", "options")
 
 
@@ -100,12 +102,20 @@ class Space:
         """The number of combinations, also of illegal ones."""
         return math.prod(map(len, self.axes.values()))
 
-    def points(self) -> Iterator[Point]:
-        """Yield the points with a legal configuration."""
+    def contents(self) -> dict[str, tuple[str, bytes]]:
+        """Return the name and the contents of each model's file. Raise InputError."""
+        return {name: (path.name, read_model(path)) for name, path in self.models.items()}
+
+    def _combinations(self) -> Iterator[Point]:
+        """Yield all points, also with illegal configurations."""
         for values in itertools.product(*self.axes.values()):
-            point = self.point(dict(zip(self.axes, values)))
-            if not rejection(point):
-                yield point
+            yield self.point(dict(zip(self.axes, values)))
+
+    def points(self) -> list[Point]:
+        """Return the points with a legal configuration. Raise InputError if the space is too large."""
+        if self.size > MANY:
+            raise InputError(f"{self.path}: has {self.size:,} combinations: use --search N or --sample N")
+        return [point for point in self._combinations() if not rejection(point)]
 
     def point(self, values: Mapping[str, Any]) -> Point:
         """Return the point with a value for each axis."""
@@ -113,9 +123,17 @@ class Space:
 
     def sample(self, count: int, seed: int) -> list[Point]:
         """Return `count` random points with legal configurations, or all points if there are no more."""
-        points = list(self.points())
-        chosen = set(random.Random(seed).sample(range(len(points)), min(count, len(points))))
-        return [point for number, point in enumerate(points) if number in chosen]
+        rng = random.Random(seed)
+        if self.size <= MANY:
+            points = self.points()
+            chosen = set(rng.sample(range(len(points)), min(count, len(points))))
+            return [point for number, point in enumerate(points) if number in chosen]
+        found: dict[str, Point] = {}
+        for _ in range(MANY):
+            point = self.point({name: rng.choice(values) for name, values in self.axes.items()})
+            if len(found) < count and not rejection(point):
+                found[point.name] = point
+        return list(found.values())
 
 
 def rejection(point: Point) -> str | None:
@@ -157,6 +175,10 @@ def _check(space: Space) -> None:
     for count in space.options.get("search_iterations", []):
         if type(count) is not int or count < 0:
             raise InputError(f"search_iterations {count!r}: must be a whole number, 0 or more")
-    reasons = [rejection(space.point(dict(zip(space.axes, each)))) for each in itertools.product(*space.axes.values())]
-    if None not in reasons:
-        raise InputError(f"no configuration is legal: {reasons[0]}")
+    first = None
+    for reason in map(rejection, itertools.islice(space._combinations(), MANY)):
+        if reason is None:
+            return
+        first = first or reason
+    if space.size <= MANY:
+        raise InputError(f"no configuration is legal: {first}")
