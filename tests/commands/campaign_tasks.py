@@ -11,6 +11,7 @@ from pathlib import Path
 
 from eyrie.measure.campaigns.executors import Workers
 from eyrie.measure.campaigns.task import Result, Task
+from eyrie.model.errors import InputError
 
 
 @contextmanager
@@ -43,6 +44,10 @@ def wait(folder: Path, file: str) -> Result:
 def touch(folder: Path, file: str) -> Result:
     Path(file).touch()
     return Result({"value": "touched"})
+
+
+def fail(folder: Path) -> Result:
+    raise InputError("it fails")
 
 
 def stay(folder: Path, file: str) -> Result:

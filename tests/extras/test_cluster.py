@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,30 @@ def test_a_task_that_kills_every_worker(scheduler: str, tmp_path: Path) -> None:
     dying = Task("dying", campaign_tasks.die, {"file": str(tmp_path / "died"), "times": 99}, "")
     with pytest.raises(InputError, match="a task ended 4 workers .*: look at the log of the worker tcp:"):
         run(tmp_path, [dying], scheduler)
+
+
+def test_an_error_cancels_the_rest(scheduler: str, tmp_path: Path) -> None:
+    marks = [Task(str(n), campaign_tasks.touch, {"file": str(tmp_path / f"mark{n}")}, "") for n in range(40)]
+    with pytest.raises(InputError, match="it fails"):
+        run(tmp_path, [Task("bad", campaign_tasks.fail, {}, ""), *marks], scheduler)
+    assert len(list(tmp_path.glob("mark*"))) < 20
+
+
+def test_no_worker_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "BUILD", tmp_path / "client")
+    monkeypatch.setenv("EYRIE_BUILD", str(tmp_path / "workers"))
+    monkeypatch.setattr(engine, "NO_WORKER_S", 1)
+    stay = Task("stay", campaign_tasks.stay, {"file": str(tmp_path / "stays")}, "")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        ran = pool.submit(run, tmp_path, [stay], cluster.scheduler_address)
+        while not (tmp_path / "stays").exists():
+            time.sleep(0.1)
+        cluster.scale(0)
+        with pytest.raises(InputError, match="test: no worker is left: start some, and run it again to continue"):
+            ran.result()
 
 
 def test_a_campaign_gives_the_local_results(scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
