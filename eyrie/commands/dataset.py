@@ -4,9 +4,9 @@
     eyrie dataset FILE.parquet [--records N] [--seed N] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 Ten kinds of layers run on ten configurations, each with the same share. FILE.parquet needs the extra explore; FILE.csv
-works without it. A data sheet with the errors of three models of time is written beside the file, as FILE.md. Stored results
-are used: an interrupted run continues, and more records may be added later. The folder build/dataset gets summary.json
-(docs/reference/summary.md). The exit code is 1 if an output differs from the golden model.
+works without it. A data sheet with the errors of three models of time is written beside the file, as FILE.md. Stored
+results are used: an interrupted run continues, and more records may be added later. The folder build/dataset gets
+summary.json (docs/reference/summary.md). The exit code is 1 if an output differs from the golden model.
 """
 
 import argparse
