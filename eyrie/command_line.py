@@ -16,6 +16,7 @@ from types import ModuleType
 
 import eyrie
 from eyrie.compiler.command_line import Parser, say, what_is_wrong
+from eyrie.compiler.frontend.extra import install_missing
 from eyrie.model.messages import unknown
 from eyrie.runtime import progress
 from eyrie.runtime.signals import Terminated, clean_up_first
@@ -64,6 +65,7 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
         add_options(parser, name)
         options = parser.parse_args(arguments)
         progress.show(None if options.quiet else sys.stderr)
+        install_missing(options.install)
         code = module.run(options) or 0
         sys.stdout.flush()
         return code
@@ -90,6 +92,7 @@ def add_options(parser: Parser, name: str) -> None:
     """Return the parser of a command's arguments."""
     _module(name).add_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="print no progress")
+    parser.add_argument("--install", action="store_true", help="install a missing optional package")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a fault of Eyrie")
 
 

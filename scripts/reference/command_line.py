@@ -33,7 +33,8 @@ def text() -> str:
     return page(
         "Command line",
         "`eyrie COMMAND` runs a command; in a checkout it is `.venv/bin/eyrie COMMAND`. Every command also has "
-        "`--help`, `--quiet` (print no progress) and `--debug` (show the traceback of an internal error).",
+        "`--help`, `--quiet` (print no progress), `--install` (install a missing optional package) and "
+        "`--debug` (show the traceback of an internal error).",
         "the modules of `eyrie/commands/`",
         table(("exit code", "meaning"), EXIT_CODES),
         *sections,
