@@ -111,10 +111,12 @@ def test_pareto_front() -> None:
         for n in range(200)
     ]
     _mark_pareto(rows)
-    values = np.array([[row[cost] for cost in COSTS] for row in rows])
-    for row, own in zip(rows, values):
-        beaten = ((values <= own).all(1) & (values < own).any(1)).any()
-        assert row["pareto"] != beaten
+    for row in rows:
+        better = (
+            all(other[cost] <= row[cost] for cost in COSTS) and any(other[cost] < row[cost] for cost in COSTS)
+            for other in rows
+        )
+        assert row["pareto"] is not any(better)
     order = best(rows, "energy_uJ", 3)
     assert order[0]["energy_uJ"] == min(row["energy_uJ"] for row in rows if row["gate_equivalents"] <= 3)
     assert all(row["gate_equivalents"] <= 3 for row in order)

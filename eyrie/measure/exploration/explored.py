@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eyrie.compiler.frontend.extra import require
 from eyrie.measure.campaigns.engine import Campaign
 from eyrie.measure.exploration import costs
@@ -55,7 +57,7 @@ def explore(path: str | Path, jobs: int = 2, scheduler: str | None = None) -> "p
     space = Space.load(Path(path))
     with TemporaryDirectory() as folder:
         campaign = Campaign("explore", math.inf, jobs, scheduler)
-        return Explored(space, evaluate(space, list(space.points()), campaign, Path(folder))).frame()
+        return Explored(space, evaluate(space, space.points(), campaign, Path(folder))).frame()
 
 
 def evaluate(space: Space, points: list[Point], campaign: Campaign, folder: Path, again: str = "") -> list[Row]:
@@ -98,12 +100,9 @@ def _mark_pareto(rows: list[Row]) -> None:
     """Mark the rows that no other row of the same model dominates."""
     for model in dict.fromkeys(row["model"] for row in rows):
         own = [row for row in rows if row["model"] == model and row["status"] == "ok"]
-        for row in own:
-            row["pareto"] = not any(_dominates(other, row) for other in own)
-
-
-def _dominates(one: Row, other: Row) -> bool:
-    return all(one[cost] <= other[cost] for cost in COSTS) and any(one[cost] < other[cost] for cost in COSTS)
+        values = np.array([[row[cost] for cost in COSTS] for row in own])
+        for row, each in zip(own, values):
+            row["pareto"] = not bool(((values <= each).all(1) & (values < each).any(1)).any())
 
 
 def best(rows: list[Row], objective: str, most_gates: float | None = None) -> list[Row]:
