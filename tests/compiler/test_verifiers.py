@@ -230,7 +230,7 @@ def jobs(change: Callable[[list], list]) -> Callable[[Plan], Plan]:
 
 
 def job(n: int, **fields: object) -> Callable[[Plan], Plan]:
-    return jobs(lambda jobs: [*jobs[:n], replace(jobs[n], **fields), *jobs[n:][1:]])
+    return jobs(lambda jobs: [*jobs[:n], jobs[n]._replace(**fields), *jobs[n:][1:]])
 
 
 def segment(n: int, **fields: int) -> Callable[[Plan], Plan]:
