@@ -22,7 +22,7 @@ RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM
 AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for filters that come again
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
-Peaks = tuple[float, float]  # GLB words at least: with all constants, and with slices of them in turn; or infinite
+Peaks = tuple[float, float]  # GLB words at least: with all constants, and with one slice of them at a time; or infinite
 
 
 def constant_words(group: Group, config: AcceleratorConfig) -> int:
@@ -53,7 +53,7 @@ def least_constant_words(segment: Segment, config: AcceleratorConfig) -> int:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Estimates of a segment on an accelerator; all raise DoesNotFit where there is no mapping.
+    """Estimates of a segment on an accelerator; all raise DoesNotFit if no mapping is legal.
 
     known_peaks: `own_peaks`, if they are known
     """

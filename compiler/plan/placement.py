@@ -178,7 +178,7 @@ class Space:
 
     def _soonest(self, buffer: Buffer, addresses: list[int]) -> int:
         """Return the address, of rising ones at which a buffer fits, for which fewest jobs are over when all of its
-        words can be loaded; for a buffer that chunks pass through, the sum of those of its slots, in their order."""
+        words can be loaded; for a buffer that chunks pass through, the sum over its slots, in their order."""
         before, size = self._until_birth(buffer), buffer.words
         if buffer.rotates:
             return min(addresses, key=lambda address: _order(_runs(before, address, size, buffer.chunk))[0])

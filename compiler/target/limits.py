@@ -44,8 +44,8 @@ def slides(window: Window) -> bool:
 
 
 def walks(window: Window, blocks: Blocks, groups: int) -> bool:
-    """Whether the loops of a convolution by taps, but that over tiles, fit their fields, and the coordinates of its
-    ifmap words theirs."""
+    """Return whether the loops of a convolution by taps, without the loop over tiles, and the coordinates of its ifmap
+    words fit their fields."""
     loops = {"groups": groups, "inner": blocks.inner, "outer": blocks.outer}
     made = blocks.first_row + blocks.outer_rows * blocks.down, blocks.outer_width * blocks.along
     last = [(size - 1) * step + span for size, step, span in zip(made, window.stride, window.span)]

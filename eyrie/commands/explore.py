@@ -23,6 +23,7 @@ from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
 from eyrie.compiler.frontend.extra import require
 from eyrie.measure.campaigns import engine
+from eyrie.measure.exploration import COSTS
 from eyrie.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from eyrie.measure.exploration.space import Point, Space
 
 BEST = 10  # printed points
-COSTS = ("cycles", "dram_bytes", "energy_uJ", "gate_equivalents")  # explored.COSTS, which takes time to import
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -64,11 +64,9 @@ def run(options: argparse.Namespace) -> int:
     with replacing(BUILD / "family") as folder:
         tasks = []
         for network in networks:
-            path = folder / f"{network.name}.tflite"
-            path.write_bytes(model(network))
-            trial = Trial(
-                network.name, (path.name, path.read_bytes()), rtl_macs=ON_RTL if options.rtl else 0, failing=NOT_OK
-            )
+            file, contents = f"{network.name}.tflite", model(network)
+            (folder / file).write_bytes(contents)
+            trial = Trial(network.name, (file, contents), rtl_macs=ON_RTL if options.rtl else 0, failing=NOT_OK)
             tasks.append(trial.task(f"eyrie family --networks {network.name} --rtl {options.rtl}"))
         found = engine.Campaign.of("family", options).run(
             tasks, folder, lambda entry: print(row(with_ratios(entry), width, COLUMNS), flush=True)

@@ -77,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
     width = max(map(len, names))
     print(head("configuration", width, COLUMNS))
     with replacing(BUILD / "sizes") as folder:
-        tasks = [task(name, rtl_macs) for rtl_macs in (0, ON_RTL)[: 1 + options.rtl] for name in names]
+        photo = photo_file()
+        tasks = [task(name, rtl_macs, photo) for rtl_macs in (0, ON_RTL)[: 1 + options.rtl] for name in names]
         found = engine.Campaign.of("sizes", options).run(
             tasks, folder, lambda entry: print(row(with_ratios(entry), width, COLUMNS), flush=True)
         )
@@ -97,18 +98,22 @@ def run(options: argparse.Namespace) -> int:
     return 0 if summary["status"] == "pass" else 1
 
 
-def task(name: str, rtl_macs: int) -> Task:
-    """Return the trial of a configuration with the photo."""
+def photo_file() -> bytes:
+    """Return the demo photo as a file of NumPy."""
     import numpy as np
 
-    from eyrie.runtime.bundled import MODEL
     from eyrie.testing.demo_net import demo_input
 
-    photo = io.BytesIO()
-    np.save(photo, demo_input()[None])
-    trial = Trial(
-        name, (MODEL.name, MODEL.read_bytes()), CONFIGS[name], rtl_macs, input=photo.getvalue(), failing=NOT_OK
-    )
+    file = io.BytesIO()
+    np.save(file, demo_input()[None])
+    return file.getvalue()
+
+
+def task(name: str, rtl_macs: int, photo: bytes) -> Task:
+    """Return the trial of a configuration with the photo."""
+    from eyrie.runtime.bundled import MODEL
+
+    trial = Trial(name, (MODEL.name, MODEL.read_bytes()), CONFIGS[name], rtl_macs, input=photo, failing=NOT_OK)
     return trial.task(f"eyrie sizes --configs {name} --rtl {int(rtl_macs > 0)}")
 
 

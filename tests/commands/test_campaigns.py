@@ -41,7 +41,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The values of the tasks that began, in turn."""
+    """The values of the tasks that began, in order."""
     values: list[str] = []
     monkeypatch.setattr(campaign_tasks, "begin", values.append)
     return values
@@ -172,7 +172,7 @@ def client(tmp_path: Path, tasks: int, limit: Callable[[], object] | None = None
 def test_a_killed_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: list[str], number: signal.Signals
 ) -> None:
-    """Its workers end too. What they have done is stored."""
+    """Its workers end too. Their results are stored."""
     with client(tmp_path, 2) as process:
         assert process.stdout and [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
         while not (tmp_path / "stays").exists():

@@ -10,16 +10,15 @@ import pytest
 
 import eyrie as library
 from eyrie.compiler.parts import compile_parts
-from eyrie.measure.campaigns import executors
-from eyrie.measure.exploration.explored import ALL, COSTS, _mark_pareto, best
+from eyrie.measure.exploration import COSTS
+from eyrie.measure.exploration.explored import ALL, _mark_pareto, best
 from eyrie.measure.exploration.space import Space
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.runtime import folders, summary_keys
+from eyrie.runtime import summary_keys
 from eyrie.runtime.synthesis.gate_model import gate_equivalents, memory_bits
-from tests.commands.campaign_tasks import in_threads
 from tests.commands.commands import assert_rejected, eyrie
-from tests.commands.small_nets import separable
+from tests.commands.spaces import written
 from tests.commands.test_zoo import convolution
 
 SPACE = """
@@ -34,12 +33,7 @@ objective = ["cycles", "bytes"]
 
 @pytest.fixture
 def space(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", in_threads)
-    (tmp_path / "one.tflite").write_bytes(convolution(np.random.default_rng(seed)))
-    (tmp_path / "two.tflite").write_bytes(separable(np.random.default_rng(seed)))
-    (tmp_path / "space.toml").write_text(SPACE)
-    return tmp_path / "space.toml"
+    return written(SPACE, seed, tmp_path, monkeypatch)
 
 
 def summary(space: Path) -> dict:
@@ -47,7 +41,7 @@ def summary(space: Path) -> dict:
 
 
 def test_costs_of_points(space: Path) -> None:
-    """They are those of each point compiled alone. The second time, stored results are used."""
+    """A point that is compiled alone has the same costs. The second time, stored results are used."""
     ended = eyrie("explore", space)
     assert ended.returncode == 0, ended.stderr
     found = summary(space)

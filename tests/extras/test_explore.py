@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("pandas", reason="make extra-explore")
@@ -11,12 +10,8 @@ pytest.importorskip("pandas", reason="make extra-explore")
 import pandas
 
 import eyrie as library
-from eyrie.measure.campaigns import executors
-from eyrie.runtime import folders
-from tests.commands.campaign_tasks import in_threads
 from tests.commands.commands import eyrie
-from tests.commands.small_nets import separable
-from tests.commands.test_zoo import convolution
+from tests.commands.spaces import written
 
 pytestmark = pytest.mark.extra("explore")
 SPACE = """
@@ -30,12 +25,7 @@ dram_latency = [10, 30, 100]
 
 @pytest.fixture
 def space(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
-    monkeypatch.setattr(executors, "local", in_threads)
-    (tmp_path / "one.tflite").write_bytes(convolution(np.random.default_rng(seed)))
-    (tmp_path / "two.tflite").write_bytes(separable(np.random.default_rng(seed)))
-    (tmp_path / "space.toml").write_text(SPACE)
-    return tmp_path / "space.toml"
+    return written(SPACE, seed, tmp_path, monkeypatch)
 
 
 def test_tables(space: Path) -> None:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from eyrie.measure.campaigns.task import SCALE, Result, Task, perform, sources_d
 from eyrie.model.errors import InputError
 
 Entry = dict[str, Any]
-MAX_LOST = 3  # times in turn that a local worker may die
+MAX_LOST = 3  # deaths of local workers without a result between them
 POLL_S = 1.0
 NO_WORKER_S = 60  # after which a campaign without a worker ends
 
@@ -101,7 +100,7 @@ class Campaign:
             while left:
                 shown.at(len(tasks) - len(left), len(tasks))
                 try:
-                    with self._workers() as workers:
+                    with executors.cluster(self.scheduler) if self.scheduler else executors.local(self.jobs) as workers:
                         for number, result in self._as_they_come(workers, dict(left), sources):
                             del left[number]
                             lost = 0
@@ -117,11 +116,6 @@ class Campaign:
                             f"{self.name}: worker processes died {lost} times in turn (is memory short?): "
                             "run it again with fewer --jobs to continue"
                         ) from None
-
-    @contextmanager
-    def _workers(self) -> Iterator[executors.Workers]:
-        with executors.cluster(self.scheduler) if self.scheduler else executors.local(self.jobs) as workers:
-            yield workers
 
     def _as_they_come(
         self, workers: executors.Workers, tasks: dict[int, Task], sources: str

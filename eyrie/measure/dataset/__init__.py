@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A data set of mappings: random layers on the RTL, with what they cost."""
+"""A data set of mappings: random layers on the RTL, with their costs."""

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from eyrie.compiler.artefact import files
-from eyrie.compiler.folder import save
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.dataset.layers import KINDS, draw, model
+from eyrie.measure.on_rtl import on_rtl
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.runtime.back_ends.golden import golden_outputs
-from eyrie.runtime.back_ends.rtl import Rtl
-from eyrie.runtime.inputs import random_inputs
 from eyrie.runtime.metrics import units
 
 # Parameters that differ from the default configuration's, by the name of the configuration.
@@ -50,7 +46,7 @@ def tasks(count: int, seed: int) -> list[Task]:
 
 
 def records(folder: Path, configuration: str, seed: int, number: int) -> Result:
-    """Return LAYERS records of a configuration, one of each kind of layer in turn."""
+    """Return LAYERS records of a configuration, one of each kind of layer."""
     rng = np.random.default_rng([seed, number])
     kinds, found, wrong = list(KINDS), [], 0
     for index in range(LAYERS):
@@ -80,13 +76,7 @@ def record(folder: Path, configuration: str, kind: str, rng: np.random.Generator
             raise
         if len(compiled.performances) == 1 and not compiled.partition.host_nodes:
             break
-    save(compiled.network, folder / "program")
-    network = files.load(folder / "program")
-    inputs = random_inputs(network.whole_graph(), 1, int(rng.integers(1 << 31)))
-    golden = golden_outputs(network.whole_graph(), inputs)
-    done = Rtl().run(network, inputs)
-    wrong = sum(int((got != wanted).sum()) for got, wanted in zip(done.outputs, golden, strict=True))
-    [part] = done.accelerator
+    [part], wrong = on_rtl(compiled.network, folder / "program", int(rng.integers(1 << 31)))
     counters = part.runs[0]["counters"]
     stalls = {
         f"{unit}_{state}": cycles

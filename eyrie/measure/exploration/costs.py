@@ -9,7 +9,7 @@ from eyrie.measure.exploration.space import Point
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 
-INPUTS, SEED = 1, 1  # random inputs of a run on the RTL
+SEED = 1  # of the random input of a run on the RTL
 
 
 def task(name: str, model: tuple[str, bytes], point: Point, again: str, on_rtl: bool = False) -> Task:
@@ -53,22 +53,14 @@ def predicted(folder: Path, model: tuple[str, bytes], configuration: dict[str, i
 
 def measured(folder: Path, model: tuple[str, bytes], configuration: dict[str, int], options: dict[str, Any]) -> Result:
     """Compile a model, run it on the RTL with a random input, and compare the outputs with the golden model."""
-    from eyrie.compiler.artefact import files
-    from eyrie.compiler.folder import save
     from eyrie.compiler.parts import compile_parts
-    from eyrie.runtime.back_ends.golden import golden_outputs
-    from eyrie.runtime.back_ends.rtl import Rtl
-    from eyrie.runtime.inputs import random_inputs
+    from eyrie.measure.on_rtl import on_rtl
 
     path = folder / model[0]
     path.write_bytes(model[1])
-    save(compile_parts(path, AcceleratorConfig.of(configuration), **options).network, folder / "program")
-    network = files.load(folder / "program")
-    inputs = random_inputs(network.whole_graph(), INPUTS, SEED)
-    golden = golden_outputs(network.whole_graph(), inputs)
-    done = Rtl().run(network, inputs)
-    wrong = sum(int((got != wanted).sum()) for got, wanted in zip(done.outputs, golden, strict=True))
-    cycles = sum(part.runs[0]["counters"]["CYCLES"] for part in done.accelerator)
+    compiled = compile_parts(path, AcceleratorConfig.of(configuration), **options)
+    parts, wrong = on_rtl(compiled.network, folder / "program", SEED)
+    cycles = sum(part.runs[0]["counters"]["CYCLES"] for part in parts)
     return Result(
         {"measured_cycles": cycles, "mismatches": wrong},
         failure=f"{wrong} outputs differ from the golden model" if wrong else None,

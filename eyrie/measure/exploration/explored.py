@@ -12,7 +12,7 @@ import numpy as np
 
 from eyrie.compiler.frontend.extra import require
 from eyrie.measure.campaigns.engine import Campaign
-from eyrie.measure.exploration import costs
+from eyrie.measure.exploration import COSTS, costs
 from eyrie.measure.exploration.space import Point, Space, rejection
 from eyrie.model.errors import InputError
 from eyrie.runtime.synthesis.gate_model import gate_equivalents, memory_bits
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 ALL = "all models"
 SUMMED = ("cycles", "roofline_cycles", "macs", "dram_bytes", "energy_uJ")
-COSTS = ("cycles", "dram_bytes", "energy_uJ", "gate_equivalents")  # of which less is better
 SEED = 1  # of the search
 ROUND = 8  # points that a search proposes at a time: one number, whatever the number of workers
 
