@@ -11,7 +11,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import multiply_by_quantized_multiplier, table_entries, wrap_int32
 from eyrie.model.config import SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
-from eyrie.model.encoding import ArrayMode, DrainMode
+from eyrie.model.encoding import ArrayMode, DrainMode, Stream
 from eyrie.model.streams import Beats
 
 
@@ -100,12 +100,16 @@ class ArrayModel:
         return self.column_ids[row][col]["ifmap"] != enc.NO_COLUMN
 
     def _ifmap_words(self, beats: Beats, row: int, col: int) -> np.ndarray:
-        ids = self.row_ids[row]["ifmap"], self.column_ids[row][col]["ifmap"]
-        return beats.words(*ids, odd_set=row // SET_ROWS % 2 == 1)
+        return beats.words(self.row_ids[row]["ifmap"], self.ifmap_columns(row, col), odd_set=row // SET_ROWS % 2 == 1)
+
+    def ifmap_columns(self, row: int, col: int) -> range:
+        """Return the column tags of the ifmap words that a PE takes: its ID, and those of further bands."""
+        first, more = self.column_ids[row][col]["ifmap"], self.descriptor.stream(Stream.IFMAP).options["more_bands"]
+        return range(first, first + SET_ROWS * (more + 1), SET_ROWS)
 
     def _filter_words(self, beats: Beats, row: int, col: int) -> np.ndarray:
-        ids = self.row_ids[row]["filter"], self.column_ids[row][col]["filter"]
-        return beats.words(*ids, odd_set=row // SET_ROWS % 2 == 1, column_bits=2)
+        column = self.column_ids[row][col]["filter"]
+        return beats.words(self.row_ids[row]["filter"], [column], odd_set=row // SET_ROWS % 2 == 1, column_bits=2)
 
     def _windows(self, words: np.ndarray) -> np.ndarray:
         """Return the windows [..., pixels, taps] of rows [..., words of a row]."""
@@ -115,29 +119,34 @@ class ArrayModel:
 
     @property
     def row_words(self) -> int:
-        """Return how many ifmap words a PE needs for its pixels."""
+        """Return how many ifmap words a PE needs for its pixels, of one row."""
         return (self.pixels - 1) * (self.shape["stride_2"] + 1) + self.shape["taps"]
 
     def depthwise_words(self, ifmap: Beats, depthwise: Beats) -> np.ndarray:
         """Compute the depthwise words: int8 [sets, cols, outer, inner, groups, pixels, 4]."""
-        loops = (self.outer, self.inner, self.groups)
+        loops, bands, taps = (self.outer, self.inner, self.groups), self.loops["bands"], self.shape["taps"]
         shape = (self.config.sets, self.config.cols, *loops, self.pixels, WORD_CHANNELS)
         result = np.zeros(shape, np.int8)
-        tag_row = depthwise.tag >> 6 & 0xF
+        run, place = self.depthwise_runs(depthwise)
         for set_ in range(self.config.sets):
-            tables = self._tables(depthwise, tag_row >= SET_ROWS, set_).reshape(*loops, 3, WORD_CHANNELS)
+            tables = self._tables(depthwise, run >= bands * taps, set_).reshape(*loops, 3, WORD_CHANNELS)
             for col in range(self.config.cols):
                 if not self.takes_part(set_ * SET_ROWS, col):
                     continue
                 sums = np.zeros((*loops, self.pixels, WORD_CHANNELS), np.int64)
                 for set_row in range(SET_ROWS):
                     row = set_ * SET_ROWS + set_row
-                    words = self._ifmap_words(ifmap, row, col).reshape(*loops, self.row_words)
+                    words = self._ifmap_words(ifmap, row, col).reshape(*loops, bands, self.row_words)
                     pixels = _activations(self._windows(words), self.shape["ifmap_offset"])
-                    taps = self._taps(depthwise, tag_row == set_row, set_).reshape(*loops, 1, 3, WORD_CHANNELS)
-                    sums += (pixels * taps).sum(axis=-2)
+                    weights = self._taps(depthwise, (run < bands * taps) & (place == set_row), set_)
+                    sums += (pixels * weights.reshape(*loops, bands, 1, taps, WORD_CHANNELS)).sum(axis=(-4, -2))
                 result[set_, col] = self._finish(sums, tables[..., None, :, :])
         return result
+
+    @staticmethod
+    def depthwise_runs(beats: Beats) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each word of the depthwise stream, the number of its run in the group and its place in it."""
+        return np.divmod(beats.tag & enc.TAG.pack(row=0xF, column=0x3F), enc.DEPTHWISE_RUN_TAG)
 
     @staticmethod
     def _half(beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:

@@ -20,7 +20,9 @@ WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
 GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
 MAX_GLB_WORDS = 1 << 16  # that an address reaches
 GLB_WORDS = range(1 << 11, MAX_GLB_WORDS + 1)  # legal: 16 to 512 KiB
-DEPTHWISE_TAPS = 3  # columns of a depthwise kernel in the array; a smaller one has taps of zero
+DEPTHWISE_TAPS = 7  # most columns of a depthwise kernel in the array
+DEPTHWISE_BANDS = 3  # most bands of SET_ROWS rows that such a kernel has; the last one may have rows of zero
+DEPTHWISE_PIXELS = 4  # pixels whose depthwise sums a PE holds (DwSumsDepth of pe)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class AcceleratorConfig:
         24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps"
     )
     ifmap_words: int = _size(
-        15,
+        16,
         _to(4, 32),
         "32-bit words of a PE's ifmap queue",
         "a depthwise group is there as a whole: two pixels at stride 1, since blocks begin at even columns",

@@ -13,7 +13,7 @@ import numpy as np
 from eyrie.model import encoding as enc
 from eyrie.model import ppu
 from eyrie.model.array import ArrayModel, DrainTransfers, drain_transfers
-from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS
+from eyrie.model.config import SET_ROWS
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
 from eyrie.model.streams import Beats
@@ -93,15 +93,22 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
     dw_groups = array.outer * array.inner * array.groups
     groups = dw_groups if words_made else dw_groups * array.tiles
     ifmaps, filters = (_counts(beats.get(stream), bits) for stream, bits in _COLUMN_BITS.items())
-    set_rows = np.zeros(16, int) if depthwise is None else np.bincount(depthwise.tag >> 6 & 0xF, minlength=16)
+    group_taps = shape["taps"] * array.loops["bands"]
+    taps, tables = np.zeros(SET_ROWS, int), 0
+    if depthwise is not None:
+        run, place = array.depthwise_runs(depthwise)
+        taps, tables = np.bincount(place[run < group_taps], minlength=SET_ROWS), int((run >= group_taps).sum())
     pixel_words = array.pixels if mode == ArrayMode.POINTWISE else array.row_words
+    rows_taken = max(array.loops["bands"], 1)
     for row in range(array.config.rows):
         count = sum(array.filters_of(row % SET_ROWS)) * (shape["taps"] if mode == ArrayMode.CONVOLUTION else 1)
         for col in range(array.config.cols):
             there, ids = array.takes_part(row, col), (array.row_ids[row], array.column_ids[row][col])
             runs = there and (count > 0 or mode == ArrayMode.DEPTHWISE)
             where = f"PE {row}, {col}"
-            yield Demand(f"ifmap of {where}", ifmaps[ids[0]["ifmap"], ids[1]["ifmap"]], runs * groups * pixel_words)
+            tags = [column for column in array.ifmap_columns(row, col) if column < ifmaps.shape[1]]
+            brought = ifmaps[ids[0]["ifmap"], tags].sum()
+            yield Demand(f"ifmap of {where}", brought, runs * groups * pixel_words * rows_taken)
             yield Demand(
                 f"filters of {where}",
                 filters[ids[0]["filter"], ids[1]["filter"]],
@@ -109,9 +116,9 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
             )
             if not there or depthwise is None:
                 continue
-            yield Demand(f"taps of {where}", set_rows[row % SET_ROWS], runs * dw_groups * DEPTHWISE_TAPS)
+            yield Demand(f"taps of {where}", taps[row % SET_ROWS], runs * dw_groups * group_taps)
             if row % SET_ROWS == SET_ROWS - 1:
-                yield Demand(f"tables of {where}", set_rows[SET_ROWS:].sum(), dw_groups * enc.PARAMETER_WORDS)
+                yield Demand(f"tables of {where}", tables, dw_groups * enc.PARAMETER_WORDS)
 
 
 def _tiles(array: ArrayModel) -> tuple[int, DrainTransfers]:

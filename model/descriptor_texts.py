@@ -89,6 +89,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "inner": "Inner blocks: blocks of pixels that use the same filters.",
         "tiles": "Filter tiles.",
         "outer": "Outer blocks.",
+        "bands": "Bands of three rows of a depthwise kernel; 0: no depthwise work.",
     },
     "DepthwiseOutput": {
         "zero_point": "Zero point of the depthwise output.",
@@ -178,6 +179,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "single": "One word a transfer, in lane 0, at any column.",
         "level_pairs": "Pairs of loop levels in use, less one.",
         "packed_pixels": "Two lanes: each takes half of one word, which has two pixels.",
+        "more_bands": "Further bands of a depthwise kernel whose rows a PE takes, 3 tags apart.",
     },
     "StreamLevel": {
         "last": "Iterations, less one.",

@@ -123,19 +123,20 @@ class Destination(IntEnum):
     PPU = 2  # words of the first operand of a vector pass, one a beat
 
 
-# pixels: F, processed at the same time in a PE; filters_N: p of set row N; rotation: the row at which the round robin
-# of the filters of a tile starts, relative to the previous tile (pointwise; the first tile of an outer block starts at
-# row 0); ifmap_offset / word_offset: read activations as q ^ 0x80, unsigned; filter_zero_point / depthwise_zero_point:
-# subtracted from the filters of psums / from depthwise filters.
+# taps: S; pixels: F, processed at the same time in a PE; filters_N: p of set row N; rotation: the row at which the
+# round robin of the filters of a tile starts, relative to the previous tile (pointwise; the first tile of an outer
+# block starts at row 0); ifmap_offset / word_offset: read activations as q ^ 0x80, unsigned; filter_zero_point /
+# depthwise_zero_point: subtracted from the filters of psums / from depthwise filters.
 ARRAY_SHAPE = Word(
     "ArrayShape",
     fields(
-        "mode:3 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
+        "mode:3 taps:3 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
         "filters_0:9 filters_1:9 filters_2:9 rotation:2 filter_zero_point:s8 depthwise_zero_point:s8"
     ),
 )
-# A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
-ARRAY_LOOPS = Word("ArrayLoops", fields("groups:14 inner:14 tiles:14 outer:14"))
+# A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups; depthwise work also, within a
+# channel group, `bands` of three rows of the kernel. A PE works on its row of one band after the other.
+ARRAY_LOOPS = Word("ArrayLoops", fields("groups:14 inner:14 tiles:14 outer:14 bands:2"))
 DEPTHWISE = Word("DepthwiseOutput", fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
 # last_block: filters of the last block, which can have fewer (pointwise); set_filters: p, if a block spans several
@@ -229,6 +230,7 @@ STREAM_RANGE = Word("StreamRange", fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:
 # before the second word of its last pair, that word is not sent. odd_words says that rows have an odd number of words.
 # destination: of ifmap words. half_by_set: even sets use the low half of each word, odd sets the high half; else the
 # half bit of the tag says which. single: a beat is the word of lane 0 alone, at any column; destination PPU implies it.
+# more_bands: a PE takes the ifmap rows of its column ID, and of so many further tags, 3 apart.
 # packed_pixels: two lanes send the halves of one word, at any address, lane 0 the low one, with zeros above.
 # level_pairs: pairs of loop levels in use, less one; other levels run once, and their words are ignored. last_strobe:
 # valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level OFMAP_BLOCK_LEVEL counts
@@ -237,7 +239,7 @@ STREAM_OPTIONS = Word(
     "StreamOptions",
     fields(
         "enable:1 chunk:1 chunk_level:3 pad:s8 odd_words:1 destination:2 "
-        "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3 packed_pixels:1"
+        "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3 packed_pixels:1 more_bands:2"
     ),
 )
 # last: iterations less one. stride: in GLB words, modulo 2**16.
@@ -253,8 +255,7 @@ STREAM_OPTIONS_OFFSET = 2
 STREAM_LEVELS_OFFSET = 4
 
 PARAMETER_WORDS = 9  # GLB words of 8 channels' table: 4 of biases, 4 of multipliers, 1 of shifts
-DEPTHWISE_GROUP_WORDS = 18  # 9 taps of 8 channels, then their table
-DEPTHWISE_RUN = 3  # words that share a row tag: tags 0-2 are filter rows, 3-5 the table
+DEPTHWISE_RUN_TAG = 4  # the tag of a depthwise word: 4 x number of its run in the group + place in the run
 
 CONFIG_FORMATS = (
     ARRAY_SHAPE,

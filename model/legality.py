@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, SimpleNamespace
 
-from eyrie.model.config import SET_ROWS, AcceleratorConfig
+from eyrie.model.config import DEPTHWISE_PIXELS, SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import OF_TWO, ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
 
@@ -58,10 +58,20 @@ RULES = (
         for row in range(SET_ROWS)
     ),
     Rule(f"not {_POINTWISE} or shape.pixels <= PIXEL_WORDS", "the pixels do not fit the pixel queue"),
-    Rule(f"not {_DEPTHWISE} or shape.taps == 3", "depthwise filters need three taps"),
+    Rule(f"{_DEPTHWISE} == (loops.bands >= 1)", "depthwise work, and no other, needs bands of kernel rows"),
+    Rule(f"not {_DEPTHWISE} or shape.taps >= 1", "depthwise filters need at least one tap"),
     Rule(
-        f"not {_DEPTHWISE} or (shape.pixels - 1) * (shape.stride_2 + 1) + 3 <= IFMAP_WORDS",
+        f"not {_DEPTHWISE} or (shape.pixels - 1) * (shape.stride_2 + 1) + shape.taps <= IFMAP_WORDS",
         "the depthwise group does not fit the ifmap queue",
+    ),
+    Rule(
+        f"loops.bands <= 1 or shape.pixels <= {DEPTHWISE_PIXELS}",
+        f"a PE adds up the bands of at most {DEPTHWISE_PIXELS} pixels",
+    ),
+    Rule(
+        "ifmap.more_bands == 0 or ifmap.more_bands + 1 == loops.bands and loops.bands * "
+        "((shape.pixels - 1) * (shape.stride_2 + 1) + shape.taps) <= IFMAP_WORDS",
+        "the rows of all bands that come at once do not fit the ifmap queue",
     ),
     *(
         Rule(
@@ -75,7 +85,10 @@ RULES = (
         "shape.filters_0 >= 1 and shape.filters_1 >= 1 and shape.filters_2 >= 1",
         "rotation needs a pointwise pass with filters in all three set rows",
     ),
-    Rule("shape.mode != ArrayMode.CONVOLUTION or shape.taps >= 1", "a convolution needs at least one tap"),
+    Rule(
+        "shape.mode != ArrayMode.CONVOLUTION or shape.taps >= 1 and shape.taps <= 3",
+        "a convolution needs one to three taps",
+    ),
     Rule(f"not {_DEPTHWISE} or middle.act_min <= middle.act_max", "the clamp of depthwise words is empty"),
     # The drain.
     Rule(

@@ -4,6 +4,7 @@
 The walk is the same as in `rtl/streams/address_generator.sv`, for all positions at once.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,10 +94,9 @@ class Beats:
     tag: np.ndarray
     half_by_set: bool
 
-    def words(self, row: int, column: int, odd_set: bool, column_bits: int = 6) -> np.ndarray:
-        """Return the 32-bit PE words (uint32) that a PE with these IDs receives."""
-        tag_column = self.tag & ((1 << column_bits) - 1)
-        mine = (tag_column == column) & (((self.tag >> 6) & 0xF) == row)
+    def words(self, row: int, columns: Sequence[int], odd_set: bool, column_bits: int = 6) -> np.ndarray:
+        """Return the 32-bit PE words (uint32) that a PE receives, with its row ID and the column tags that it takes."""
+        mine = np.isin(self.tag & ((1 << column_bits) - 1), columns) & (((self.tag >> 6) & 0xF) == row)
         data, lanes = self.data[mine], self.lanes[mine]
         half = np.full(len(data), odd_set) if self.half_by_set else (self.tag[mine] >> 10) & 1 == 1
         words = np.where(half[:, None], data >> _SHIFTS[1], data & _LOW_HALF)

@@ -13,7 +13,7 @@ module configuration_check #(
   parameter int unsigned GLB_BANK_WORDS = 1024,  // 64-bit words of a bank
   parameter int unsigned PSUM_WORDS = 128,  // 32-bit sums in a half of a PE's psum buffer
   parameter int unsigned FILTER_WORDS = 24,  // 32-bit words of a PE's filter queue
-  parameter int unsigned IFMAP_WORDS = 15,  // 32-bit words of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 16,  // 32-bit words of a PE's ifmap queue
   parameter int unsigned PIXEL_WORDS = 14,  // 32-bit words of a PE's pixel queue
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // 32-bit depthwise words that a SUPER keeps
   parameter int unsigned BUS_WORDS = 1,  // 64-bit words in a beat of the DRAM port

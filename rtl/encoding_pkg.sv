@@ -100,8 +100,7 @@ package encoding_pkg;
   localparam int unsigned StreamOptionsOffset = 2;
   localparam int unsigned StreamLevelsOffset = 4;
   localparam int unsigned ParameterWords = 9;
-  localparam int unsigned DepthwiseGroupWords = 18;
-  localparam int unsigned DepthwiseRun = 3;
+  localparam int unsigned DepthwiseRunTag = 4;
   localparam int unsigned Identity = 1163481673;
   localparam int unsigned CounterBytes = 8;
 
@@ -245,7 +244,7 @@ package encoding_pkg;
     logic [5:0] first;
   } weight_class_t;
 
-  localparam int unsigned ArrayShapeWidth = 62;
+  localparam int unsigned ArrayShapeWidth = 63;
   typedef struct packed {
     logic signed [7:0] depthwise_zero_point;
     logic signed [7:0] filter_zero_point;
@@ -257,12 +256,13 @@ package encoding_pkg;
     logic word_offset;
     logic ifmap_offset;
     logic stride_2;
-    logic [1:0] taps;
+    logic [2:0] taps;
     logic [2:0] mode;
   } array_shape_t;
 
-  localparam int unsigned ArrayLoopsWidth = 56;
+  localparam int unsigned ArrayLoopsWidth = 58;
   typedef struct packed {
+    logic [1:0] bands;
     logic [13:0] outer;
     logic [13:0] tiles;
     logic [13:0] inner;
@@ -369,8 +369,9 @@ package encoding_pkg;
     logic signed [12:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 32;
+  localparam int unsigned StreamOptionsWidth = 34;
   typedef struct packed {
+    logic [1:0] more_bands;
     logic packed_pixels;
     logic [2:0] level_pairs;
     logic single;

@@ -45,12 +45,12 @@ rtl/glb/glb_arbiter.sv
 rtl/glb/write_queue.sv
 rtl/tech/ram_1rw.sv
 rtl/glb/glb.sv
+rtl/array/array_passes.sv
 rtl/array/network/multicast_controller.sv
 rtl/common/multicast_fork.sv
 rtl/array/network/multicast_delivery.sv
 rtl/array/network/multicast_network.sv
 rtl/array/network/depthwise_network.sv
-rtl/array/array_passes.sv
 rtl/array/operand_queue.sv
 rtl/pass/pass_loops.sv
 rtl/pass/filter_round_robin.sv

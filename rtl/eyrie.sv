@@ -17,7 +17,7 @@ module eyrie
   parameter int unsigned MULTIPLIERS = 4,          // multipliers of a PE: 1 or 4
   parameter int unsigned GLB_BANKS = 8,            // banks of the GLB
   parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words of a bank
-  parameter int unsigned IFMAP_WORDS = 15,         // depth of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 16,         // depth of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,        // depth of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,         // depth of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,         // psums in a half of a PE's psum buffer

@@ -5,8 +5,7 @@ package eyrie_pkg;
 
   localparam int unsigned SetRows = 3;        // rows of a PE set, one per filter row
   localparam int unsigned WordChannels = 4;   // int8 channels of a PE's 32-bit word
-  localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
-  localparam int unsigned DwSumWidth = 21;    // 9 products of up to 255 x 255
+  localparam int unsigned DwSumWidth = 23;    // 63 products of up to 255 x 255
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
   localparam int unsigned ActivityDelay = 3;  // delay of the array's activity in cycles
 
@@ -39,7 +38,8 @@ package eyrie_pkg;
     encoding_pkg::depthwise_output_t depthwise;
   } array_config_t;
 
-  typedef logic [10:0] group_words_t;  // ifmap words per depthwise group
+  typedef logic [10:0] group_words_t;  // ifmap words per band of a depthwise group
+  typedef logic [4:0] group_taps_t;    // taps of a PE per depthwise group, of all bands
 
   // The pending pass, and the configurations for both values of the pass ID (phase bit). A PE or
   // SUPER uses the configuration of its own phase.
@@ -48,6 +48,7 @@ package eyrie_pkg;
     encoding_pkg::array_shape_t pending;
     array_config_t [1:0]        held;
     group_words_t [1:0]         group_words;
+    group_taps_t [1:0]          group_taps;
   } array_passes_t;
 
   // Control bits of an adder chain transfer. `add`: rows of the set that add their sum at `index`.
@@ -147,6 +148,8 @@ package eyrie_pkg;
     logic        depthwise;
     logic        first;      // first product of a sum
     logic        last;       // depthwise: last product of a sum
+    logic        pixel_end;  // depthwise: last product of a pixel in a band
+    logic        again;      // depthwise: last product of a band; the next band follows
     logic        tile_last;  // last product of a psum half
     logic        half;
     psum_index_t index;
@@ -178,6 +181,7 @@ package eyrie_pkg;
     logic [1:0]          lanes;
     logic                to_pixels;
     logic                half_by_set;
+    logic [1:0]          more_bands;  // further bands whose rows a PE takes
     encoding_pkg::tag_t  tag;
   } ifmap_stream_t;
 
@@ -274,6 +278,7 @@ package eyrie_pkg;
     logic [encoding_pkg::Streams-1:0]             streams;  // streams in use
     encoding_pkg::destination_e                   destination;  // destination of ifmap words
     logic                                         single, packed_pixels;  // its options
+    logic [1:0]                                   more_bands;
   } pass_config_t;
 
   // Index of a descriptor word, and of a pair of an even word and the next

@@ -13,9 +13,10 @@ from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
+from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.compiler.target.times import BETWEEN, TURN, WRITTEN, port_words, ready
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS
 
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM
@@ -34,7 +35,7 @@ def _shared_words(group: Group, slices: int = 1) -> int:
     """Depthwise words, tables, and those of operations; slices: in which they come in turn."""
     words = sum(operation.constant_words for operation in group.operations)
     if isinstance(group, (Depthwise, Separable)):
-        all_groups = word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
+        all_groups = word_groups(group.depthwise.shape[-1]) * depthwise_group_words(group.window.kernel)
         words += in_turn(all_groups, slices if isinstance(group, Depthwise) else 1)
     if isinstance(group, Filtered):
         words += in_turn(word_groups(len(group.filters)) * PARAMETER_WORDS, slices)

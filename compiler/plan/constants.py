@@ -19,8 +19,9 @@ from eyrie.compiler.plan.mappings import Access, cheapest, stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
+from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS
 
 MOST_CHUNK_WORDS = 256
 MOST_CODED_WORDS = 512  # of a chunk of coded weights, whose last units are filled up
@@ -147,7 +148,7 @@ class WorkConstants:
             return self.depthwise.region(turn)[0][0]
         if isinstance(self.group, Depthwise) and self.part is not self.group:
             assert self.depthwise_address is not None
-            return self.depthwise_address + job.part * groups * DEPTHWISE_GROUP_WORDS
+            return self.depthwise_address + job.part * groups * depthwise_group_words(self.group.window.kernel)
         return self.depthwise_address
 
     @property

@@ -24,13 +24,13 @@ from eyrie.compiler.single_layer.layer_run import (
 )
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
-from eyrie.compiler.target.limits import most_filters, most_pixels, single_tile
+from eyrie.compiler.target.limits import bands, ifmap_rows, most_filters, most_pixels, single_tile
 from eyrie.compiler.target.packing import pack_depthwise, pack_pointwise, pack_table
 from eyrie.model import encoding as enc
 from eyrie.model.array import drain_transfers
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
-from eyrie.model.encoding import PoolMode, Stream
+from eyrie.model.encoding import NO_COLUMN, PoolMode, Stream
 from eyrie.model.operators.quantization import stored_zero_point
 
 
@@ -68,7 +68,7 @@ def separable_case(
     """
     window = window if depthwise is not None else Window()
     height, width = output_size(ifmap.shape[1:], window)
-    blocks = tiling.blocks or pointwise_blocks(height, width, config, None if depthwise is None else window.stride[0])
+    blocks = tiling.blocks or pointwise_blocks(height, width, config, None if depthwise is None else window)
     memory = Allocator(config.glb_words)
     placed = place_map(memory, ifmap.values.transpose(1, 2, 0))
     depthwise_address = filters = None
@@ -138,7 +138,7 @@ def fused_cases(
     The function splits output rows, then filters. Each part of the filters repeats the depthwise half.
     """
     height, width = output_size(ifmap.shape[1:], window)
-    pixels = pointwise_blocks(height, width, config, window.stride[0]).pixels
+    pixels = pointwise_blocks(height, width, config, window).pixels
 
     def build(m: slice, rows: slice) -> Case:
         part, cut = rows_of(ifmap, window, rows)
@@ -156,20 +156,23 @@ def fused_cases(
 
 
 def pointwise_blocks(
-    height: int, width: int, config: AcceleratorConfig, stride: int | None = None, pixels: int = 4
+    height: int, width: int, config: AcceleratorConfig, depthwise: Window | None = None, pixels: int = 4
 ) -> Blocks:
     """Return the pixel blocks of a map: at most `pixels` pixels a column, as many rows as possible.
 
-    stride: of depthwise work; None: pointwise
+    depthwise: the window of depthwise work; None: pointwise
     """
-    most = min(pixels, most_pixels(config, stride))
-    stride = stride or 1
+    most = min(pixels, most_pixels(config, depthwise))
+    stride = depthwise.stride[0] if depthwise else 1
     if most % 2 and stride == 1:
         most -= 1
     pixels = min(most, width + width % 2 if width > 1 else 1)
     rows = min(height, config.cols)
-    cols = min(config.cols // rows, -(-width // pixels))
-    while pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 * rows <= config.cols and cols * pixels >= width:
+    most_cols = config.cols // rows
+    if depthwise:  # the ifmap rows of all blocks have IDs
+        most_cols = min(most_cols, NO_COLUMN // ifmap_rows(depthwise, rows, bands(depthwise)))
+    cols = min(most_cols, -(-width // pixels))
+    while pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 <= most_cols and cols * pixels >= width:
         pixels, cols = pixels // 2, cols * 2
     if cols * pixels < width and pixels * stride % 2:
         pixels += 1

@@ -15,8 +15,9 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
+from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS
 from eyrie.model.errors import InputError
 
 Number = int | float
@@ -296,7 +297,7 @@ def _layer(group: Group) -> ChainLayer:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
     tables = made.groups * PARAMETER_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0
     if isinstance(group, (Depthwise, Separable)):
-        tables += taken.groups * DEPTHWISE_GROUP_WORDS * GLB_WORD_BYTES
+        tables += taken.groups * depthwise_group_words(group.window.kernel) * GLB_WORD_BYTES
     filter_bytes = 0
     if isinstance(group, Filtered):
         channels = 1 if isinstance(group, Grouped) else group.filters.shape[-1]

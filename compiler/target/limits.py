@@ -8,7 +8,14 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks
-from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
+from eyrie.model.config import (
+    DEPTHWISE_BANDS,
+    DEPTHWISE_PIXELS,
+    DEPTHWISE_TAPS,
+    SET_ROWS,
+    WORD_CHANNELS,
+    AcceleratorConfig,
+)
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
 from eyrie.model.errors import InputError
@@ -16,15 +23,18 @@ from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
 
 Count = TypeVar("Count", int, np.ndarray)  # of one mapping, or of several
+CONVOLUTION_TAPS = 3  # most columns of the kernel of a row-stationary convolution
+MOST_DEPTHWISE = (DEPTHWISE_BANDS * SET_ROWS, DEPTHWISE_TAPS)  # rows and columns of a depthwise kernel
 
 
-def most_pixels(config: AcceleratorConfig, stride: int | None = None) -> int:
-    """Pixels of a column in pointwise work, or, with a stride, in depthwise work: those of the group in use and of the
-    one to come; two where that would be a single pixel."""
+def most_pixels(config: AcceleratorConfig, depthwise: Window | None = None) -> int:
+    """Pixels of a column in pointwise work, or with a window in depthwise work: those of the group in use and of the
+    one to come; two where that would be a single pixel. 0: not even one"""
     pointwise = max(config.pixel_words // 2, 2)
-    if stride is None:
+    if depthwise is None:
         return pointwise
-    return min(pointwise, (config.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+    held = (config.ifmap_words - depthwise.kernel[1]) // depthwise.stride[0] + 1
+    return min(pointwise, held, DEPTHWISE_PIXELS if bands(depthwise) > 1 else held)
 
 
 def pairs(words: Count, x: int) -> Count:
@@ -38,9 +48,44 @@ def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:
     return blocks.pixels > 1 and pool == PoolMode.NONE and not one_pixel
 
 
-def slides(window: Window) -> bool:
-    """Whether PEs and SUPERs can move a kernel along rows of the ifmap by themselves."""
-    return max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
+def bands(window: Window) -> int:
+    """Bands of a depthwise kernel: rows that a set works on at a time."""
+    return -(-window.kernel[0] // SET_ROWS)
+
+
+def row_words(window: Window, pixels: Count) -> Count:
+    """Ifmap words that a PE takes for so many pixels of depthwise work, of one row."""
+    return (pixels - 1) * window.stride[0] + window.kernel[1]
+
+
+def bands_at_once(config: AcceleratorConfig, window: Window, pixels: Count) -> Count:
+    """Bands that the ifmap rows of a group of depthwise work are sent for at once: all, if a PE holds its rows of all
+    of them, so that no PE waits for taps that wait for another; else the rows are sent again for each."""
+    held = bands(window) * row_words(window, pixels) <= config.ifmap_words
+    return 1 + held * (bands(window) - 1)
+
+
+def ifmap_rows(window: Window, rows: Count, at_once: Count) -> Count:
+    """Ifmap rows that depthwise work takes for so many output rows and so many bands."""
+    return (rows - 1) * window.stride[0] + at_once * SET_ROWS
+
+
+def alike(window: Window, pixels: Count) -> Count:
+    """Whether depthwise blocks of so many pixels that stand side by side take as many pairs of words each: all begin at
+    even columns, or all at odd ones, or their words are odd in number."""
+    return (pixels * window.stride[0] % 2 == 0) | (row_words(window, pixels) % 2 == 1)
+
+
+def slides(window: Window, most: tuple[int, int] = (SET_ROWS, CONVOLUTION_TAPS)) -> bool:
+    """Whether PEs can move a kernel of at most so many rows and columns along rows of the ifmap by themselves; without
+    `most`, in a row-stationary convolution."""
+    fits = all(size <= limit for size, limit in zip(window.kernel, most))
+    return fits and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
+
+
+def slides_depthwise(window: Window) -> bool:
+    """Whether PEs and SUPERs can move a depthwise kernel along rows of the ifmap by themselves."""
+    return slides(window, MOST_DEPTHWISE)
 
 
 def walks(window: Window, blocks: Blocks, groups: int) -> bool:
@@ -57,12 +102,12 @@ def walks(window: Window, blocks: Blocks, groups: int) -> bool:
     )
 
 
-def equal_stride(window: Window) -> int:
-    """U of a kernel that PEs or SUPERs move. Raises InputError for one that they cannot."""
-    if not slides(window):
+def equal_stride(window: Window, most: tuple[int, int] = (SET_ROWS, CONVOLUTION_TAPS)) -> int:
+    """U of a kernel that PEs move. Raises InputError for one that they cannot; most: as for `slides`"""
+    if not slides(window, most):
         raise InputError(
-            f"a {times(window.kernel)} kernel, {window}: PEs and SUPERs move kernels of up to "
-            f"{SET_ROWS} x {SET_ROWS} at stride 1 or 2, the same along rows and columns, without dilation"
+            f"a {times(window.kernel)} kernel, {window}: PEs move kernels of up to "
+            f"{times(most)} at stride 1 or 2, the same along rows and columns, without dilation"
         )
     return window.stride[0]
 

@@ -12,18 +12,24 @@ from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from eyrie.compiler.target.blocks import Blocks
 from eyrie.compiler.target.limits import (
+    alike,
+    bands,
+    bands_at_once,
     beat_filters,
     filter_sets,
+    ifmap_rows,
     most_dealt,
     most_pixels,
     pairs,
     row_stationary_groups,
+    row_words,
     single_tile,
     slides,
+    slides_depthwise,
     walks,
 )
-from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
-from eyrie.model.encoding import ARRAY_LOOPS, PARAMETER_WORDS, STREAM_RANGE, ArrayMode, Operation
+from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
+from eyrie.model.encoding import ARRAY_LOOPS, NO_COLUMN, PARAMETER_WORDS, STREAM_RANGE, ArrayMode, Operation
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
@@ -141,7 +147,10 @@ def in_supers(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
     is not multiplied further."""
     alone = isinstance(group, Depthwise)
     return (
-        slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and config.sets < 2)
+        slides_depthwise(group.window)
+        and most_pixels(config, group.window) > 0
+        and group.depthwise.shape[-1] == group.source.shape[2]
+        and not (alone and config.sets < 2)
     )
 
 
@@ -213,7 +222,7 @@ def _separables(config: AcceleratorConfig, group: Group, rows: int) -> list[Mapp
         return []
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
     blocks = _candidates(
-        config, group, rows, most_pixels(config, None if isinstance(group, Pointwise) else group.window.stride[0])
+        config, group, rows, most_pixels(config, None if isinstance(group, Pointwise) else group.window)
     )
     if isinstance(group, Depthwise):
         tile, tiles, legal = np.zeros(1, np.int64), np.ones(1, np.int64), np.ones_like(blocks.rows, bool)
@@ -223,6 +232,10 @@ def _separables(config: AcceleratorConfig, group: Group, rows: int) -> list[Mapp
     if mode == ArrayMode.FUSED:
         words = word_groups(group.source.shape[2]) * blocks.pixels * blocks.inner * (2 if config.sets == 1 else 1)
         legal &= (tiles == 1) | (words <= config.word_buffer_words)
+    if not isinstance(group, Pointwise):
+        span = ifmap_rows(group.window, blocks.rows, bands_at_once(config, group.window, blocks.pixels))
+        legal &= span * blocks.columns // blocks.rows <= NO_COLUMN
+        legal &= alike(group.window, blocks.pixels) | (blocks.pixels >= group.map_shape[1])
     cycles = _separable_cycles(config, group, blocks, tile, tiles)
     return [*blocks.first_of_each_kind(mode, tile, tiles, cycles, legal)]
 
@@ -275,24 +288,26 @@ def _separable_cycles(
 ) -> np.ndarray:
     slow = WORD_CHANNELS // config.multipliers
     groups = word_groups(group.source.shape[2]) * (2 if config.sets == 1 else 1)
-    stride, left = group.window.stride[0], group.window.pads[2]
+    left = group.window.pads[2]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
     arrival = tile // beat_filters(config, blocks.pixels)
     if isinstance(group, Pointwise):
         beats = blocks.columns * pairs(blocks.pixels, left)
         first = later = np.maximum(np.maximum(pointwise, beats), arrival)
     else:
-        depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
-        span = (blocks.rows - 1) * stride + SET_ROWS
-        words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
-        beats = span * blocks.columns // blocks.rows * pairs(words, left)
+        taps, turns = group.window.kernel[1], bands(group.window)
+        depthwise = taps * turns * blocks.pixels * slow
+        at_once = bands_at_once(config, group.window, blocks.pixels)
+        rows = ifmap_rows(group.window, blocks.rows, at_once) * (turns // at_once)
+        beats = rows * blocks.columns // blocks.rows * pairs(row_words(group.window, blocks.pixels), left)
         finished = FINISHED_PIXEL * blocks.pixels + FIRST_SUM
         later = np.maximum(pointwise, arrival)
         first = np.maximum(np.maximum(pointwise + depthwise, arrival), np.maximum(beats, finished))
         if isinstance(group, Depthwise):
             # A PE holds the words of one group; those of the next come when it is done.
-            in_turn = beats + np.maximum(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
-            first = np.maximum(in_turn, blocks.columns * blocks.pixels)  # depthwise words, which leave at once
+            in_turn = beats + np.maximum(0, depthwise - beats // 2) + DEPTHWISE_LATENCY * turns
+            words = blocks.columns * blocks.pixels  # depthwise words, which leave at once
+            first = np.maximum(np.maximum(in_turn, finished), words)
     sums = _drain_cycles(group, blocks, tile)
     work = np.maximum(groups * first, sums) + (tiles - 1) * np.maximum(groups * later, sums)
     return blocks.outer * blocks.inner * work

@@ -10,7 +10,7 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import split_channels, words_of
 from eyrie.compiler.ir.layer import Table
 from eyrie.model.config import SET_ROWS, WORD_CHANNELS
-from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS
 from eyrie.model.operators.quantization import stored_zero_point
 
 
@@ -31,17 +31,19 @@ def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> 
 
 
 def pack_depthwise(filters: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """Filters [R, S, C] (R, S <= 3) and tables [groups, 9] -> uint64 [groups, 18].
+    """Filters [R, S, C] and tables [groups, 9] -> uint64 [groups, bands x S x 3 + 9]: of each band the columns, of each
+    column three rows, then the table. The last band may have rows of zero."""
+    rows, taps, channels = filters.shape
+    full = np.zeros((-(-rows // SET_ROWS) * SET_ROWS, taps, channels), np.int8)
+    full[:rows] = _low_bytes(filters)
+    words = _stored(words_of(split_channels(full)), filters)  # [rows, S, groups]
+    by_run = words.reshape(-1, SET_ROWS, taps, words.shape[2]).swapaxes(1, 2)
+    return np.concatenate([by_run.reshape(-1, words.shape[2]).T, tables], axis=1)
 
-    Smaller kernels are the top left of a 3 x 3 one.
-    """
-    rows, taps, _ = filters.shape
-    full = np.zeros((SET_ROWS, 3, filters.shape[2]), np.int8)
-    full[:rows, :taps] = _low_bytes(filters)
-    words = _stored(words_of(split_channels(full)), filters).reshape(9, -1).T
-    out = np.empty((len(words), DEPTHWISE_GROUP_WORDS), np.uint64)
-    out[:, :9], out[:, 9:] = words, tables
-    return out
+
+def depthwise_group_words(kernel: tuple[int, int]) -> int:
+    """GLB words of a channel group in `pack_depthwise`."""
+    return -(-kernel[0] // SET_ROWS) * SET_ROWS * kernel[1] + PARAMETER_WORDS
 
 
 def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:

@@ -78,19 +78,22 @@ def convolution_ids(
 
 
 def block_ids(
-    config: AcceleratorConfig, block_rows: int, block_cols: int, stride: int | None, images: int = 0
+    config: AcceleratorConfig, block_rows: int, block_cols: int, stride: int | None, images: int = 0, bands: int = 1
 ) -> ScanIds:
     """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols; with images
     output row j % block_rows of image j // block_rows.
 
-    stride: depthwise work, the PEs of a column need three ifmap rows; None: pointwise, all PEs of a
-    column need the same pixels. Two sets share a word's channels; further sets rest.
+    stride: depthwise work, the PEs of a column need three ifmap rows of each band, and the ID is the
+    first of a PE's; None: pointwise, all PEs of a column need the same pixels. Two sets share a word's
+    channels; further sets rest.
     """
     columns = block_rows * block_cols * max(images, 1)
     if columns > config.cols:
         across = f"{images} images" if images else f"{block_cols} blocks"
         raise InputError(f"{block_rows} x {across} do not fit {config.cols} columns")
-    span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS
+    span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS * bands
+    if (last := span * max(images, block_cols) - 1) >= NO_COLUMN:
+        raise InputError(f"ifmap row {last} of a pass has no ID, they end at {NO_COLUMN - 1}")
 
     def column_ids(row: int, col: int) -> dict[str, int]:
         if row >= 2 * SET_ROWS or col >= columns:

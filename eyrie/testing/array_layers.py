@@ -11,8 +11,6 @@ from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.testing import layers
 
-PADS = [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
-
 
 def why_not(options: dict, config: AcceleratorConfig) -> str | None:
     """Return why the array cannot run a layer with these options, or None if it can."""
@@ -36,6 +34,7 @@ def draw(rng: np.random.Generator, options: dict, config: AcceleratorConfig) -> 
     if kind == "connected":  # a fully connected layer is a pointwise one on a map of one pixel
         kind, options = "pointwise", {"rows": 1, "cols": 1, **options}
     stride, inner, tile = options.pop("stride", 1), options.pop("inner", 1), options.pop("tile", None)
+    kernel = options.pop("kernel", (3, 3))
     shape = {
         "channels": int(rng.integers(1, 41)),
         "filters": int(rng.integers(1, 90)),
@@ -44,17 +43,27 @@ def draw(rng: np.random.Generator, options: dict, config: AcceleratorConfig) -> 
         **options,
     }
     rows, cols = shape["rows"], shape["cols"]
-    fitting = [p for p in PADS if rows + p[0] + p[1] >= 3 and cols + p[2] + p[3] >= 3]
-    pads = (0, 0, 0, 0) if kind == "pointwise" else fitting[rng.integers(len(fitting))]
-    kernel = (1, 1) if kind == "pointwise" else (3, 3)
-    size = output_size((shape["rows"], shape["cols"]), Window(kernel, (stride, stride), pads))
-    blocks = pointwise_blocks(*size, config, None if kind == "pointwise" else stride)
+    window = Window()
+    if kind != "pointwise":
+        window = depthwise_window(rng, (rows, cols), stride, kernel)
+    blocks = pointwise_blocks(*output_size((rows, cols), window), config, None if kind == "pointwise" else window)
     if blocks.pixels * stride % 2:
         inner = 1  # blocks begin at even columns: a map of one column has one
     blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))
-    about = f"{kind} {shape} U={stride} pads {pads} inner {inner}" + f" tile {tile}" * bool(tile)
-    window = Window((3, 3), (stride, stride), pads)
+    about = f"{kind} {shape} {window} inner {inner}" + f" tile {tile}" * bool(tile)
     return about, layers.separable(rng, kind, tuple(shape.values()), window, config, Tiling(blocks, tile))
+
+
+def depthwise_window(
+    rng: np.random.Generator, shape: tuple[int, int], stride: int, kernel: tuple[int, int] = (3, 3)
+) -> Window:
+    """Return a window with random pads for an ifmap of H x W."""
+    below, right = (int(rng.integers(0, size)) for size in kernel)
+    above, left = (
+        max(int(rng.integers(0, size)), size - length - after)
+        for size, length, after in zip(kernel, shape, (below, right))
+    )
+    return Window(kernel, (stride, stride), (above, below, left, right))
 
 
 def convolution(rng: np.random.Generator, options: dict, config: AcceleratorConfig) -> tuple[str, layers.Layer]:

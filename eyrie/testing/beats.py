@@ -83,6 +83,7 @@ def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes
     common = {"half_by_set": int(beats.half_by_set)}
     if stream == Stream.IFMAP:
         common["to_pixels"] = int(program.options["destination"] == Destination.PIXELS)
+        common["more_bands"] = program.options["more_bands"]
     items = []
     for data, sent, tag in zip(beats.data.tolist(), beats.lanes.tolist(), beats.tag.tolist()):
         item = {"data": sum(word << 64 * lane for lane, word in enumerate(data)), "tag": tag, **common}
@@ -158,7 +159,7 @@ def multiplications(config: AcceleratorConfig, descriptor: Descriptor) -> int:
         filters = sum(shape[f"filters_{(row - first) % SET_ROWS}"] for first in rows_first)
         words = 0
         if shape["mode"] in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
-            words += blocks * shape["pixels"] * 3
+            words += blocks * shape["pixels"] * shape["taps"] * loops["bands"]
         if shape["mode"] != ArrayMode.DEPTHWISE:
             taps = shape["taps"] if shape["mode"] == ArrayMode.CONVOLUTION else 1
             words += blocks * shape["pixels"] * filters * taps

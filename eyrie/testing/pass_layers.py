@@ -12,13 +12,14 @@ from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.layer_run import GlbOverflow
 from eyrie.compiler.single_layer.separable import Tiling, pointwise_blocks
 from eyrie.compiler.target.blocks import Blocks
-from eyrie.compiler.target.limits import most_dealt, most_filters, most_pixels
+from eyrie.compiler.target.limits import MOST_DEPTHWISE, alike, most_dealt, most_filters, most_pixels
 from eyrie.compiler.target.scan_ids import convolution_ids
 from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, PoolMode, Stream
 from eyrie.model.errors import InputError
 from eyrie.testing import elementwise_layers
+from eyrie.testing.array_layers import depthwise_window
 from eyrie.testing.layers import Layer, convolution, kernel, separable
 from eyrie.testing.samples import scaled
 
@@ -117,9 +118,9 @@ def _turned(rng: np.random.Generator, blocks: Blocks) -> Blocks:
     return replace(blocks, down=1, inner=blocks.down, below=blocks.down > 1)
 
 
-def _odd(rng: np.random.Generator, blocks: Blocks, width: int) -> Blocks:
+def _odd(rng: np.random.Generator, blocks: Blocks, width: int, window: Window = Window()) -> Blocks:
     """Sometimes make blocks of an odd number of pixels, so that others begin at odd columns."""
-    if blocks.pixels % 2 or rng.random() < 0.7:
+    if blocks.pixels % 2 or rng.random() < 0.7 or not alike(window, blocks.pixels - 1):
         return blocks
     return replace(blocks, pixels=blocks.pixels - 1, along=-(-width // (blocks.cols * (blocks.pixels - 1))))
 
@@ -134,15 +135,15 @@ def _separable(
 ) -> tuple[Layer, str]:
     has = _finish(rng, finish, "addition", *(["ipsum", "maxima"] if kind != "depthwise" else []))
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
-    if has.get("maxima") and most_pixels(config, stride) < 2:  # which need pairs of pixels
-        stride = 1
     rows, cols = (_up_to(rng, max(5.0, 17 * scale), 5 if has.get("maxima") else 3) for _ in range(2))
-    pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
-    window = Window() if kind == "pointwise" else Window((3, 3), (stride, stride), pads)
-    most = most_pixels(config, None if kind == "pointwise" else stride)
+    window = Window()
+    if kind != "pointwise":
+        window = _depthwise_window(rng, config, (rows, cols), stride, pairs=bool(has.get("maxima")))
+    depthwise = None if kind == "pointwise" else window
+    most = most_pixels(config, depthwise)
     most = min(most, config.psum_words // most_dealt(config, 8, 1))  # a tile has at least 8 filters
     size, pixels = output_size((rows, cols), window), 4 if rng.random() < 0.6 else _up_to(rng, most, 2)
-    blocks = _odd(rng, pointwise_blocks(*size, config, None if kind == "pointwise" else stride, pixels), size[1])
+    blocks = _odd(rng, pointwise_blocks(*size, config, depthwise, pixels), size[1], window)
     if has.get("maxima"):  # columns are rows of the map, and pairs of rows and of pixels whole
         down, along = 2 * _up_to(rng, min(size[0] + 1, config.cols) // 2), 2 * max(1, min(pixels, most) // 2)
         blocks = Blocks(down, 1, along, -(-size[0] // down), -(-size[1] // along))
@@ -156,9 +157,25 @@ def _separable(
     if kind == "fused" and word_groups(channels) * blocks.pixels * halves > config.word_buffer_words:
         most = min(most, most_filters(config, blocks.pixels))  # in one tile
     filters = _filters(rng, min(149 * scale, most))
-    about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels} {_names(has)}"
-    window = Window((3, 3), (stride, stride), pads)
+    size = f"C={channels} M={filters} H={rows} W={cols} kernel {window.kernel}"
+    about = f"{kind} {size} {window} F={blocks.pixels} {_names(has)}"
     return separable(rng, kind, (channels, filters, rows, cols), window, config, Tiling(blocks), _those(has)), about
+
+
+def _depthwise_window(
+    rng: np.random.Generator, config: AcceleratorConfig, shape: tuple[int, int], stride: int, pairs: bool
+) -> Window:
+    """Return a window that PEs move along rows, 3 x 3 or of any size; pairs: so that they hold pairs of pixels."""
+    kernel = (3, 3)
+    if rng.random() < 0.5:
+        kernel = _up_to(rng, MOST_DEPTHWISE[0]), _up_to(rng, MOST_DEPTHWISE[1])
+    window = depthwise_window(rng, shape, stride, kernel)
+    while most_pixels(config, window) < 1 + pairs or (pairs and min(output_size(shape, window)) < 2):
+        kernel = kernel[0], kernel[1] - 1
+        if not kernel[1]:
+            kernel, stride = (3, 3), 1
+        window = depthwise_window(rng, shape, stride, kernel)
+    return window
 
 
 def _those(has: dict[str, bool]) -> set[str]:

@@ -23,6 +23,8 @@ module array_passes
   array_config_t [1:0] held_q;
   group_words_t        group_words;
   group_words_t [1:0]  group_words_q;
+  group_taps_t         group_taps;
+  group_taps_t [1:0]   group_taps_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pass_phase_q <= 1'b0;
@@ -33,16 +35,19 @@ module array_passes
     if (pass_phase_i != pass_phase_q) begin
       held_q[pass_phase_i]        <= cfg_i;
       group_words_q[pass_phase_i] <= group_words;
+      group_taps_q[pass_phase_i]  <= group_taps;
     end
   end
 
   assign group_words = ((group_words_t'(cfg_i.shape.pixels) - 1'b1) << cfg_i.shape.stride_2) +
                        group_words_t'(cfg_i.shape.taps);
+  assign group_taps  = group_taps_t'(cfg_i.shape.taps) * group_taps_t'(cfg_i.loops.bands);
   assign passes_o    = '{
     pass_phase:  pass_phase_i,
     pending:     cfg_i.shape,
     held:        held_q,
-    group_words: group_words_q
+    group_words: group_words_q,
+    group_taps:  group_taps_q
   };
 
   `EYRIE_ASSERT_NEXT(HeldIsPending, pass_phase_i != pass_phase_q,

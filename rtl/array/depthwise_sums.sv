@@ -5,6 +5,11 @@
 // The slot of a pixel accumulates its sum and then holds it. The slot is reserved when the first
 // word of the pixel is issued (reserve_i, only with room_o), so that every product has a slot.
 // empty_o: no sum is stored or in flight.
+//
+// Products come pixel by pixel, in each of the bands of a kernel. add_end_i marks the last product
+// of a pixel in a band: the next product belongs to the next slot, or with add_again_i to the first
+// pixel, whose sum the next band goes on with. No sum leaves before the last band, so that the
+// first pixel is at the head.
 
 `include "assertions.svh"
 
@@ -23,6 +28,8 @@ module depthwise_sums
   input  logic                                add_valid_i,
   input  logic                                add_first_i,  // first product of a sum
   input  logic                                add_last_i,   // last product of a sum
+  input  logic                                add_end_i,    // last product of a pixel in a band
+  input  logic                                add_again_i,  // the first pixel is next
   input  logic signed [WordChannels-1:0][16:0] products_i,
 
   output dw_request_t                           sums_o,
@@ -31,7 +38,7 @@ module depthwise_sums
 
   localparam int unsigned SlotWidth = (DEPTH > 1) ? $clog2(DEPTH) : 1;
   localparam int unsigned CountWidth = $clog2(DEPTH + 1);
-  localparam int unsigned RowSumWidth = 19;  // 3 products of up to 255 x 255
+  localparam int unsigned RowSumWidth = 22;  // 21 products of up to 255 x 255
 
   typedef logic [WordChannels-1:0][RowSumWidth-1:0] row_sums_t;
 
@@ -59,7 +66,7 @@ module depthwise_sums
       complete_q <= '0;
     end else begin
       if (pop) head_q <= next_slot(head_q);
-      if (complete) tail_q <= next_slot(tail_q);
+      if (add_valid_i && add_end_i) tail_q <= add_again_i ? head_q : next_slot(tail_q);
       reserved_q <= reserved_q + CountWidth'(reserve_i) - CountWidth'(pop);
       complete_q <= complete_q + CountWidth'(complete) - CountWidth'(pop);
     end
@@ -84,6 +91,8 @@ module depthwise_sums
   `EYRIE_ASSERT_WHEN(ReservesRoom, reserve_i, room_o, "a pixel without a slot for its sum")
   `EYRIE_ASSERT_WHEN(AddsReserved, add_valid_i, complete_q < reserved_q,
       "a product without a reserved slot")
+  `EYRIE_ASSERT_WHEN(BandsKeep, add_valid_i && add_again_i, complete_q == '0 && !add_last_i,
+      "a sum leaves before the last band")
   `EYRIE_STABLE(Sums, sums_o.valid, ready_i, sums_o.sums)
 
 endmodule

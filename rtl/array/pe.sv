@@ -47,7 +47,7 @@ module pe
   output pe_activity_t    activity_o         // activity of the previous cycle
 );
 
-  localparam int unsigned TapWords = 2 * DepthwiseTaps;  // taps of a group and of the next
+  localparam int unsigned TapWords = 8;  // the most taps of a filter row, and one of the next
   localparam int unsigned DwSumsDepth = 4;               // pixels in depthwise_sums
 
   // ---- Operand queues ----
@@ -269,6 +269,8 @@ module pe
     .add_valid_i(product_valid && product_q.depthwise),
     .add_first_i(product_q.first),
     .add_last_i (product_q.last),
+    .add_end_i  (product_q.pixel_end),
+    .add_again_i(product_q.again),
     .products_i (products),
     .sums_o     (dw_o),
     .ready_i    (dw_ready_i)

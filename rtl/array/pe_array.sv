@@ -53,6 +53,9 @@ module pe_array
   output pe_count_t             behind_o        // PEs that still run the pass before
 );
 
+  array_passes_t passes;
+  array_passes u_passes (.clk_i, .rst_ni, .cfg_i, .pass_phase_i, .passes_o(passes));
+
   // ---- Networks ----
 
   logic [ROWS-1:0][COLS-1:0]      ifmap_valid, ifmap_ready, filter_valid, filter_ready;
@@ -91,9 +94,23 @@ module pe_array
   filter_words_t   filter;
   depthwise_word_t depthwise;
 
+  // With several bands, a PE gets the row of its ID and the rows SetRows and 2 x SetRows below it.
+  localparam int unsigned Bands = 3;
+  localparam int unsigned IdWidth = $bits(scan_i.column.ifmap);
+  logic [Bands-1:0]              band_valid;
+  logic [Bands-1:0][IdWidth-1:0] band_tag;
+
+  assign band_tag[0]   = ifmap_i.tag.column;
+  assign band_valid[0] = 1'b1;
+  for (genvar band = 1; band < Bands; band++) begin : gen_band
+    assign band_tag[band]   = ifmap_i.tag.column - IdWidth'(SetRows * band);
+    assign band_valid[band] = ifmap_i.more_bands >= 2'(band) &&
+                              ifmap_i.tag.column >= IdWidth'(SetRows * band);
+  end
+
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap)),
+    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH(IdWidth), .COLUMN_TAGS(Bands),
     .WIDTH($bits(ifmap_words_t))
   ) u_ifmap_network (
     .clk_i, .rst_ni,
@@ -106,7 +123,8 @@ module pe_array
     .valid_i          (ifmap_i.valid),
     .ready_o          (ifmap_ready_o),
     .row_tag_i        (ifmap_i.tag.row),
-    .column_tag_i     (ifmap_i.tag.column),
+    .column_tag_valid_i(band_valid),
+    .column_tag_i     (band_tag),
     .data_i           ({ifmap_i.pass_phase, ifmap_i.data, ifmap_i.lanes, ifmap_i.to_pixels,
                         halves(ifmap_i.half_by_set, ifmap_i.tag.half)}),
     .target_valid_o   (ifmap_valid),
@@ -129,6 +147,7 @@ module pe_array
     .valid_i          (filter_i.valid),
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
+    .column_tag_valid_i(1'b1),
     .column_tag_i     (filter_i.tag.column[1:0]),
     .data_i           ({filter_i.pass_phase, filter_i.data[SIZES.filter_lanes-1:0],
                         filter_i.lanes[SIZES.filter_lanes-1:0],
@@ -152,7 +171,8 @@ module pe_array
     .active_i          (active),
     .valid_i           (depthwise_i.valid),
     .ready_o           (depthwise_ready_o),
-    .row_tag_i         (depthwise_i.tag.row),
+    .tag_i             ({depthwise_i.tag.row, depthwise_i.tag.column}),
+    .group_taps_i      (passes.group_taps[depthwise_i.pass_phase]),
     .data_i            ({depthwise_i.pass_phase, depthwise_i.data[0],
                          halves(depthwise_i.half_by_set, depthwise_i.tag.half)}),
     .tap_valid_o       (tap_valid),
@@ -163,9 +183,6 @@ module pe_array
   );
 
   // ---- Sets ----
-
-  array_passes_t passes;
-  array_passes u_passes (.clk_i, .rst_ni, .cfg_i, .pass_phase_i, .passes_o(passes));
 
   logic            [Sets-1:0][COLS-1:0] set_accepted, set_overrun;
   chain_transfer_t [Sets-1:0][COLS-1:0] chain_in, chain_out;
@@ -271,7 +288,7 @@ module pe_array
 
   logic unused_signals;
   assign unused_signals = ^{depthwise_i.lanes, depthwise_i.data[1], next_filter_ids,
-                            depthwise_i.tag.column, filter_i.tag.column};
+                            filter_i.tag.column};
 
   `EYRIE_ASSERT_NEXT(RequestHolds, !accepted_o, $stable({cfg_i, pass_phase_i}),
       "a pass changes before all PEs have accepted it")

@@ -6,7 +6,8 @@
 // is lost between groups. A depthwise group has priority once all its operands are in the queues,
 // even between two filters of a pointwise group. This keeps the ifmap stream moving and overlaps
 // the requantisation of a group with the pointwise work of the group before. A depthwise group with
-// more pixels than depthwise_sums has slots pauses before a pixel without a slot.
+// more pixels than depthwise_sums has slots pauses before a pixel without a slot. Between two bands
+// of a depthwise group the PE goes on with pointwise work until the operands are there.
 //
 // A PE accepts a pass in one cycle, if running_o is low and the pending phase bit differs from its
 // own. A PE that is not in use (enable_i low or no filters) only stores the phase bit.
@@ -17,10 +18,10 @@ module pe_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 15,   // depth of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 16,   // depth of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
-  parameter int unsigned TAP_WORDS = 6,      // depth of a PE's tap queue
+  parameter int unsigned TAP_WORDS = 8,      // depth of a PE's tap queue
   parameter int unsigned PSUM_WORDS = 128,   // psums in a half of a PE's psum buffer
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
@@ -170,7 +171,8 @@ module pe_sequencer
 
   // ---- Words within a group ----
 
-  logic                  dw_ready, dw_busy, dw_first, dw_last, dw_group_last;
+  logic                  dw_ready, dw_busy, dw_between, dw_first, dw_last, dw_band_last;
+  logic                  dw_pixel_end, dw_group_last;
   logic                  psum_ready, psum_busy, psum_between, psum_available, filter_available;
   logic                  psum_first, psum_group_last;
   logic [IfmapWidth-1:0] dw_ifmap_offset, dw_ifmap_pop, psum_ifmap_offset, psum_ifmap_pop;
@@ -179,6 +181,7 @@ module pe_sequencer
   depthwise_sequencer #(.IFMAP_WORDS(IFMAP_WORDS), .TAP_WORDS(TAP_WORDS)) u_depthwise (
     .clk_i, .rst_ni,
     .shape_i       (shape),
+    .bands_i       (loops.bands),
     .group_words_i (passes_i.group_words[pass_phase_q]),
     .ifmap_count_i,
     .ifmap_offset_o(dw_ifmap_offset),
@@ -186,9 +189,12 @@ module pe_sequencer
     .tap_count_i, .tap_offset_o, .tap_pop_o,
     .ready_o       (dw_ready),
     .busy_o        (dw_busy),
+    .between_o     (dw_between),
     .step_i        (issue && issue_ready_i && op == OpDepthwise),
     .first_o       (dw_first),
     .last_o        (dw_last),
+    .pixel_end_o   (dw_pixel_end),
+    .band_last_o   (dw_band_last),
     .group_last_o  (dw_group_last)
   );
 
@@ -225,7 +231,7 @@ module pe_sequencer
   logic dw_may_go, psum_may_start, half_missing;
 
   assign dw_may_go      = dw_busy ? !dw_first || dw_sums_room_i
-                                  : !dw_done_q && dw_sums_empty_i && dw_ready;
+                                  : !dw_done_q && (dw_between || dw_sums_empty_i) && dw_ready;
   assign half_missing   = group_first && half_reserved_i[half_q];
   assign psum_may_start = mode_o != ArrayDepthwise && !half_missing && psum_ready;
 
@@ -261,6 +267,8 @@ module pe_sequencer
     depthwise: op == OpDepthwise,
     first:     (op == OpDepthwise) ? dw_first : psum_first && group_first,
     last:      dw_last,
+    pixel_end: dw_pixel_end,
+    again:     dw_band_last,
     tile_last: op == OpPsum && group_last && psum_group_last,
     half:      half_q,
     index:     psum_index
@@ -276,7 +284,7 @@ module pe_sequencer
       if (op == OpPsum) wait_o = filter_available ? WaitIfmap : WaitFilter;
       else if (mode_o == ArrayDepthwise) wait_o = WaitIfmap;
       else if (half_missing) wait_o = WaitPsum;
-      else if (!dw_done_q && dw_sums_empty_i) wait_o = WaitIfmap;
+      else if (!dw_done_q && (dw_between || dw_sums_empty_i)) wait_o = WaitIfmap;
       else wait_o = WaitWords;
     end
   end

@@ -13,7 +13,7 @@ module psum_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 15,   // depth of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 16,   // depth of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
@@ -63,7 +63,7 @@ module psum_sequencer
   assign convolution = shape_i.mode == ArrayConvolution;
   assign window      = IfmapWidth'(shape_i.taps);
   assign stride      = shape_i.stride_2 ? IfmapWidth'(2) : IfmapWidth'(1);
-  assign tap_last    = tap_q == shape_i.taps - 2'd1;
+  assign tap_last    = tap_q == shape_i.taps[1:0] - 2'd1;
   assign pixel_last  = pixel_q == shape_i.pixels - 9'd1;
   assign filter_last = filter_q == filters_i - 9'd1;
 

@@ -39,6 +39,7 @@ module descriptor
   logic [Streams-1:0] used_q;
   destination_e       destination_q;  // destination of ifmap words
   logic               single_q, packed_pixels_q;
+  logic [1:0]         more_bands_q;
   drain_t             drain;
   stream_options_t    options;  // the written word as stream options
 
@@ -49,6 +50,7 @@ module descriptor
       destination_q   <= ToRows;
       single_q        <= 1'b0;
       packed_pixels_q <= 1'b0;
+      more_bands_q    <= '0;
     end else if (write_i) begin
       for (int unsigned word = 0; word < ColumnIdsIndex; word++) begin
         if (32'(index_i) == word) words_q[word] <= data_i;
@@ -60,6 +62,7 @@ module descriptor
             destination_q   <= destination_e'(options.destination);
             single_q        <= options.single;
             packed_pixels_q <= options.packed_pixels;
+            more_bands_q    <= options.more_bands;
           end
         end
       end
@@ -78,6 +81,7 @@ module descriptor
   assign pass_o.destination   = destination_q;
   assign pass_o.single        = single_q;
   assign pass_o.packed_pixels = packed_pixels_q;
+  assign pass_o.more_bands    = more_bands_q;
   assign pass_o.array   = '{
     shape:     array_shape_t'(words_q[ArrayShapeIndex]),
     loops:     array_loops_t'(words_q[ArrayLoopsIndex]),

@@ -17,7 +17,7 @@ module pass_controller
 #(
   parameter int unsigned ROWS = 6,           // PE rows, a multiple of 3
   parameter int unsigned COLS = 8,           // PE columns
-  parameter int unsigned IFMAP_WORDS = 15,   // depth of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 16,   // depth of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,   // psums in a half of a PE's psum buffer

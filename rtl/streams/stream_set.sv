@@ -161,6 +161,7 @@ module stream_set
     lanes:       lanes[StreamIfmap],
     to_pixels:   options[StreamIfmap].destination == ToPixels,
     half_by_set: options[StreamIfmap].half_by_set,
+    more_bands:  options[StreamIfmap].more_bands,
     tag:         tag[StreamIfmap]
   };
   assign filter_o = '{

@@ -6,7 +6,7 @@ module descriptor_rules_tb
 #(
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
-  parameter int unsigned IFMAP_WORDS = 15,
+  parameter int unsigned IFMAP_WORDS = 16,
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,

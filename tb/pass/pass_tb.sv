@@ -21,7 +21,7 @@ module pass_tb
   parameter int unsigned MULTIPLIERS = 4,
   parameter int unsigned GLB_BANKS = 8,
   parameter int unsigned GLB_BANK_WORDS = 1024,
-  parameter int unsigned IFMAP_WORDS = 15,
+  parameter int unsigned IFMAP_WORDS = 16,
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,

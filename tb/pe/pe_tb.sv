@@ -5,7 +5,7 @@ module pe_tb
   import encoding_pkg::*;
 #(
   parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 15,
+  parameter int unsigned IFMAP_WORDS = 16,
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,

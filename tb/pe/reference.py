@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 
 from eyrie.model import encoding as enc
-from eyrie.model.config import SET_ROWS, AcceleratorConfig
+from eyrie.model.config import DEPTHWISE_BANDS, DEPTHWISE_PIXELS, DEPTHWISE_TAPS, SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
 CHANNELS = 4
 INDICES = 256  # that a beat of the column adder chain can name
-DW_SUM_BITS = 21
+DW_SUM_BITS = 23
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Shape:
     groups: int
     rotation: int
     row: int
+    bands: int
 
     @property
     def depthwise(self) -> bool:
@@ -79,7 +80,8 @@ class Shape:
             rotation=self.rotation,
             **{f"filters_{n}": filters for n, filters in enumerate(self.row_filters)},
         )
-        return shape, enc.ARRAY_LOOPS.pack(groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
+        loops = {"groups": self.groups, "inner": self.inner, "tiles": self.tiles, "outer": self.outer}
+        return shape, enc.ARRAY_LOOPS.pack(**loops, bands=self.bands)
 
 
 def draw_shape(
@@ -91,7 +93,11 @@ def draw_shape(
         return int(rng.integers(1, limit + 1))
 
     convolution = mode == ArrayMode.CONVOLUTION
-    taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
+    depthwise = mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE)
+    taps = up_to(min(DEPTHWISE_TAPS, accelerator.ifmap_words)) if depthwise else up_to(3)
+    bands = up_to(DEPTHWISE_BANDS) if depthwise else 0
+    if depthwise and rng.random() < 0.4:
+        taps, bands = 3, 1
     stride = up_to(2)
     room = min(4, accelerator.filter_words // taps) if convolution else min(max_filters, accelerator.psum_words)
     row_filters = tuple(up_to(room) for _ in range(SET_ROWS))
@@ -101,6 +107,8 @@ def draw_shape(
         # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
         if mode != ArrayMode.POINTWISE:
             pixels = min(pixels, (accelerator.ifmap_words - taps) // stride + 1)
+        if bands > 1:
+            pixels = min(pixels, DEPTHWISE_PIXELS)
         pixels = min(pixels, accelerator.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
     zero_points = [int(rng.choice([-128, 0, 127, rng.integers(-128, 128)])) for _ in range(2)]
     return Shape(
@@ -118,6 +126,7 @@ def draw_shape(
         up_to(5),
         rotation,
         row,
+        bands,
     )
 
 
@@ -182,8 +191,8 @@ def draw_operands(rng: np.random.Generator, shape: Shape, zeros: float) -> Opera
     sums, dw = len(shape.groups_of_sums), len(shape.groups_of_words)
     operands, values = Operands(), Values(rng, zeros, float(rng.choice([0.05, 0.9], p=[0.7, 0.3])))
     if shape.depthwise:
-        operands.ifmap = values.draw(dw, shape.row_words)
-        operands.taps = values.draw(dw, shape.taps, zero_point=shape.depthwise_zero_point)
+        operands.ifmap = values.draw(dw, shape.bands * shape.row_words)
+        operands.taps = values.draw(dw, shape.bands * shape.taps, zero_point=shape.depthwise_zero_point)
     if shape.mode == ArrayMode.CONVOLUTION:
         operands.ifmap = values.draw(sums, shape.row_words)
         operands.filters = [
@@ -199,9 +208,11 @@ def draw_operands(rng: np.random.Generator, shape: Shape, zeros: float) -> Opera
 def depthwise_sums(shape: Shape, operands: Operands, activity: Activity) -> np.ndarray:
     """int64 [groups, pixels, 4]."""
     sums = np.zeros((len(operands.taps), shape.pixels, CHANNELS), np.int64)
-    for group, pixel, tap in product(range(len(sums)), range(shape.pixels), range(shape.taps)):
-        activation = seen(operands.ifmap[group, pixel * shape.stride + tap], shape.ifmap_offset)
-        weight = less(operands.taps[group, tap], shape.depthwise_zero_point)
+    loops = len(sums), shape.bands, shape.pixels, shape.taps
+    for group, band, pixel, tap in np.ndindex(loops):
+        word = operands.ifmap[group, band * shape.row_words + pixel * shape.stride + tap]
+        activation = seen(word, shape.ifmap_offset)
+        weight = less(operands.taps[group, band * shape.taps + tap], shape.depthwise_zero_point)
         sums[group, pixel] += activity.dot(activation, weight)
     return sums
 
@@ -314,6 +325,6 @@ def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -
 
 
 def pack_dw(sums: np.ndarray) -> list[int]:
-    """int64 [..., 4] -> 84-bit values, modulo 2^21 per channel."""
+    """int64 [..., 4] -> 92-bit values, modulo 2^23 per channel."""
     mask = (1 << DW_SUM_BITS) - 1
     return [sum((int(v) & mask) << DW_SUM_BITS * n for n, v in enumerate(row)) for row in sums.reshape(-1, CHANNELS)]

@@ -25,7 +25,7 @@ from eyrie.model.descriptor import Descriptor
 from tb.common.bench import Testbench
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 
-IFMAP = ("data", "lanes", "to_pixels", "half_by_set", "tag")
+IFMAP = ("data", "lanes", "to_pixels", "half_by_set", "more_bands", "tag")
 FILTER = ("data", "lanes", "half_by_set", "tag")
 DEPTHWISE = ("data", "half_by_set", "tag")
 DRAIN = ("set", "add", "free", "index", "word", "two", "note", "sums")

@@ -98,6 +98,14 @@ _ONE_SET = (
     _layer("connected"),
     _layer("connected"),
 )
+_BANDS = (
+    _layer("depthwise", kernel=(5, 5)),
+    _layer("fused", kernel=(5, 5), stride=2),
+    _layer("depthwise", kernel=(9, 1), stride=2),
+    _layer("fused", kernel=(7, 7)),
+    _layer("depthwise", kernel=(1, 6)),
+    _layer("fused", kernel=(4, 2)),
+)
 _SERIAL = (
     _convolution(6, 8, 4, 4, 1, 2),
     _layer("fused", filters=20),
@@ -123,5 +131,6 @@ BENCHES = [
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),
     replace(_array("array16", "array of 3 x 4 PEs, one set: all its modes", *_ONE_SET, rows=3, cols=4), regress=True),
+    _array("array18", "depthwise kernels of other sizes than 3x3, alone and fused", *_BANDS),
     replace(_array("array17", "one multiplier a PE: all modes", *_SERIAL, multipliers=1), regress=True),
 ]

@@ -8,7 +8,7 @@ module pe_array_tb
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
   parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 15,
+  parameter int unsigned IFMAP_WORDS = 16,
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,
@@ -38,6 +38,7 @@ module pe_array_tb
   input  logic [1:0]          ifmap_lanes_i,
   input  logic                ifmap_to_pixels_i,
   input  logic                ifmap_half_by_set_i,
+  input  logic [1:0]          ifmap_more_bands_i,
   input  logic [10:0]         ifmap_tag_i,
 
   input  logic                filter_swap_i,
@@ -100,7 +101,8 @@ module pe_array_tb
   end
 
   assign ifmap = '{swap: ifmap_swap_i, pass_phase: pass_phase_q[0], valid: ifmap_valid_i, data: ifmap_data_i,
-                   lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i, half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
+                   lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i, half_by_set: ifmap_half_by_set_i,
+                   more_bands: ifmap_more_bands_i, tag: ifmap_tag_i};
   assign filter = '{swap: filter_swap_i, pass_phase: pass_phase_q[1], valid: filter_valid_i, data: 128'(filter_data_i),
                     lanes: 2'(filter_lanes_i), half_by_set: filter_half_by_set_i, tag: filter_tag_i};
   assign depthwise = '{swap: depthwise_swap_i, pass_phase: pass_phase_q[2], valid: depthwise_valid_i,

@@ -121,7 +121,7 @@ class SuperBench:
         if shape.depthwise:
             feed("tap", [{"data": word} for word in ref.words(operands.taps)])
             own = ref.depthwise_sums(shape, operands, self.activity)
-            most = 2 * 3 * 255 * 255  # of two rows
+            most = 2 * shape.bands * shape.taps * 255 * 255  # of two rows
             above = rng.integers(-most, most, own.shape, endpoint=True)
             above = np.where(rng.random(own.shape) < 0.2, np.sign(own) * most, above)
             drivers["above"].extend(ref.pack_dw(above))

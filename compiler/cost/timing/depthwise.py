@@ -24,10 +24,15 @@ class Depthwise(Fused):
         """Those of the pixels that have a place at once."""
         super()._use(pe, last[: self._placed])
 
+    def _band_ends(self, ends: list[int]) -> None:
+        """Where pixels have to wait, their group ends with `_finish`."""
+        if self._shape.pixels <= PLACES:
+            super()._band_ends(ends)
+
     def _finish(self, job: int) -> None:
         """The pixels that had to wait follow, each when a sum has left."""
         super()._finish(job)
-        held, shape, pops = self._units.held, self._shape, self._units.ifmap.pops
+        shape, pops = self._shape, self._units.ifmap.pops
         if shape.pixels <= PLACES:
             return
         cols, ends = self._units.config.cols, [0] * SET_ROWS
@@ -38,7 +43,7 @@ class Depthwise(Fused):
                 end = max(end, first + PIXEL * (f - PLACES)) + self._step
                 pops[pe] += [end - 1] * (shape.stride if f < shape.pixels - 1 else shape.taps)
             ends[pe // cols] = max(ends[pe // cols], end)
-        held.used[-1] = ends
+        self._leave_taps(ends)
         self._sent.free = ends
 
 

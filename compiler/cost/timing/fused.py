@@ -13,6 +13,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS
 
 TABLE_USED = PIXEL - 1  # dw_requantizer: from a pixel's first cycle to its last
+TAP_ROOM = 2  # pe: from the cycle in which a tap leaves to that in which one can be sent in its place
 SUMMED = 1  # pe: from behind the MACs of a depthwise pixel to its sum: product, queue
 WORD_READY = 14  # from a pixel's first cycle in dw_requantizer to its word in the PEs: to the last channel's second
 #                  cycle (7), requantizer (4), word_buffer (2), dw_broadcaster
@@ -26,13 +27,13 @@ class Fused:
         self._work: Work = _Pointwise(units, shape, begin.work)
         self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
         self._columns = sorted({pe % units.config.cols for pe in self._pes})
-        self._begun: dict[int, int] = {}  # when each PE began the group under way
+        self._begun: dict[int, int] = {}  # when each PE began the band under way
         self._summed: dict[int, int] = {}  # by column, when the first sum of the group under way is there
         self._first_gone: dict[int, int] = {}  # as well, when it has left
-        self._length = shape.taps * shape.pixels * units.slow
-        # When the words of a group leave the queue, from its begin on.
+        self._length = shape.taps * shape.pixels * units.slow  # cycles of a band
+        # When the words of a band leave the queue, from its begin on.
         step = self._step = shape.taps * units.slow  # cycles of a pixel
-        self._first_sum = step + SUMMED  # from the group's begin on
+        self._first_sum = step + SUMMED  # from the last band's begin on
         self._leave = [
             step * (f + 1) - 1
             for f in range(shape.pixels)
@@ -59,14 +60,24 @@ class Fused:
         return stream.sent
 
     def _multiply(self, job: int) -> None:
-        """PEs begin a group when ifmap words and their row's taps are there, the last group's sums are gone, and they
-        are between two filters."""
-        cols, held, last = self._units.config.cols, self._units.held, (job + 1) * len(self._leave) - 1
-        starts = []
+        """PEs begin a group when the last group's sums are gone."""
+        cols, gone = self._units.config.cols, self._units.held.gone
+        free = {pe: gone[pe % cols] for pe in self._pes}
+        for band in range(self._shape.bands):
+            self._multiply_band(job * self._shape.bands + band, free)
+            free = {pe: begun + self._length for pe, begun in self._begun.items()}
+        for column in self._columns:
+            self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + self._first_sum
+
+    def _multiply_band(self, number: int, free: dict[int, int]) -> None:
+        """PEs begin a band when they are free for it, ifmap words and their row's taps are there, and they are between
+        two filters. number: of the band in the pass"""
+        cols, last = self._units.config.cols, (number + 1) * len(self._leave) - 1
+        taps, starts = self._send_taps(), []
         for row in range(SET_ROWS):
-            least = max(self._words(enc.DEPTHWISE_RUN, held.used[0][row] + 1) + 1, self._begin.work)
+            least = max(taps[row] + 1, self._begin.work)
             ready = {
-                pe: max(self._units.ifmap.arrival(pe, last) + 1, held.gone[pe % cols], least)
+                pe: max(self._units.ifmap.arrival(pe, last) + 1, free[pe], least)
                 for pe in self._pes
                 if pe // cols == row
             }
@@ -74,13 +85,29 @@ class Fused:
                 begin = self._begun[pe] = self._work.run_until(at, row)
                 self._use(pe, [begin + n for n in self._leave])
             starts.append(max(self._begun[pe] for pe in ready))
-        for column in self._columns:
-            self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + self._first_sum
         self._work.interrupt(starts, self._length)
-        held.used.append([start + self._length for start in starts])
+        self._band_ends([start + self._length for start in starts])
+
+    def _send_taps(self) -> list[int]:
+        """Send the taps of a band, each to one row after the other; return the cycle of the last one of each row."""
+        sent, held = [0] * SET_ROWS, self._units.held.taps
+        for tap in range(self._shape.taps):
+            for row in range(SET_ROWS):
+                sent[row] = self._words(1, held[row][tap] + TAP_ROOM)
+        return sent
+
+    def _band_ends(self, ends: list[int]) -> None:
+        """The rows have multiplied the words of a band behind these cycles."""
+        self._leave_taps(ends)
+
+    def _leave_taps(self, ends: list[int]) -> None:
+        """The taps leave the queues one by one, with the last pixel."""
+        slow = self._units.slow
+        for taps, end in zip(self._units.held.taps, ends):
+            taps.extend(range(end - self._step + slow - 1, end, slow))
 
     def _use(self, pe: int, last: list[int]) -> None:
-        """The words of a group leave a PE's queue behind these cycles."""
+        """The words of a band leave a PE's queue behind these cycles."""
         self._units.ifmap.pops[pe] += last
 
     def _finish(self, job: int) -> None:

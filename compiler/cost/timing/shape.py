@@ -30,6 +30,7 @@ class PassShape:
     pixels: int
     stride: int
     taps: int
+    bands: int  # of a depthwise kernel
     filters: tuple[int, ...]  # by row of a set
     each: int  # pointwise filters that come, and are dealt, at a time
     rotation: int  # rows by which each tile is dealt from behind the one before
@@ -110,7 +111,7 @@ def macs(config: AcceleratorConfig, descriptor: Descriptor) -> int:
     if mode == ArrayMode.CONVOLUTION:
         filters *= taps
     elif mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
-        filters += SET_ROWS * taps
+        filters += SET_ROWS * taps * loops["bands"]
     jobs = loops["outer"] * loops["inner"] * loops["groups"]
     return _sets(config, descriptor) * descriptor.drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
 
@@ -140,6 +141,7 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         shape["pixels"],
         shape["stride_2"] + 1,
         shape["taps"],
+        loops["bands"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         drain["pairs"] + 1,
         shape["rotation"],
@@ -184,8 +186,9 @@ def _beats(
     takers: dict[tuple[int, int], list[int]] = {}
     for row in range(1 if mode == ArrayMode.POINTWISE else SET_ROWS):
         for col in range(config.cols):
-            key = row_ids[row]["ifmap"], column_ids[row][col]["ifmap"]
-            takers.setdefault(key, []).append(row * config.cols + col)
+            for band in range(stream.options["more_bands"] + 1):
+                key = row_ids[row]["ifmap"], column_ids[row][col]["ifmap"] + SET_ROWS * band
+                takers.setdefault(key, []).append(row * config.cols + col)
     words = sent(stream, at, PAIR)[:length].sum(axis=1).tolist()
     tags = map(enc.TAG.unpack, at.tag[:length].tolist())
     return [(tuple(takers.get((tag["row"], tag["column"]), ())), count) for tag, count in zip(tags, words)]

@@ -13,7 +13,7 @@ from eyrie.compiler.cost.timing.streams import Ifmap, Words
 from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import Stream
 
-TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
+TAP_WORDS = 8  # depthwise taps that a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_requantizer holds
 
 
@@ -39,17 +39,17 @@ class Held:
 
     free    by column, the first cycle in which its PEs have nothing to do
     gone    by column, the first cycle in which no sum of a group before waits in its PEs
-    used    of the last TAP_GROUPS groups, by row: cycle behind the last multiplication
+    taps    by row, of the last TAP_WORDS taps: cycle of the last multiplication
     issued  of the last TABLES groups: cycle in which their last sum left
     sent    cycle behind that in which the SUPERs handed the last word of a depthwise pass to the column adder chain
     """
 
-    TIMES = ("free", "gone", "used", "issued", "sent")
+    TIMES = ("free", "gone", "taps", "issued", "sent")
 
     def __init__(self, cols: int) -> None:
         self.free = [0] * cols
         self.gone = [0] * cols
-        self.used: deque[list[int]] = deque([[0] * SET_ROWS] * TAP_GROUPS, TAP_GROUPS)
+        self.taps = [deque([-1] * TAP_WORDS, TAP_WORDS) for _ in range(SET_ROWS)]
         self.issued: deque[int] = deque([-1] * TABLES, TABLES)
         self.sent = 0
 

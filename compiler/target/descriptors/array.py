@@ -26,6 +26,7 @@ class ArrayWork:
     """What the PEs do in a pass.
 
     taps, stride  of rows of the kernel that PEs or SUPERs move along
+    bands         of a depthwise kernel, else 0
     filters       of a tile, in each row of a set
     groups        of channels
     tiles         of filters; rotation: as `limits.deal_of`
@@ -40,6 +41,7 @@ class ArrayWork:
     groups: int
     tiles: int
     rotation: int = 0
+    bands: int = 0
 
 
 def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
@@ -69,6 +71,7 @@ def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
         inner=blocks.inner,
         tiles=work.tiles,
         outer=blocks.outer,
+        bands=work.bands,
     )
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, link_enable=ids.link_enable)
 

@@ -16,20 +16,27 @@ from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_a
 from eyrie.compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from eyrie.compiler.target.descriptors.taps import tap_stream
 from eyrie.compiler.target.limits import (
+    MOST_DEPTHWISE,
+    alike,
+    bands,
+    bands_at_once,
     beat_filters,
     deal_of,
     dealt_filters,
     drains_two_pixels,
     equal_stride,
+    ifmap_rows,
     legal,
     most_dealt,
     most_pixels,
     pairs,
+    row_words,
 )
+from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.compiler.target.scan_ids import block_ids
 from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import average_reciprocal
-from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, AcceleratorConfig
+from eyrie.model.config import DEPTHWISE_PIXELS, GLB_WORD_BYTES, SET_ROWS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
 from eyrie.model.errors import InputError
@@ -40,10 +47,10 @@ class SeparablePass:
     """A pass with pointwise or depthwise work.
 
     window: of the depthwise half, or of a convolution by taps, each of which is a channel group of its own.
-    depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the array.
-    own_blocks: 0: filters take all channels; else so many blocks of 8 filters take one channel group, the next ones
-    the next. one_pixel: sums leave for one pixel at a time, for an operation on the words or an ipsum. last_channels:
-    valid ones of the last channel group of a pass without filters.
+    depthwise_address: `depthwise_group_words` a group; None: no depthwise half. Without ofmap the sums only leave the
+    array. own_blocks: 0: filters take all channels; else so many blocks of 8 filters take one channel group, the next
+    ones the next. one_pixel: sums leave for one pixel at a time, for an operation on the words or an ipsum.
+    last_channels: valid ones of the last channel group of a pass without filters.
     """
 
     ifmap: FeatureMap
@@ -90,8 +97,13 @@ def _ifmap_stream(
     ifmap, blocks, stride, x = p.ifmap, p.blocks, p.window.stride[0], -p.window.pads[2]
     split = config.sets > 1
     beats = Level(pairs(words, x), 2, Axis.COLUMN, 2)
-    # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
-    levels = [beats, *inner_levels] if to_pixels else [*inner_levels, beats]
+    # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time; but a PE gets
+    # the row of each band as a whole.
+    at_once = 1 if to_pixels else bands_at_once(config, p.window, blocks.pixels)
+    side_by_side = not to_pixels and at_once == 1
+    levels = [*inner_levels, beats] if side_by_side else [beats, *inner_levels]
+    if not to_pixels and bands(p.window) > at_once:
+        levels.append(rows_level(ifmap, bands(p.window), SET_ROWS))
     if not split:  # one set: the two halves of a word are two groups
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
@@ -104,7 +116,7 @@ def _ifmap_stream(
         levels.append(Level(blocks.along, along, Axis.COLUMN, along))
     levels.append(rows_level(ifmap, blocks.down, blocks.outer_rows * stride))
     y = blocks.first_row * stride - p.window.pads[0]
-    # Depthwise work takes three rows: those that a smaller kernel does not have are not there yet, or not any more.
+    # Depthwise work takes whole bands of rows: those that the kernel does not have are not there yet, or not any more.
     reached = y + (blocks.outer_rows * blocks.down - 1) * stride + p.window.kernel[0]
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x & 0xFFFF, **ring_of(ifmap)},
@@ -114,7 +126,8 @@ def _ifmap_stream(
             "odd_words": words % 2,
             "destination": Destination.PIXELS if to_pixels else Destination.ROWS,
             "half_by_set": int(split),
-            "pair_level": 0 if to_pixels else len(inner_levels),
+            "more_bands": at_once - 1,
+            "pair_level": len(inner_levels) if side_by_side else 0,
         },
         tuple(levels),
     )
@@ -169,8 +182,9 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
     if depthwise is not None:
         mode = ArrayMode.FUSED if filters else ArrayMode.DEPTHWISE
     _check(config, p, mode)
-    stride = None if depthwise is None else equal_stride(p.window)
-    ids = block_ids(config, blocks.rows, blocks.cols, stride, blocks.images)
+    stride = None if depthwise is None else equal_stride(p.window, MOST_DEPTHWISE)
+    at_once = bands_at_once(config, p.window, blocks.pixels)
+    ids = block_ids(config, blocks.rows, blocks.cols, stride, blocks.images, at_once)
     set_array(descriptor, ids, _work(config, p, mode))
     if depthwise is not None:
         descriptor.set_stream(Stream.IFMAP, _depthwise_ifmap(config, p))
@@ -208,8 +222,8 @@ def _work(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> Array
     return ArrayWork(
         mode,
         p.blocks,
-        DEPTHWISE_TAPS if depthwise else 1,
-        equal_stride(p.window) if depthwise else 1,
+        p.window.kernel[1] if depthwise else 1,
+        p.window.stride[0] if depthwise else 1,
         ZeroPoints(
             p.ifmap_zero_point,
             p.middle.zero_point if depthwise else p.ifmap_zero_point,
@@ -220,17 +234,19 @@ def _work(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> Array
         p.groups * (1 if config.sets > 1 else 2),
         tiles,
         deal_of(sum(dealt), each, tiles),
+        bands(p.window) if depthwise else 0,
     )
 
 
 def _depthwise_ifmap(config: AcceleratorConfig, p: SeparablePass) -> StreamDescriptor:
-    blocks, stride = p.blocks, equal_stride(p.window)
-    span, step = (blocks.rows - 1) * stride + SET_ROWS, blocks.pixels * stride
+    blocks, stride = p.blocks, p.window.stride[0]
+    at_once = bands_at_once(config, p.window, blocks.pixels)
+    span, step = ifmap_rows(p.window, blocks.rows, at_once), blocks.pixels * stride
     tag = enc.TAG.pack(column=span)
     across = Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)
     if blocks.images:
         across = Level(blocks.images, p.ifmap.image_step, tag=tag)
-    words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
+    words = row_words(p.window, blocks.pixels)
     return _ifmap_stream(config, p, [rows_level(p.ifmap, span, 1, column_tag=1), across], words, 0, False)
 
 
@@ -252,14 +268,15 @@ def _pointwise_ifmap(config: AcceleratorConfig, p: SeparablePass, filters: Filte
 
 def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, address: int) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if config.sets == 1 else []
+    words = depthwise_group_words(p.window.kernel)
     descriptor.set_stream(
         Stream.DEPTHWISE,
         linear_stream(
             address,
-            Level(enc.DEPTHWISE_RUN, 1),
-            Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
+            Level(SET_ROWS, 1, tag=1),
+            Level(words // SET_ROWS, SET_ROWS, tag=enc.DEPTHWISE_RUN_TAG),
             *halves,
-            Level(p.ifmap.groups, enc.DEPTHWISE_GROUP_WORDS),
+            Level(p.ifmap.groups, words),
             Level(p.blocks.inner * p.blocks.outer),
             half_by_set=int(config.sets > 1),
         ),
@@ -315,10 +332,19 @@ def _set_output(config: AcceleratorConfig, descriptor: Descriptor, p: SeparableP
 
 def _check(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> None:
     """Raises InputError, naming demand and bound, where a pass does not fit the PEs."""
-    blocks, stride = p.blocks, 1 if mode == ArrayMode.POINTWISE else equal_stride(p.window)
+    blocks = p.blocks
     limits = [("pixels of a column", blocks.pixels, most_pixels(config))]
     if mode != ArrayMode.POINTWISE:
-        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, config.ifmap_words))
+        side_by_side = blocks.cols * blocks.along * (1 if blocks.images or blocks.below else blocks.inner)
+        if side_by_side > 1 and not alike(p.window, blocks.pixels):
+            raise InputError(
+                f"blocks of {blocks.pixels} pixels under a kernel of {p.window.kernel[1]} columns, side by side: they "
+                "take different numbers of pairs of words"
+            )
+        equal_stride(p.window, MOST_DEPTHWISE)
+        limits.append(("ifmap words of a column", row_words(p.window, blocks.pixels), config.ifmap_words))
+        if bands(p.window) > 1:
+            limits.append((f"pixels of a kernel of {p.window.kernel[0]} rows", blocks.pixels, DEPTHWISE_PIXELS))
     if p.filters:
         dealt = most_dealt(config, p.filters.count, blocks.pixels)
         limits.append(("partial sums of a PE", dealt * blocks.pixels, config.psum_words))

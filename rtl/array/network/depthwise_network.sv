@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delivers depthwise filters and quantisation parameters to the columns in use, one cycle after
-// they enter at the earliest. A word with row tag 0 to 2 is a tap for that row of every set. A word
-// with a higher row tag is a word of quantisation parameters for the SUPERs.
+// they enter at the earliest.
+//
+// Words come in runs of SetRows. The tag is 4 times the number of the run in its group, plus the
+// place in the run. The first group_taps_i runs are taps: each has one for every row of a set. The
+// words of later runs are quantisation parameters for the SUPERs.
 
 `include "assertions.svh"
 
@@ -20,7 +23,8 @@ module depthwise_network
 
   input  logic                      valid_i,
   output logic                      ready_o,
-  input  logic [3:0]                row_tag_i,
+  input  logic [9:0]                tag_i,
+  input  group_taps_t               group_taps_i,
   input  logic [WIDTH-1:0]          data_i,
 
   output logic [ROWS-1:0][COLS-1:0] tap_valid_o,
@@ -32,6 +36,11 @@ module depthwise_network
 
   logic [ROWS-1:0][COLS-1:0] active_q, tap_target;
   logic [Sets-1:0][COLS-1:0] parameters_target;
+  logic [1:0]                place;
+  logic                      is_tap;
+
+  assign place  = tag_i[1:0];
+  assign is_tap = tag_i[9:2] < 8'(group_taps_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) active_q <= '0;
@@ -39,11 +48,10 @@ module depthwise_network
   end
 
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
-    assign tap_target[row] = (row_tag_i == 4'(row % SetRows)) ? active_q[row] : '0;
+    assign tap_target[row] = (is_tap && place == 2'(row % SetRows)) ? active_q[row] : '0;
   end
   for (genvar set = 0; set < Sets; set++) begin : gen_set
-    assign parameters_target[set] =
-        (row_tag_i >= 4'(SetRows)) ? active_q[set*SetRows+SetRows-1] : '0;
+    assign parameters_target[set] = is_tap ? '0 : active_q[set*SetRows+SetRows-1];
   end
 
   multicast_delivery #(.TARGETS((ROWS + Sets) * COLS), .WIDTH(WIDTH)) u_delivery (
@@ -53,7 +61,7 @@ module depthwise_network
     .target_ready_i({parameters_ready_i, tap_ready_i})
   );
 
-  `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, data_i})
+  `EYRIE_STABLE(Transfer, valid_i, ready_o, {tag_i, group_taps_i, data_i})
   `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "columns swapped during a transfer")
 
 endmodule

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ID of a multicast network: an element of a scan chain and a comparator for tags.
+// One ID of a multicast network: an element of a scan chain and a comparator for the tags of a
+// transfer.
 //
 // A new ID is shifted in (scan_*) while the current ID stays in use. swap_i makes all new IDs
 // current.
@@ -7,7 +8,8 @@
 `include "assertions.svh"
 
 module multicast_controller #(
-  parameter int unsigned ID_WIDTH = 6  // bits of an ID and of a tag
+  parameter int unsigned ID_WIDTH = 6,  // bits of an ID and of a tag
+  parameter int unsigned TAGS = 1       // tags of a transfer
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -15,7 +17,8 @@ module multicast_controller #(
   input  logic [ID_WIDTH-1:0] scan_id_i,
   output logic [ID_WIDTH-1:0] scan_id_o,
   input  logic                swap_i,
-  input  logic [ID_WIDTH-1:0] tag_i,
+  input  logic [TAGS-1:0]     tag_valid_i,
+  input  logic [TAGS-1:0][ID_WIDTH-1:0] tag_i,
   output logic                match_o
 );
 
@@ -32,7 +35,11 @@ module multicast_controller #(
   end
 
   assign scan_id_o = scan_q;
-  assign match_o   = tag_i == id_q;
+
+  always_comb begin : match_any
+    match_o = 1'b0;
+    for (int unsigned n = 0; n < TAGS; n++) match_o |= tag_valid_i[n] && tag_i[n] == id_q;
+  end
 
   `EYRIE_ASSERT(SwapBetweenScans, !(scan_enable_i && swap_i), "IDs swapped during a scan")
 

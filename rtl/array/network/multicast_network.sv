@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers a transfer to every PE whose row ID and column ID equal the tag of the transfer when it
-// enters, one cycle later at the earliest. A transfer without targets is dropped.
+// Delivers a transfer to every PE whose row ID equals its row tag, and whose column ID equals one of
+// its valid column tags, when it enters, one cycle later at the earliest. A transfer without targets
+// is dropped.
 //
 // The column IDs form one scan chain, row by row: the first ID shifted in ends at the last PE. The
 // row IDs form another chain.
@@ -12,6 +13,7 @@ module multicast_network #(
   parameter int unsigned COLS = 8,            // PE columns
   parameter int unsigned ROW_ID_WIDTH = 4,    // bits of a row ID
   parameter int unsigned COLUMN_ID_WIDTH = 6, // bits of a column ID
+  parameter int unsigned COLUMN_TAGS = 1,     // column tags of a transfer
   parameter int unsigned WIDTH = 64           // bits of the data of a transfer
 ) (
   input  logic                                     clk_i,
@@ -27,7 +29,8 @@ module multicast_network #(
   input  logic                                     valid_i,
   output logic                                     ready_o,
   input  logic [ROW_ID_WIDTH-1:0]                  row_tag_i,
-  input  logic [COLUMN_ID_WIDTH-1:0]               column_tag_i,
+  input  logic [COLUMN_TAGS-1:0]                   column_tag_valid_i,
+  input  logic [COLUMN_TAGS-1:0][COLUMN_ID_WIDTH-1:0] column_tag_i,
   input  logic [WIDTH-1:0]                         data_i,
 
   output logic [ROWS-1:0][COLS-1:0]                target_valid_o,
@@ -49,16 +52,18 @@ module multicast_network #(
       .scan_enable_i(row_scan_i),
       .scan_id_i    (row_chain[row]),
       .scan_id_o    (row_chain[row+1]),
+      .tag_valid_i  (1'b1),
       .tag_i        (row_tag_i),
       .match_o      (row_match[row])
     );
 
     for (genvar col = 0; col < COLS; col++) begin : gen_column
-      multicast_controller #(.ID_WIDTH(COLUMN_ID_WIDTH)) u_column (
+      multicast_controller #(.ID_WIDTH(COLUMN_ID_WIDTH), .TAGS(COLUMN_TAGS)) u_column (
         .clk_i, .rst_ni, .swap_i,
         .scan_enable_i(column_scan_i),
         .scan_id_i    (column_chain[row*COLS+col]),
         .scan_id_o    (column_chain[row*COLS+col+1]),
+        .tag_valid_i  (column_tag_valid_i),
         .tag_i        (column_tag_i),
         .match_o      (column_match[row][col])
       );
@@ -76,7 +81,7 @@ module multicast_network #(
     .targets_i(target)
   );
 
-  `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, column_tag_i, data_i})
+  `EYRIE_STABLE(Transfer, valid_i, ready_o, {row_tag_i, column_tag_valid_i, column_tag_i, data_i})
   `EYRIE_ASSERT(SwapBetweenTransfers, !(swap_i && valid_i), "IDs swapped during a transfer")
 
 endmodule

@@ -179,6 +179,6 @@ enum eyrie_size {
 #define EYRIE_SIZES 14
 
 /* Sizes of the default configuration. */
-#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1, 0, 256}
+#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 16, 14, 256, 1, 1, 0, 256}
 
 #endif
