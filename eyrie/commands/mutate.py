@@ -96,6 +96,11 @@ EQUIVALENT = {
         "if (left_q <= {6'd0, beats})      beats = left_q[9:0];",
     ): "if both are equal, the assignment has no effect",
     (
+        "rtl/bus/burst_splitter.sv",
+        "beat_q <= '0;",
+        ";",
+    ): "a reset: it is read only while left_q, which is reset, is not 0",
+    (
         "rtl/eyrie.sv",
         "increment = '0;",
         "increment = '1;",
