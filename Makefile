@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Variables: make TARGET NAME=value
 
-TEST    ?=#          test name (make list): sim, golden
-SEED    ?=#          seed (sim: random; test, mutate, machines: 1)
-CONFIG  ?=#          JSON file with accelerator parameters: sim, demo, zoo, synth
-WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
+TEST    ?=#          test name (make list): sim, wave, golden
+SEED    ?=#          seed (sim, wave: random; test, mutate, machines: 1)
+CONFIG  ?=#          JSON file with accelerator parameters: sim, wave, demo, zoo, synth
+TRACE   ?= 0#        1 writes build/TEST/trace.pftrace: sim
+AT      ?=#          cycle to draw, the failing one by default: wave
 JOBS    ?= 2#        parallel jobs: test, regress, all campaigns
 COUNT   ?=#          number of mutants (20): mutate; of configurations (40): machines
 BUDGET  ?=#          minutes after which no task begins (60; zoo, accuracy: a day): regress, bench, all campaigns
@@ -29,7 +30,7 @@ QUIET   ?= 0#        1 prints no progress: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # The variables reach the commands through the environment, so that no shell interprets their values.
-export TEST SEED CONFIG JOBS COUNT BUDGET SCHEDULER PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
+export TEST SEED CONFIG AT JOBS COUNT BUDGET SCHEDULER PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
 export RTL CLOCK NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
 
 # Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.
@@ -43,15 +44,19 @@ quiet := $(if $(filter 1,$(QUIET)),--quiet)
 campaign := $(quiet) --jobs="$$JOBS" $${BUDGET:+--budget="$$BUDGET"} $${SCHEDULER:+--scheduler="$$SCHEDULER"}
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines mlperf-tiny zoo family sizes study synth docs clean help
+.PHONY: demo sim wave list check test regress test-extras lint golden accuracy bench mutate machines mlperf-tiny zoo family sizes study synth docs clean help
 
 demo: $(base) ## Run a photo through the simulated accelerator and print its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
 	  $${CONFIG:+--config="$$CONFIG"}
 
-sim: $(dev) ## Run a simulation test: TEST [SEED] [CONFIG] [WAVES]
-	@$(eyrie) sim $(quiet) $(if $(filter 1,$(WAVES)),--waves) $${SEED:+--seed="$$SEED"} \
+sim: $(dev) ## Run a simulation test: TEST [SEED] [CONFIG] [TRACE]
+	@$(eyrie) sim $(quiet) $(if $(filter 1,$(TRACE)),--trace) $${SEED:+--seed="$$SEED"} \
 	  $${CONFIG:+--config="$$CONFIG"} $${TEST:+-- "$$TEST"}
+
+wave: $(dev) ## Run a simulation test with waveforms and draw a cycle: TEST [SEED] [CONFIG] [AT]
+	@$(eyrie) wave $(quiet) $${AT:+--at="$$AT"} $${SEED:+--seed="$$SEED"} $${CONFIG:+--config="$$CONFIG"} \
+	  $${TEST:+-- "$$TEST"}
 
 list: $(dev) ## Print the simulation tests
 	@$(eyrie) list

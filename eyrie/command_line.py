@@ -24,7 +24,7 @@ from eyrie.runtime.signals import Terminated, clean_up_first
 GROUPS = {
     "use": ("demo", "compile", "run", "profile", "c", "asm", "operators", "cache"),
     "inspect": ("schedule", "graph", "trace", "ir", "buffers", "ids", "synth"),
-    "test": ("list", "sim", "layer", "golden", "check", "regress", "lint", "docs", "mutate", "machines"),
+    "test": ("list", "sim", "wave", "layer", "golden", "check", "regress", "lint", "docs", "mutate", "machines"),
     "measure": ("bench", "accuracy", "mlperf-tiny", "zoo", "family", "sizes", "explore", "dataset", "study"),
     "data": ("quantize-model", "cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),
 }

@@ -30,6 +30,7 @@ from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.runtime.inputs import file_type
 from eyrie.runtime.trace.file import check_trace, write_trace
+from eyrie.runtime.trace.tracks import Recording
 from eyrie.values import joined, stacked
 
 __all__ = ["BACK_ENDS", "Port", "Session", "load"]
@@ -163,7 +164,7 @@ class Session:
         check_trace(path, self._network)
         given, several = stacked(self.graph, value, values)
         done = self._run(Rtl(self.seed, records=True), given)
-        write_trace(path, done.accelerator)
+        write_trace(path, [Recording.of(run) for run in done.accelerator])
         return joined(self.graph, done.outputs, several)
 
     def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 
 from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.folders import BUILD
-from eyrie.runtime.simulator.simulate import rerun_line, simulate
+from eyrie.runtime.simulator.simulate import failure_lines, simulate
 from eyrie.runtime.simulator.simulation_test import SimulationTest
 from eyrie.testing import samples
 from eyrie.testing.catalogue import simulation_tests
@@ -24,8 +24,7 @@ def test_bench(bench: SimulationTest, seed: int) -> None:
     result = simulate(bench.on(AcceleratorConfig.load(config)) if config else bench, seed)
     if result["status"] != "pass":
         log = (BUILD / bench.name / "log.txt").read_text().splitlines()
-        again = f"again, with waves: {rerun_line(bench, seed, config and shown(config))}"
-        pytest.fail("\n".join([*log[-40:], result["reason"], again]), pytrace=False)
+        pytest.fail("\n".join([*log[-40:], failure_lines(bench, result, config and shown(config))]), pytrace=False)
 
 
 def shown(path: Path) -> Path:

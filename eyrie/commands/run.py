@@ -61,6 +61,7 @@ def run(options: argparse.Namespace) -> None:
         from eyrie.runtime.report.about import About
         from eyrie.runtime.results import report_line, reported
         from eyrie.runtime.trace.file import check_trace, write_trace
+        from eyrie.runtime.trace.tracks import Recording
 
         if options.trace:
             check_trace(options.trace, network)
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
                 folder, "run", about, network, inputs, Rtl(options.seed, records=bool(options.trace))
             )
             if options.trace:
-                write_trace(options.trace, done.accelerator)
+                write_trace(options.trace, [Recording.of(run) for run in done.accelerator])
             said = f", {summary['cycles']:,} cycles a run"
     else:
         done = back_end_class(options.back_end)(options.seed).run(network, inputs)

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
         begin, end = window(tracks, options.at, options.cycles)
         if begin >= end:
             raise InputError(f"--at {options.at}: {options.file} ends before cycle {end}: give an earlier cycle")
-        svg = picture(options.file.name, tracks, begin, end)
+        svg = picture(options.file.name, tracks, begin, end, at=options.at)
     with whole_file(options.svg) as file:
         file.write(svg.encode())
     print(options.svg)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulation runs, each in a process and a folder of its own.
 
-A run writes log.txt, summary.json and, with waves, dump.vcd into build/<test>/. The folder is replaced as a whole when
-the run has ended, so that runs of one test at the same time do not disturb each other.
+A run writes log.txt and summary.json into build/<test>/. The folder is replaced as a whole when the run has ended, so
+that runs of one test at the same time do not disturb each other.
 """
 
 import json
@@ -20,13 +20,15 @@ from cocotb_tools import config
 
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, ROOT, replacing
-from eyrie.runtime.simulator import summary
+from eyrie.runtime.simulator import summary, verilator
+from eyrie.runtime.simulator.moments import named_cycle
 from eyrie.runtime.simulator.processes import process
 from eyrie.runtime.simulator.simulation_test import SimulationTest
-from eyrie.runtime.simulator.sources import sizes_of
+from eyrie.runtime.simulator.sources import closure, sizes_of
 from eyrie.runtime.simulator.verilate import build_model
 
-WAVEFORM = "dump.vcd"
+EVENTS = "events"  # the file of a run with events
+_RECORDER = "event_recorder"  # the module that writes it
 SEED_LIMIT = 2**31 - 1  # Verilator's largest
 
 
@@ -36,18 +38,15 @@ def simulate(
     waves: bool = False,
     target: Path | None = None,
     on_line: Callable[[str, progress.Task], None] | None = None,
+    events: bool = False,
 ) -> dict[str, object]:
     """Build the testbench's model if needed, run its test, and return the summary that the test stored.
 
-    `target` is the folder that gets log.txt and summary.json (build/<test>). They replace the files of an earlier run;
-    a waveform stays until a run with waves replaces it. The other arguments are as in `simulate_in`.
+    `target` is the folder that gets log.txt and summary.json (build/<test>). They replace the files of an earlier run.
+    The other arguments are as in `simulate_in`.
     """
-    target = target or BUILD / bench.name
-    with replacing(target) as folder:
-        result = simulate_in(folder, bench, seed, waves, on_line)
-        if not waves and (target / WAVEFORM).exists():
-            os.link(target / WAVEFORM, folder / WAVEFORM)
-        return result
+    with replacing(target or BUILD / bench.name) as folder:
+        return simulate_in(folder, bench, seed, waves, on_line, events=events)
 
 
 def simulate_in(
@@ -57,19 +56,23 @@ def simulate_in(
     waves: bool = False,
     on_line: Callable[[str, progress.Task], None] | None = None,
     variables: Mapping[str, str] | None = None,
+    events: bool = False,
 ) -> dict[str, object]:
     """Run the test of a testbench in an existing folder of the caller.
 
-    `on_line` gets each line of the log as it comes, and the task that the user sees. `variables` are added to the
-    environment of the test. The status is "fail" if the test failed, ended early, or made no comparison; "reason" then
-    says why. Raise BuildError and SourceError.
+    With `waves` the run writes `waveform()`, with `events` the file EVENTS (runtime/trace), if the testbench
+    `records_events`. `on_line` gets each line of the log as it comes, and the task that the user sees. `variables` are
+    added to the environment of the test. The status is "fail" if the test failed, ended early, or made no comparison;
+    "reason" then says why. Raise BuildError and SourceError.
     """
     sizes = {} if bench.config is None else sizes_of(bench.top, bench.config)
     model = build_model(bench.top, {**sizes, **bench.parameters}, bench.sources, waves, assertions=bench.assertions)
     # To Verilator, seed 0 is the request to choose one.
     command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
     if waves:
-        command += ["--trace", "--trace-file", WAVEFORM]
+        command += ["--trace", "--trace-file", waveform()]
+    if events:
+        command.append(f"+events={EVENTS}")
     environment = _environment(bench, seed, folder) | dict(variables or {})
     start = time.monotonic()
     with progress.task(f"simulating {bench.name}") as task:
@@ -88,9 +91,26 @@ def simulate_in(
     return summary.complete(folder / "summary.json", **entries, seconds=round(seconds, 2))
 
 
-def rerun_line(bench: SimulationTest, seed: int, config: Path | None = None) -> str:
-    """Return the command that repeats a run exactly, with waves; `config` is the file of another configuration."""
-    return f"make sim TEST={bench.name} SEED={seed}{f' CONFIG={shlex.quote(str(config))}' if config else ''} WAVES=1"
+def waveform() -> str:
+    """Return the name of the waveform of a run. A VCD file is many times as large as an FST file."""
+    return "dump.fst" if verilator.writes_fst() else "dump.vcd"
+
+
+def records_events(bench: SimulationTest) -> bool:
+    """Return whether the top of a testbench has the recorder of events, which sees a whole accelerator."""
+    return any(path.stem == _RECORDER for path in closure(bench.top))
+
+
+def failure_lines(bench: SimulationTest, result: Mapping[str, object], config: Path | None = None) -> str:
+    """Return why a run failed, and the command that repeats it exactly and shows its waveform where it failed.
+
+    result: of `simulate`; config: the file of the configuration, unless it is the testbench's own
+    """
+    cycle = named_cycle(str(result["reason"]))
+    words = [f"TEST={bench.name}", f"SEED={result['seed']}"]
+    words += [f"CONFIG={shlex.quote(str(config))}"] if config else []
+    words += [] if cycle is None else [f"AT={cycle}"]
+    return f"{result['reason']}\nlook: make wave {' '.join(words)}"
 
 
 def _environment(bench: SimulationTest, seed: int, folder: Path) -> dict[str, str]:

@@ -67,7 +67,7 @@ def build_model(
     """Return the executable model of module `top`, built first if it does not exist yet.
 
     `parameters` are the top's. `sources` are files in addition to the result of sources.closure (C++ for DPI), relative
-    to the repository. With `waves` the model can write a VCD file, slowly. With `assertions` the model checks the
+    to the repository. With `waves` the model can write a waveform, slowly. With `assertions` the model checks the
     assertions of the design in every cycle, which takes a third of the time. The environment variable EYRIE_OPT has
     more flags for Verilator: "-CFLAGS -O0" builds fast.
 
@@ -81,7 +81,7 @@ def build_model(
     flags += [] if assertions else ["--no-assert"]
     flags += os.environ.get("EYRIE_OPT", "").split()
     if waves:
-        flags += ["--trace-vcd", "--trace-structs"]
+        flags += ["--trace-fst" if verilator.writes_fst() else "--trace-vcd", "--trace-structs"]
     runtime = MODELS / f"runtime-{_digest(flags, [], False)}"
     flags += ["--top-module", top, *_generics(parameters or {})]
     folder = MODELS / f"{top}-{_digest(flags, files, not library)}"

@@ -73,9 +73,25 @@ def make_settings(python: Path) -> list[str]:
     return ["CFG_CXXFLAGS_PCH_I=-include", "CFG_CXXFLAGS_COROUTINES=-fcoroutines", f"PYTHON3={python}"]
 
 
+def _compiler() -> str:
+    """Return the name of the C++ compiler."""
+    return (os.environ.get("CXX") or "g++").split()[0]
+
+
+@cache
+def writes_fst() -> bool:
+    """Return whether a model can write FST waveforms: this needs the libraries lz4 and zlib with their headers."""
+    command = [_compiler(), "-x", "c++", "-", "-llz4", "-lz", "-o", os.devnull]
+    source = "#include <lz4.h>\n#include <zlib.h>\nint main() { return LZ4_versionNumber() + *zlibVersion(); }"
+    try:
+        return subprocess.run(command, input=source, capture_output=True, text=True).returncode == 0
+    except OSError:  # no compiler: the build says so
+        return False
+
+
 def check_compiler() -> None:
     """Raise BuildError, in one line, if the C++ compiler or make is missing."""
-    compiler = (os.environ.get("CXX") or "g++").split()[0]
+    compiler = _compiler()
     if missing := [name for name in (compiler, "make") if not shutil.which(name)]:
         raise BuildError(
             f"the simulator is built with {' and '.join(missing)}, not found: on Debian or Ubuntu, apt install g++ make"

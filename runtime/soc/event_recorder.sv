@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the first run of the accelerator in a file, if the simulation has the argument +events=FILE.
+// Records the first run of the accelerator after each reset in a file, if the simulation has the argument
+// +events=FILE.
 //
 // A record is three 32-bit words: cycle, source, value. The first cycle that counts is cycle 0. A source is a state or
 // an event. A state is recorded when it changes; it is 0 before and after the run. An event is recorded in its cycle.
+// If the simulation ends during a run, the last record ends the state SourceRun.
 // The increments of the performance counters are states, and a counter's number is its source. The other sources
 // follow (source_e). The low three bits of a DRAM address are 0: they hold the other part of a value.
 // runtime/trace/events.py reads the file.
@@ -148,6 +150,11 @@ module event_recorder
     end
   end
 
-  final if (file != 0) $fclose(file);
+  final begin
+    if (file != 0) begin
+      if (state_q[SourceRun] != '0) $fwrite(file, "%u%u%u", now_q, SourceRun, 32'd0);
+      $fclose(file);
+    end
+  end
 
 endmodule

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.model.encoding import Counter
+from eyrie.model.errors import InputError
 
 _FIRST = len(Counter)  # sources before it are counters
 
@@ -30,18 +31,31 @@ class Source(IntEnum):
     COLUMNS = _FIRST + 13  # of the first column; the others follow
 
 
+_EVENTS = (Source.PASS_BEGINS, Source.COLUMNS)  # the sources between are events, all others are states
+
+
 class Events:
-    """The events of a run, by source."""
+    """The events of a run, by source. A run that a reset or the end of the simulation cut off ends there."""
 
     def __init__(self, records: np.ndarray) -> None:
-        """records: [N, 3]: cycle, source and value of each"""
-        order = np.lexsort((records[:, 0], records[:, 1]))
-        self._records = records[order].astype(np.int64)
+        """records: [N, 3]: cycle, source and value of each, of one run"""
+        records = records.astype(np.int64)
+        records = np.concatenate([records, _closing(records)])
+        self._records = records[np.lexsort((records[:, 0], records[:, 1]))]
         self.cycles = int(self.of(Source.RUN)[0][-1])
 
     @classmethod
     def read(cls, path: Path) -> "Events":
-        return cls(np.fromfile(path, np.uint32).reshape(-1, 3))
+        """Return the first run of a file. Raise InputError, with one line, if the file has no run."""
+        numbers = np.fromfile(path, np.uint32)
+        records = numbers[: len(numbers) // 3 * 3].reshape(-1, 3)
+        begins = np.flatnonzero((records[:, 1] == Source.RUN) & (records[:, 2] == 1))
+        if not begins.size:
+            raise InputError("the accelerator starts no run: a trace has the first one")
+        end = begins[1] if begins.size > 1 else len(records)
+        while begins.size > 1 and records[end - 1, 0] == 0:  # other records of the second run's first cycle
+            end -= 1
+        return cls(records[:end])
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the cycles and the values of a source's records."""
@@ -64,3 +78,14 @@ class Events:
             return sums[places] + (ends - cycles[places]) * values[places]
 
         return until(ends) - until(begins)
+
+
+def _closing(records: np.ndarray) -> np.ndarray:
+    """Return the records that end the open states of a run that was cut off."""
+    backwards = records[::-1]
+    sources, places = np.unique(backwards[:, 1], return_index=True)
+    event = (sources >= _EVENTS[0]) & (sources < _EVENTS[1])
+    last = backwards[places][~event]
+    left = last[last[:, 2] != 0]
+    left[:, 0], left[:, 2] = records[:, 0].max() + (Source.RUN in left[:, 1]), 0
+    return left

@@ -12,8 +12,7 @@ from eyrie.compiler.files import check_file, whole_file
 from eyrie.compiler.frontend.extra import require
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
-from eyrie.runtime.back_end import AcceleratorRun
-from eyrie.runtime.trace.tracks import Path, Samples, Slice, Track, tracks
+from eyrie.runtime.trace.tracks import Path, Recording, Samples, Slice, Track, tracks
 
 _SEQUENCE = 1  # of all packets of the file
 _CLEARED, _NEEDED = 1, 2  # SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE
@@ -31,20 +30,19 @@ def check_trace(path: FilePath | str, network: CompiledNetwork) -> None:
         raise InputError("the host computes all operators of the network: a trace has the events of the accelerator")
 
 
-def write_trace(path: FilePath | str, runs: Sequence[AcceleratorRun]) -> None:
-    """Write the trace of a network: the first run of each of its programs, one after the other.
+def write_trace(path: FilePath | str, recordings: Sequence[Recording]) -> None:
+    """Write recorded runs as a trace, one after the other.
 
     Raise InputError if the file cannot be written, CompileError if the package perfetto is not installed.
     """
     with progress.task("writing the trace") as task, whole_file(path) as file:
         writer, offset = _Writer(file), 0
-        for number, run in enumerate(runs):
-            assert run.events is not None
-            parts = (f"program {number}",) if len(runs) > 1 else ()
-            for track in tracks(run):
+        for number, recording in enumerate(recordings):
+            parts = (f"program {number}",) if len(recordings) > 1 else ()
+            for track in tracks(recording):
                 task.say("/".join(track.path))
                 writer.write(track, parts, offset)
-            offset += run.events.cycles
+            offset += recording.events.cycles
 
 
 def _builder() -> ModuleType:
@@ -53,7 +51,7 @@ def _builder() -> ModuleType:
 
 def lanes(slices: Iterable[Slice]) -> list[list[Slice]]:
     """Return slices as lists in which they do not overlap."""
-    found, free = list[list[Slice]](), list[tuple[int, int]]()  # free: the ends of the lists, and their numbers
+    found, free = list[list[Slice]](), list[tuple[float, int]]()  # free: the ends of the lists, and their numbers
     for each in sorted(slices, key=lambda each: each.begin):
         if free and free[0][0] <= each.begin:
             _, number = heappop(free)
@@ -88,11 +86,11 @@ class _Writer:
             for lane in lanes(track.slices):
                 self._slices(self._track(path), lane, offset)
 
-    def _packet(self, cycle: int | None = None) -> Any:
+    def _packet(self, cycle: float | None = None) -> Any:
         packet = self._builder.create_packet()
         packet.trusted_packet_sequence_id, packet.sequence_flags = _SEQUENCE, _NEEDED
         if cycle is not None:
-            packet.timestamp = cycle
+            packet.timestamp = int(cycle)
         return packet
 
     def _track(self, path: Path, counter: bool = False) -> int:

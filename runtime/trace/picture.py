@@ -2,7 +2,8 @@
 """A picture of a trace: a row for each track of slices."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from eyrie.runtime.report import canvas
 from eyrie.runtime.report.gantt import Span, merged
@@ -38,24 +39,44 @@ _LEGEND = [
 ]
 
 
+class Colours(NamedTuple):
+    """The colours of a picture: role: of a slice of a track; legend: words and roles"""
+
+    role: Callable[[Slices, Slice], str]
+    legend: list[canvas.Entry]
+
+
 def window(tracks: Sequence[Track], at: int | None, cycles: int) -> Span:
     """Return the first cycle of a picture and the cycle after its last: `cycles` around `at`, or the whole run."""
     end = max(each.end for track in tracks if isinstance(track, Slices) for each in track.slices)
     return (0, end) if at is None else (max(at - cycles // 2, 0), min(at + (cycles + 1) // 2, end))
 
 
-def picture(title: str, tracks: Sequence[Track], begin: float, end: float) -> str:
-    """Return the cycles from `begin` to before `end` as an SVG."""
-    rows = list(_rows(tracks, begin, end))
+def picture(
+    title: str,
+    tracks: Sequence[Track],
+    begin: float,
+    end: float,
+    colours: Colours | None = None,
+    at: float | None = None,
+) -> str:
+    """Return the cycles from `begin` to before `end` as an SVG.
+
+    colours: for a trace by default; at: a cycle to mark with a line
+    """
+    role, entries = colours or Colours(_role, _LEGEND)
+    rows = list(_rows(tracks, begin, end, role))
     names = [name for name, _ in rows]
     with canvas.style():
         left = 12 + max(canvas.text_width(name, canvas.SMALL) for name in names)
-        legend = canvas.Legend(_WIDTH, left, _LEGEND)
+        legend = canvas.Legend(_WIDTH, left, entries)
         wide, high = _WIDTH - left - _RIGHT, _ROW * len(rows)
         plot = canvas.figure(_WIDTH, legend.height + high + _BOTTOM)
         axes = canvas.axes(plot, left, legend.height, wide, high, xlim=(begin, end), ylim=(len(rows) - 0.5, -0.5))
         for number, (_, bars) in enumerate(rows):
             _draw(axes, number, bars, (end - begin) / wide)
+        if at is not None:
+            axes.axvline(at, color=LIGHT["ink"], linewidth=0.8)
         axes.set_yticks(range(len(names)), names, fontsize=canvas.SMALL)
         axes.set_xlabel("cycles")
         canvas.ticks(axes.xaxis, wide, end)
@@ -64,7 +85,9 @@ def picture(title: str, tracks: Sequence[Track], begin: float, end: float) -> st
         return canvas.vectors(plot, title)
 
 
-def _rows(tracks: Sequence[Track], begin: float, end: float) -> Iterator[tuple[str, dict[str, list[Slice]]]]:
+def _rows(
+    tracks: Sequence[Track], begin: float, end: float, role: Callable[[Slices, Slice], str]
+) -> Iterator[tuple[str, dict[str, list[Slice]]]]:
     """Yield the name of each row and, by colour, what the window has of it. Slices that overlap have rows of their own.
 
     Only the first row of a track has its name.
@@ -75,7 +98,7 @@ def _rows(tracks: Sequence[Track], begin: float, end: float) -> Iterator[tuple[s
             for lane in lanes(each for each in track.slices if each.begin < end and each.end > begin):
                 bars = defaultdict[str, list[Slice]](list)
                 for each in lane:
-                    bars[_role(track, each)].append(each)
+                    bars[role(track, each)].append(each)
                 yield name, bars
                 name = ""
 

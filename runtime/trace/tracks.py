@@ -26,15 +26,16 @@ SAMPLED = tuple(each for each in Counter if each not in (*STATES, Counter.CYCLES
 PE_STATES = ("busy", "PE_WAIT_IFMAP", "PE_WAIT_WORDS", "PE_WAIT_FILTER", "PE_WAIT_PSUM", "PE_IDLE")  # pe_wait_e
 _STATE_BITS = 4  # WaitWidth of event_recorder.sv
 _LOW = 7  # bits below a DRAM address
+_OPCODES = {int(opcode): opcode.name for opcode in Opcode}
 
 Path = tuple[str, ...]
 
 
 class Slice(NamedTuple):
-    """An interval; `end` is the cycle after its last."""
+    """An interval in cycles; `end` is the cycle after its last. Slices of waveforms have fractions of cycles."""
 
-    begin: int
-    end: int
+    begin: float
+    end: float
     name: str
     numbers: Mapping[str, int] = {}
 
@@ -59,14 +60,28 @@ class Samples:
 Track = Slices | Samples
 
 
-def tracks(run: AcceleratorRun) -> Iterator[Track]:
-    """Yield the tracks of the first run of a program. The back end has recorded its events."""
-    assert run.events is not None
-    events, image, prediction = run.events, run.image, run.prediction
+@dataclass(frozen=True)
+class Recording:
+    """The events of a run of an accelerator, with its program and the prediction for it if they are known."""
+
+    events: Events
+    config: AcceleratorConfig
+    image: Image | None = None
+    prediction: Prediction | None = None
+
+    @classmethod
+    def of(cls, run: AcceleratorRun) -> "Recording":
+        assert run.events is not None
+        return cls(run.events, run.image.config, run.image, run.prediction)
+
+
+def tracks(recording: Recording) -> Iterator[Track]:
+    """Yield the tracks of a run."""
+    events, image, prediction = recording.events, recording.image, recording.prediction
     yield Slices(("run",), [Slice(0, events.cycles, "run")])
     yield Slices(("commands",), _commands(events))
     yield Slices(("passes", "measured"), _passes(events, image, prediction))
-    if prediction:
+    if image and prediction:
         yield from _planned_passes(image, prediction)
     for number, name in enumerate(("loads", "stores")):
         yield Slices((name, "measured"), _transfers(events, bool(number)))
@@ -78,7 +93,7 @@ def tracks(run: AcceleratorRun) -> Iterator[Track]:
         yield Slices(("units", counter.name), _slices(events, counter, counter.name))
     for stream in Stream:
         yield Slices(("streams", stream.name.lower()), _stream(events, stream))
-    yield from _columns(events, image.config)
+    yield from _columns(events, recording.config)
     for counter in SAMPLED:
         yield Samples(("counters", counter.name), *events.of(counter))
 
@@ -91,7 +106,7 @@ def _slices(events: Events, source: int, name: str) -> list[Slice]:
 def _commands(events: Events) -> list[Slice]:
     """Return the commands in the decoder, from the cycle in which it has the first word."""
     return [
-        Slice(begin, end, Opcode(value & _LOW).name, {"address": value & ~_LOW})
+        Slice(begin, end, _OPCODES.get(value & _LOW, "invalid"), {"address": value & ~_LOW})
         for begin, end, value in zip(*(each.tolist() for each in events.intervals(Source.COMMAND)))
     ]
 
@@ -102,11 +117,18 @@ def _named(image: Image) -> list[str]:
     return [image.steps[of_pass[number]].name for number in sorted(of_pass)]
 
 
-def _passes(events: Events, image: Image, prediction: Prediction | None) -> list[Slice]:
+def _ends(events: Events, source: Source, count: int) -> np.ndarray:
+    """Return the cycles after `count` events: the end of the run for the last ones, if it was cut off before them."""
+    ends = events.of(source)[0] + 1
+    return np.append(ends, np.full(count - len(ends), events.cycles))
+
+
+def _passes(events: Events, image: Image | None, prediction: Prediction | None) -> list[Slice]:
     """Return the passes, from the first cycle in which units can accept them to the one in which they are counted."""
-    begins, ends = (events.of(source)[0] + 1 for source in (Source.PASS_BEGINS, Source.PASS_ENDS))
+    begins = events.of(Source.PASS_BEGINS)[0] + 1
+    ends, names = _ends(events, Source.PASS_ENDS, len(begins)), _named(image) if image else ["pass"] * len(begins)
     found = list[Slice]()
-    for number, (begin, end, name) in enumerate(zip(begins.tolist(), ends.tolist(), _named(image), strict=True)):
+    for number, (begin, end, name) in enumerate(zip(begins.tolist(), ends.tolist(), names, strict=True)):
         numbers = {"pass": number}
         if prediction:
             numbers["planned_begin"] = prediction.passes[number].offered
@@ -127,7 +149,7 @@ def _planned_passes(image: Image, prediction: Prediction) -> Iterator[Track]:
 def _transfers(events: Events, store: bool) -> list[Slice]:
     """Return LOADs or STOREs, from their start to the cycle in which they are counted. They end in order."""
     begins, values = events.of(Source.TRANSFER_BEGINS)
-    ends = events.of(Source.TRANSFER_ENDS)[0] + 1
+    ends = _ends(events, Source.TRANSFER_ENDS, len(begins))
     return [
         Slice(begin, end, "STORE" if store else "LOAD", {"transfer": number, "address": value & ~_LOW})
         for number, (begin, end, value) in enumerate(zip(begins.tolist(), ends.tolist(), values.tolist(), strict=True))
@@ -154,8 +176,9 @@ def _writes(events: Events) -> list[Slice]:
 
 def _bursts(events: Events, issue: Source, counter: Counter, names: tuple[str, ...]) -> list[Slice]:
     """Return the bursts of a direction; names: by the low bits of the issue."""
-    issued, values = events.of(issue)
-    begins, ends = events.of(issue + 1)[0], events.of(issue + 2)[0] + 1
+    begins = events.of(issue + 1)[0]
+    ends = _ends(events, Source(issue + 2), len(begins))
+    issued, values = (each[: len(begins)] for each in events.of(issue))  # the last ones of a run that was cut off
     moved = events.total(counter, begins, ends)
     rows = zip(*(each.tolist() for each in (begins, ends, issued, values, moved)), strict=True)
     return [

@@ -24,9 +24,8 @@ from cocotb.triggers import ClockCycles, Timer
 
 from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.simulator import summary
+from eyrie.runtime.simulator.moments import PERIOD_NS, moment
 from tb.common.scoreboard import Scoreboard
-
-PERIOD_NS = 2
 
 
 class Testbench:
@@ -47,7 +46,7 @@ class Testbench:
         sizes = json.loads(os.environ.get("EYRIE_CONFIG", "null"))
         self.config = None if sizes is None else AcceleratorConfig.of(sizes)
         self._start_ns = 0.0
-        Scoreboard.moment = staticmethod(self._moment)
+        Scoreboard.moment = staticmethod(lambda: moment(get_sim_time("ns")))
         # At once, before the design is evaluated for the first time: its inputs start at random,
         # and a clock that starts high is an edge, out of reset if that starts high too.
         dut.clk_i.value = Immediate(0)
@@ -71,10 +70,6 @@ class Testbench:
     def cycles(self) -> int:
         """Clock cycles since the last reset."""
         return round((get_sim_time("ns") - self._start_ns) / PERIOD_NS)
-
-    def _moment(self) -> str:
-        """Return the current time: clock cycles since the reset, and the time in a waveform."""
-        return f"cycle {self.cycles:,}, {get_sim_time('ns'):g} ns"
 
     async def until(self, condition: Callable[[], bool], what: str, limit: int = 100_000, step: int = 8) -> None:
         """Waits for a condition on Python's side, looking every `step` cycles.

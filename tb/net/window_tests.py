@@ -23,7 +23,7 @@ async def runs_windows(dut) -> None:
     scoreboard = Scoreboard("windows")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    count, ran, number = scaled(tb.arguments["chains"]), 0, -1
+    count, ran, number, first = scaled(tb.arguments["chains"]), 0, -1, dict[str, int]()
     while ran < count:
         number += 1
         assert number < 3 * count, f"only {ran} of {number} chains compile"
@@ -41,7 +41,8 @@ async def runs_windows(dut) -> None:
         scoreboard.compare(0, int(result.error), f"{about}: error code")
         compare_run(scoreboard, image, contents, result)
         scoreboard.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")
+        first = first or result.counters
         cycles = result.counters["CYCLES"]
         dut._log.info("chain %d: %d cycles, %d passes\n%s", number, cycles, len(result.passes), chain)
         ran += 1
-    await tb.finish(scoreboard)
+    await tb.finish(scoreboard, first_counters=first)

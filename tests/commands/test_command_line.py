@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/command_line.py: a fault of Eyrie is told from a mistake in the input; version, groups, caches, waveforms."""
+"""eyrie/command_line.py: a fault of Eyrie is told from a mistake in the input; version, groups, caches."""
 
 import re
 from pathlib import Path
@@ -13,8 +13,6 @@ from eyrie.commands import cache, ids
 from eyrie.compiler.command_line import Parser
 from eyrie.model.errors import InputError
 from eyrie.runtime import folders
-from eyrie.runtime.simulator.simulate import WAVEFORM, simulate
-from eyrie.testing.catalogue import find
 from tests.commands.commands import eyrie, functional_run, python
 from tests.commands.small_nets import separable
 
@@ -96,15 +94,6 @@ def test_caches_are_shown_and_cleared(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "build" / "mine.txt").unlink()
     eyrie("cache", "--clear")
     assert not (tmp_path / "build").exists() and set(cache.CACHES) >= {"models", "socs", "programs"}
-
-
-def test_a_run_without_waves_keeps_the_waveform(tmp_path: Path) -> None:
-    bench, target = find("fifo0"), tmp_path / "fifo0"
-    simulate(bench, 1, target=target)
-    (target / WAVEFORM).write_text("of a run with waves")
-    simulate(bench, 2, target=target)
-    assert (target / WAVEFORM).read_text() == "of a run with waves"
-    assert {path.name for path in target.iterdir()} >= {"log.txt", "summary.json", WAVEFORM}
 
 
 def test_a_golden_run_says_what_it_wrote(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces of the RTL: read back into a database, their sums equal the performance counters."""
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -8,14 +9,21 @@ import numpy as np
 import pytest
 
 import eyrie
+from eyrie.command_line import main
 from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.network import compile_network
+from eyrie.model.config import DEFAULT
 from eyrie.model.encoding import Counter
+from eyrie.model.errors import InputError
+from eyrie.runtime import folders
 from eyrie.runtime.back_end import AcceleratorRun
+from eyrie.runtime.bundled import SMALL_CONFIG
+from eyrie.runtime.simulator import simulate
+from eyrie.runtime.trace.events import Events, Source
 from eyrie.runtime.trace.file import write_trace
 from eyrie.runtime.trace.picture import picture, window
 from eyrie.runtime.trace.reader import read_trace
-from eyrie.runtime.trace.tracks import SAMPLED, STATES, Slices, Track
+from eyrie.runtime.trace.tracks import SAMPLED, STATES, Recording, Slices, Track, tracks
 from tests.commands.small_nets import separable
 from tests.compiler.streaming_nets import FRAME, streaming
 
@@ -94,14 +102,59 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("counter", Counter, ids=lambda counter: counter.name)
-def test_sums_equal_the_counters(counter: Counter, traced: tuple, tables: sqlite3.Connection) -> None:
-    queries = list(QUERIES.get(counter, []))
+def compare(tables: sqlite3.Connection, counter: Counter, value: int, planned: bool = True) -> None:
+    """Compare the sums of a trace, which may have planned tracks, with a counter of the run."""
+    queries = [query for query in QUERIES.get(counter, []) if planned or "planned" not in query]
     queries += [SLICES.format(f"units/{counter.name}")] * (counter in STATES)
     queries += [SAMPLES.format(counter.name)] * (counter in SAMPLED)
     assert queries
     for query in queries:
-        assert tables.execute(query).fetchone() == (traced[0].runs[0]["counters"][counter.name],), query
+        assert tables.execute(query).fetchone() == (value,), query
+
+
+@pytest.mark.parametrize("counter", Counter, ids=lambda counter: counter.name)
+def test_sums_equal_the_counters(counter: Counter, traced: tuple, tables: sqlite3.Connection) -> None:
+    compare(tables, counter, traced[0].runs[0]["counters"][counter.name])
+
+
+def test_the_trace_of_a_testbench_has_its_counters(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "BUILD", tmp_path)
+    monkeypatch.setattr(simulate, "BUILD", tmp_path)
+    words = ["sim", "net7", "--config", str(SMALL_CONFIG), "--seed", str(seed), "--trace", "--quiet"]
+    assert main(words) == 0
+    counters = json.loads((tmp_path / "net7" / "summary.json").read_text())["first_counters"]
+    tables = database(read_trace(tmp_path / "net7" / "trace.pftrace"))
+    for counter in Counter:
+        compare(tables, counter, counters[counter.name], planned=False)
+    assert not (tmp_path / "net7" / simulate.EVENTS).exists()
+
+
+def test_a_run_that_is_cut_off_ends_there(tmp_path: Path) -> None:
+    """The first run is reset after cycle 8 with a pass, a LOAD and a burst on the way; a second run follows."""
+    records = [
+        *((0, Counter.IFMAP_WAIT, 1), (0, Source.RUN, 1), (1, Source.COMMAND, 64 | 4), (2, Source.TRANSFER_BEGINS, 64)),
+        *(
+            (3, Source.READ_ISSUE, 1),
+            (4, Source.READ_BEGINS, 0),
+            (4, Source.READ_ISSUE, 257),
+            (5, Source.PASS_BEGINS, 0),
+        ),
+        *((8, Source.COMMAND, 0), (0, Counter.IFMAP_WAIT, 1), (0, Source.RUN, 1), (6, Source.RUN, 0)),
+    ]
+    np.array(records, np.uint32).tofile(tmp_path / "events")
+    found = {track.path: track for track in tracks(Recording(Events.read(tmp_path / "events"), DEFAULT))}
+    for path, begin in (
+        *((("run",), 0), (("units", "IFMAP_WAIT"), 0), (("loads", "measured"), 2), (("DRAM", "reads"), 4)),
+        (("passes", "measured"), 6),
+    ):
+        assert [(each.begin, each.end) for each in found[path].slices] == [(begin, 9)], path
+    assert [(each.begin, each.end, each.name) for each in found["commands",].slices] == [(1, 8, "LOAD")]
+
+
+def test_a_simulation_without_a_run_has_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "events").write_bytes(b"")
+    with pytest.raises(InputError, match="the accelerator starts no run"):
+        Events.read(tmp_path / "events")
 
 
 def test_planned_tracks_are_the_prediction(traced: tuple, tables: sqlite3.Connection) -> None:
@@ -123,7 +176,7 @@ def test_measured_passes_are_close_to_the_plan(traced: tuple, tables: sqlite3.Co
 
 def test_programs_follow_each_other(traced: tuple, tmp_path: Path) -> None:
     run, tracks = traced
-    write_trace(tmp_path / "trace", [run, run])
+    write_trace(tmp_path / "trace", [Recording.of(run)] * 2)
     found, cycles = read_trace(tmp_path / "trace"), run.events.cycles
     for n, track in enumerate(tracks):
         first, second = found[n], found[n + len(tracks)]
