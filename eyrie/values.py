@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from PIL.Image import Image as Picture
@@ -68,7 +67,7 @@ def _named(graph: Graph, value: object, values: Mapping[str, object]) -> dict[st
 
 def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, bool]:
     if isinstance(value, (Picture, str, PathLike)):
-        return photo_input(Path(value) if isinstance(value, PathLike) else value, graph)[0], False
+        return photo_input(value, graph)[0], False
     with about(f"input {tensor.name}"):
         values = _converted(as_array(value, file_type(tensor)), tensor)
     shape = tensor.shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Photos as input of a network: upright, 8 bits, RGB, square.
+"""Photos as input of a network: upright, 8 bits, RGB, fitted to the size of the input.
 
 The result shows the picture as a viewer does, for every number format and colour space of the file. Every change beyond
 scaling is reported in words.
@@ -8,7 +8,9 @@ scaling is reported in words.
 import io
 import warnings
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from PIL import (
@@ -28,37 +30,92 @@ DEEP = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")  # modes of more than 8 bit
 RANGES = (1, 255, 1023, 4095, 65_535)  # the largest value of floats, and of 8, 10, 12 and 16 bits
 
 
+Fit = Literal["square", "stretch", "pad"]
+Source = str | PathLike | Image.Image
+
+
+@dataclass(frozen=True)
+class Area:
+    """The part of a picture that fills the input of a network. It is larger than the picture if bars were added.
+
+    size  width and height of the upright picture, in pixels
+    left, top, right, bottom  the edges of the input, in pixels of the picture
+    """
+
+    size: tuple[int, int]
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Return a place in pixels of the picture; x, y: as fractions of width and height of the input"""
+        return self.left + x * (self.right - self.left), self.top + y * (self.bottom - self.top)
+
+
 @dataclass(frozen=True)
 class Photo:
-    """A photo. pixels: uint8 [H, W, 3]; notes: the changes to the picture, a sentence each."""
+    """A photo. pixels: uint8 [H, W, 3]; notes: the changes to the picture, a sentence each; area: what pixels show"""
 
     pixels: np.ndarray
     notes: tuple[str, ...]
+    area: Area
 
 
-def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo:
-    """Read the middle square of a picture, a file or an image of Pillow, scaled to `size` (width, height).
+def read_photo(source: Source, size: tuple[int, int], fit: Fit = "square") -> Photo:
+    """Read a picture, a file or an image of Pillow, scaled to `size` (width, height).
+
+    fit  square: the middle square; stretch: the whole picture, with another aspect ratio; pad: the whole picture with
+         its aspect ratio, between black bars
 
     Raise InputError, with one line, if the picture cannot be read.
     """
+    picture, notes = upright(source)
+    width, height = picture.size
+    said = f"{width} x {height} pixels"
+    if fit == "pad" and width * size[1] != height * size[0]:
+        padded, area = _padded(picture, size)
+        return Photo(np.asarray(padded), (*notes, f"{said}: scaled to fit, with black bars"), area)
+    area = Area(picture.size, 0, 0, width, height)
+    if fit == "square" and width != height:
+        notes = (*notes, f"{said}: the middle square was taken")
+        side = min(picture.size)
+        left, top = (width - side) / 2, (height - side) / 2
+        area = Area(picture.size, left, top, left + side, top + side)
+        picture = ImageOps.fit(picture, (side, side), Image.Resampling.BOX)  # cuts, at its own scale
+    elif fit == "stretch" and width * size[1] != height * size[0]:
+        notes = (*notes, f"{said}: stretched to {size[0]} x {size[1]}")
+    return Photo(np.asarray(picture.resize(size, Image.Resampling.LANCZOS)), notes, area)
+
+
+def upright(source: Source) -> tuple[Image.Image, tuple[str, ...]]:
+    """Return a picture as RGB, 8 bits, upright, and the changes to it, a sentence each; see `read_photo`"""
     path = "the picture" if isinstance(source, Image.Image) else source
-    contents = b"" if isinstance(source, Image.Image) else read_file(source, "give a PNG or JPEG file")
+    contents = b"" if isinstance(source, Image.Image) else read_file(Path(source), "give a PNG or JPEG file")
     notes: list[str] = []
     try:
         with warnings.catch_warnings(action="ignore"):
             picture = source if isinstance(source, Image.Image) else Image.open(io.BytesIO(contents))
             negative = _white_is_zero(picture)
-            upright = _in_colour(_turned(picture, notes), negative, notes)
+            return _in_colour(_turned(picture, notes), negative, notes), tuple(notes)
     except UnidentifiedImageError as error:
         raise InputError(f"{path}: no picture, or of a kind that is not known: give a PNG or JPEG file") from error
     except Image.DecompressionBombError as error:
         raise InputError(f"{path}: has too many pixels: give a smaller picture") from error
     except Exception as error:  # a damaged picture can raise nearly anything
         raise InputError(f"{path}: a damaged picture: save it anew as a PNG or JPEG file") from error
-    if upright.width != upright.height:
-        notes.append(f"{upright.width} x {upright.height} pixels: the middle square was taken")
-        upright = ImageOps.fit(upright, (min(upright.size),) * 2, Image.Resampling.BOX)  # cuts, at its own scale
-    return Photo(np.asarray(upright.resize(size, Image.Resampling.LANCZOS)), tuple(notes))
+
+
+def _padded(picture: Image.Image, size: tuple[int, int]) -> tuple[Image.Image, Area]:
+    """Return the picture between black bars, and its area."""
+    scale = min(size[0] / picture.width, size[1] / picture.height)
+    width, height = (max(1, round(side * scale)) for side in picture.size)
+    left, top = (size[0] - width) // 2, (size[1] - height) // 2
+    made = Image.new("RGB", size)
+    made.paste(picture.resize((width, height), Image.Resampling.LANCZOS), (left, top))
+    across, down = picture.width / width, picture.height / height
+    edges = (-left * across, -top * down, (size[0] - left) * across, (size[1] - top) * down)
+    return made, Area(picture.size, *edges)
 
 
 def _turned(picture: Image.Image, notes: list[str]) -> Image.Image:

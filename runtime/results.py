@@ -104,7 +104,7 @@ def reported(
     split network one for each program.
     """
     done = back_end.run(network, inputs)
-    about = about.answered(done.outputs[0][0])
+    about = about.answered([output[0] for output in done.outputs])
     if not network.whole:
         summary = _parts_summary(name, done, back_end.seed, golden)
         write_summary(folder / "summary.json", summary)

@@ -32,9 +32,9 @@ class About:
 
     title    title of the page
     model    name of the model or of the folder with the compiled network
-    picture  PNG of the input, if it is a picture
+    picture  PNG of the input, or of the answer that is drawn into it
     answers  class names with their probabilities, the largest first
-    read     gives the answers from the first output of the first image
+    read     gives picture and answers from the outputs of the first image
     graph    SVG of the network's graph, if it is known
     command  command line of the run; date: its date
     """
@@ -43,14 +43,17 @@ class About:
     model: str
     picture: bytes | None = None
     answers: Answers = ()
-    read: Callable[[np.ndarray], Answers] | None = None
+    read: Callable[[Sequence[np.ndarray]], tuple[bytes | None, Answers]] | None = None
     graph: str | None = None
     command: str = field(default_factory=command_line)
     date: str = field(default_factory=now)
 
-    def answered(self, output: np.ndarray) -> "About":
-        """Return the head with the answers to an output, as `read` gives them."""
-        return replace(self, answers=self.read(output)) if self.read else self
+    def answered(self, outputs: Sequence[np.ndarray]) -> "About":
+        """Return the head with picture and answers, as `read` gives them."""
+        if self.read is None:
+            return self
+        picture, answers = self.read(outputs)
+        return replace(self, picture=picture, answers=answers)
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

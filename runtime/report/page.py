@@ -158,7 +158,7 @@ def _facts(about: About, image: Image, metrics: dict) -> dict[str, str]:
     }
     if runs > 1:
         facts["runs"] = f"{runs:,}; this page shows the first"
-    if "class" in metrics and not about.answers:
+    if "class" in metrics and not about.answers and not about.picture:
         first = metrics["images"] > 1 or runs > 1
         facts["class of the first image" if first else "class"] = f"{metrics['class']}"
     if "match" in metrics:

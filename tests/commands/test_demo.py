@@ -75,7 +75,7 @@ def test_a_photo_as_input(tmp_path: Path) -> None:
     net.operator("MAX_POOL_2D", [source], [output], strideH=1, strideW=1, filterHeight=1, filterWidth=1)
     graph = tflite.from_bytes(net.pack([source], [output]))
     Picture.fromarray(np.array([[0, 255], [255, 0]], np.uint8)).save(tmp_path / "photo.png")
-    values, notes = photo_input(tmp_path / "photo.png", graph)
+    values, photo = photo_input(tmp_path / "photo.png", graph)
     assert values.dtype == np.uint8 and values.shape == (1, 1, 2, 2, 3)
     assert values[0, 0, ..., 0].tolist() == [[0, 255], [255, 0]]
-    assert notes == ["black is -1 and white 1, as the input's scale says"]
+    assert photo.notes == ("black is -1 and white 1, as the input's scale says",)
