@@ -12,9 +12,12 @@ BUDGET  ?=#          minutes after which no task begins (60; zoo, accuracy: a da
 SCHEDULER ?=#        Dask scheduler whose workers do the tasks (docs/howto/cluster.md): regress, bench, all campaigns
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        number of fresh seeds: regress, bench (cost_model)
-IMAGE   ?=#          picture to classify, the bundled one by default: demo
+IMAGE   ?=#          picture, the bundled one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
+TASK    ?=#          task of MODEL, if its outputs do not tell: classification, detection, segmentation, pose: demo
+SOUND   ?=#          .wav file to classify with MODEL: demo
+FRONT_END ?=#        .tflite model that computes the features of SOUND: demo
 MODELS  ?=#          a model, or a folder of .tflite and .onnx models: zoo, mlperf-tiny
 RTL_MACS ?=#         MACs up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy, mlperf-tiny
@@ -31,7 +34,7 @@ PYTHON  ?= python3#  interpreter that creates .venv
 
 # The variables reach the commands through the environment, so that no shell interprets their values.
 export TEST SEED CONFIG AT JOBS COUNT BUDGET SCHEDULER PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
-export RTL CLOCK NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
+export TASK SOUND FRONT_END RTL CLOCK NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
 
 # Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -46,8 +49,9 @@ campaign := $(quiet) --jobs="$$JOBS" $${BUDGET:+--budget="$$BUDGET"} $${SCHEDULE
 .DEFAULT_GOAL := help
 .PHONY: demo sim wave list check test regress test-extras lint golden accuracy bench mutate machines mlperf-tiny zoo family sizes study synth docs clean help
 
-demo: $(base) ## Run a photo through the simulated accelerator and print its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
+demo: $(base) ## Run a photo through the simulated accelerator: [IMAGE] [MODEL [TASK] [LABELS] [SOUND [FRONT_END]]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
+	  $${TASK:+--task="$$TASK"} $${SOUND:+--sound="$$SOUND"} $${FRONT_END:+--front-end="$$FRONT_END"} \
 	  $${CONFIG:+--config="$$CONFIG"}
 
 sim: $(dev) ## Run a simulation test: TEST [SEED] [CONFIG] [TRACE]

@@ -14,6 +14,7 @@ from eyrie.tasks.task import Task
 # No outputs fit two of them, unless the user names the task: a map from SOFTMAX is small or has the input's size.
 KINDS: tuple[type[Task], ...] = (PostProcess, BlazeFace, HeatMap, ClassMap, MoveNet, ClassVector)
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
+_ONE_OF = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
 
 def check_name(name: str | None) -> None:
@@ -34,6 +35,6 @@ def task_of(graph: Graph, name: str | None = None) -> Task:
             return task
     outputs = ", ".join(f"{output.name} {output.form}" for output in graph.results)
     if name is None:
-        raise InputError(f"outputs are {outputs}: of no task that is recognised; name it if it is {' or '.join(NAMES)}")
+        raise InputError(f"outputs are {outputs}: no task is recognised; name it (--task) if it is {_ONE_OF}")
     needs = "; or ".join(kind.needs for kind in kinds)
     raise InputError(f"outputs are {outputs}: no {name} that can be read: it needs {needs}")

@@ -48,8 +48,7 @@ def read_sound(sound: str | PathLike) -> np.ndarray:
         raise InputError(f"{sound}: no .wav file of PCM samples: {REMEDY}") from error
     if form != (1, 16, RATE):
         raise InputError(
-            f"{sound}: has {form[0]} channels, {form[1]} bits and {form[2]:,} samples a second, must have 1, 16 and "
-            f"{RATE:,}: {REMEDY}"
+            f"{sound}: channels {form[0]}, bits {form[1]}, rate {form[2]:,} Hz; must be 1, 16 and {RATE:,} Hz: {REMEDY}"
         )
     return np.frombuffer(frames[: len(frames) // 2 * 2], "<i2").astype(np.int16)
 

@@ -21,6 +21,8 @@ from eyrie.training import cifar10
 from tests.commands import case_files
 from tests.commands.small_nets import deep, separable
 from tests.runtime.damages import reseal
+from tests.tasks.models import classifier
+from tests.tasks.sounds import saved
 
 SAME = 0
 
@@ -42,6 +44,7 @@ def make(folder: Path) -> None:
     _configs(folder)
     _sources(folder)
     _pictures(folder, rng)
+    _sounds(folder)
     _cifar10(folder, rng)
     np.savez(folder / "other.npz", weight=np.zeros(3, np.float32))
     (folder / "half.npz").write_bytes((folder / "other.npz").read_bytes()[:200])
@@ -107,6 +110,7 @@ def _models(folder: Path) -> None:
         "input_twice": conv(ends="one input twice"),
         "output": conv(ends="another output"),
         "mixed": two_to_one("RESHAPE", (1, 16, 16, 2)),
+        "words": classifier(shape=(1, 3, 2)),
     }.items():
         (folder / f"{name}.tflite").write_bytes(model)
     for name in (
@@ -282,6 +286,12 @@ def _pictures(folder: Path, rng: np.random.Generator) -> None:
     chunks = _chunk(b"IHDR", size) + _chunk(b"IDAT", zlib.compress(b"")) + _chunk(b"IEND", b"")
     (folder / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunks)
     (folder / "vector.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+
+
+def _sounds(folder: Path) -> None:
+    saved(folder / "sound.wav", np.zeros(16_000, np.int16))
+    saved(folder / "stereo.wav", np.zeros(16_000, np.int16), channels=2)
+    (folder / "half.wav").write_bytes((folder / "sound.wav").read_bytes()[:20])
 
 
 def _cifar10(folder: Path, rng: np.random.Generator) -> None:

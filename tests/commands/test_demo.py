@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie/commands/demo.py in a process of its own (tests/commands/bad_inputs has more of what is no picture)."""
 
+import io
 import json
+import zipfile
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +15,12 @@ from eyrie.compiler.frontend import tflite
 from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.folders import BUILD
 from eyrie.runtime.preprocessing import convention, photo_input
+from eyrie.tasks.drawing import colour_of
 from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_rejected, eyrie, python
 from tests.compiler.test_partition import image_classifier
+from tests.tasks.models import classifier, detector, front_end
+from tests.tasks.sounds import saved
 
 
 def truncated(path: Path) -> None:
@@ -53,10 +59,46 @@ def test_any_model(tmp_path: Path) -> None:
     assert found["match"] and found["comparisons"] == 3 and len(found["parts"]) == 2
     host = "#0 QUANTIZE, #2 RESIZE_BILINEAR, #5 SOFTMAX, #6 DEQUANTIZE"
     assert ", ".join(found["host_operators"]) == host
-    assert host in (BUILD / "demo" / "report1" / "report.html").read_text()
+    page = (BUILD / "demo" / "report1" / "report.html").read_text()
+    assert host in page and b64encode((BUILD / "demo" / "answer.png").read_bytes()).decode() in page
     (tmp_path / "labels.txt").write_text("one\ntwo\n")
     ended = eyrie("demo", *given, "--labels", tmp_path / "labels.txt")
     assert_rejected(ended, f"eyrie demo: {tmp_path / 'labels.txt'}: has 2 lines, the network has 3 classes: ")
+
+
+def test_a_drawn_answer(tmp_path: Path) -> None:
+    """Boxes of a detector, with the labels in its file, on a back end without a report."""
+    labels = io.BytesIO()
+    with zipfile.ZipFile(labels, "w") as file:
+        file.writestr("labels.txt", "cat\ndog\n")
+    (tmp_path / "net.tflite").write_bytes(detector() + labels.getvalue())
+    Picture.new("L", (200, 100)).save(tmp_path / "photo.png")
+    given = ("--model", tmp_path / "net.tflite", "--image", tmp_path / "photo.png", "--back-end", "golden")
+    ended = eyrie("demo", *given, "--threshold", "0.7")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[:-1] == [
+        "photo.png: 200 x 100 pixels: stretched to 4 x 4",
+        "photo.png: black is 0 and white 1, as the input's scale says",
+        "net.tflite: a network for detection, whose file has labels",
+        "",
+        "cat 0.90 from (60, 40) to (140, 60)",
+        "dog 0.80 from (130, 15) to (170, 35)",
+    ]
+    assert ended.stdout.endswith("demo/answer.png\n")
+    with Picture.open(BUILD / "demo" / "answer.png") as drawn:
+        assert drawn.size == (800, 400) and drawn.getpixel((240, 200)) == colour_of(0)
+
+
+def test_a_sound(tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(classifier(shape=(1, 3, 2)))
+    (tmp_path / "front_end.tflite").write_bytes(front_end())
+    (tmp_path / "labels.txt").write_text("no\nyes\nloud\n")
+    saved(tmp_path / "sound.wav", np.full(16_000, -100, np.int16))
+    given = ("--model", tmp_path / "net.tflite", "--labels", tmp_path / "labels.txt", "--back-end", "functional")
+    ended = eyrie("demo", *given, "--sound", tmp_path / "sound.wav", "--front-end", tmp_path / "front_end.tflite")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[-4].startswith("no 0.9") and ended.stdout.endswith("match\n")
+    assert not (BUILD / "demo" / "answer.png").exists()
 
 
 def test_several_inputs_are_no_picture(tmp_path: Path) -> None:

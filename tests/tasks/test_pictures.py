@@ -181,7 +181,7 @@ def test_recognition(model: bytes, task: str | None) -> None:
     if task:
         assert task_of(graph).name == task_of(graph, task).name == task
     else:
-        with pytest.raises(InputError, match="of no task that is recognised; name it if it is "):
+        with pytest.raises(InputError, match="no task is recognised; name it "):
             task_of(graph)
 
 

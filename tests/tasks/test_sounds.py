@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers to sounds: samples, or features that a front end computes."""
 
-import wave
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +12,7 @@ from eyrie.model.errors import InputError
 from eyrie.session import Session
 from eyrie.tasks.sound import sound_input
 from tests.tasks import models
-
-SECOND = 16_000
-
-
-def saved(path: Path, samples: np.ndarray, channels: int = 1, rate: int = SECOND) -> Path:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(channels)
-        file.setsampwidth(samples.dtype.itemsize)
-        file.setframerate(rate)
-        file.writeframes(samples.tobytes())
-    return path
+from tests.tasks.sounds import SECOND, saved
 
 
 def opened(path: Path, model: bytes) -> Session:
@@ -65,10 +54,10 @@ def test_features(tmp_path: Path) -> None:
         (
             np.zeros(8, np.int16),
             {"channels": 2},
-            "has 2 channels, 16 bits and 16,000 samples a second, must have 1, 16",
+            "channels 2, bits 16, rate 16,000 Hz; must be 1, 16 and 16,000 Hz: ",
         ),
-        (np.zeros(8, np.int16), {"rate": 44_100}, "has 1 channels, 16 bits and 44,100 samples a second"),
-        (np.zeros(8, np.uint8), {}, "has 1 channels, 8 bits and 16,000 samples a second"),
+        (np.zeros(8, np.int16), {"rate": 44_100}, "channels 1, bits 16, rate 44,100 Hz"),
+        (np.zeros(8, np.uint8), {}, "channels 1, bits 8, rate 16,000 Hz"),
     ],
 )
 def test_other_sounds(tmp_path: Path, samples: np.ndarray, given: dict, said: str) -> None:
