@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--task", metavar="NAME", help="task of --model: classification, detection, segmentation, pose")
     parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
-    parser.add_argument("--threshold", type=_score, help="score from which boxes (0.5) and joints (0.3) count")
+    parser.add_argument("--threshold", type=_score, help="score from which boxes (0.5) and keypoints (0.3) count")
     parser.add_argument("--front-end", type=file_name, metavar="FILE", help="model of the features of --sound")
     parser.add_argument(
         "--back-end", metavar="NAME", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"

@@ -11,7 +11,7 @@ found.draw("photo.jpg").save("answer.png")
 from eyrie.tasks.classification import Classification
 from eyrie.tasks.detection import Box, Detection
 from eyrie.tasks.functions import answer, classify, classify_sound, detect, find_pose, segment
-from eyrie.tasks.pose import Joint, Pose
+from eyrie.tasks.pose import Keypoint, Pose
 from eyrie.tasks.segmentation import Segmentation
 from eyrie.tasks.task import Answer, Category
 
@@ -21,7 +21,7 @@ __all__ = [
     "Category",
     "Classification",
     "Detection",
-    "Joint",
+    "Keypoint",
     "Pose",
     "Segmentation",
     "answer",

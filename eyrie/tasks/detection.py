@@ -21,15 +21,18 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True)
 class Box:
-    """A box around an object. The edges are in pixels of the picture; points: key points (x, y), if the network has
-    them"""
+    """A box around an object.
+
+    left, top, right, bottom  in pixels of the picture
+    keypoints                 (x, y) in pixels of the picture, if the network has them
+    """
 
     left: float
     top: float
     right: float
     bottom: float
     category: Category
-    points: tuple[Place, ...] = ()
+    keypoints: tuple[Place, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.category} from ({self.left:.0f}, {self.top:.0f}) to ({self.right:.0f}, {self.bottom:.0f})"
@@ -56,7 +59,7 @@ class Detection(Answer):
         for box in reversed(self.boxes):
             colour = colour_of(box.category.index)
             canvas.box(box.left, box.top, box.right, box.bottom, str(box.category), colour)
-            for point in box.points:
+            for point in box.keypoints:
                 canvas.dot(point, colour)
         return canvas.captioned([] if self.boxes else [(None, line) for line in self.lines()])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings of answers: boxes, masks and joints in a picture."""
+"""Drawings of answers: boxes, masks and keypoints in a picture."""
 
 import colorsys
 from collections.abc import Sequence

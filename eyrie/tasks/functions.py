@@ -36,7 +36,7 @@ def answer(
     picture    a file or an image of Pillow
     task       classification, detection, segmentation or pose; None: recognised by the outputs
     labels     names of the classes: a list, or a text file with one a line; None: the classes have numbers
-    threshold  score from which boxes (0.5) and joints (0.3) count
+    threshold  score from which boxes and keypoints count; None: 0.5 for boxes, 0.3 for keypoints
 
     Raise InputError, with one line, if the outputs fit no task or not this one, or an argument is invalid.
     """
@@ -54,7 +54,7 @@ def classify(session: Session, picture: Source, labels: Labels = None) -> Classi
     return found
 
 
-def detect(session: Session, picture: Source, labels: Labels = None, threshold: float = 0.5) -> Detection:
+def detect(session: Session, picture: Source, labels: Labels = None, threshold: float | None = None) -> Detection:
     """Return the objects in a picture; arguments and errors are as in `answer`."""
     found = answer(session, picture, "detection", labels, threshold)
     assert isinstance(found, Detection)
@@ -68,8 +68,8 @@ def segment(session: Session, picture: Source, labels: Labels = None) -> Segment
     return found
 
 
-def find_pose(session: Session, picture: Source, threshold: float = 0.3) -> Pose:
-    """Return the joints of a person in a picture; arguments and errors are as in `answer`."""
+def find_pose(session: Session, picture: Source, threshold: float | None = None) -> Pose:
+    """Return the keypoints of a person in a picture; arguments and errors are as in `answer`."""
     found = answer(session, picture, "pose", None, threshold)
     assert isinstance(found, Pose)
     return found

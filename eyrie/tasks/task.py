@@ -55,7 +55,7 @@ class Question:
 
     labels     class names, or None
     area       the part of the picture that the network saw; None for a sound
-    threshold  the score from which boxes and joints count; None for the task's own
+    threshold  the score from which boxes and keypoints count; None for the task's own
     """
 
     labels: Sequence[str] | None = None

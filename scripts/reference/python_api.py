@@ -10,6 +10,7 @@ from scripts.reference.markdown import docstring, page
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "eyrie": "Run networks from Python.",
+    "eyrie.tasks": "Answer pictures and sounds.",
     "eyrie.operators": "Run single operators.",
     "eyrie.pytorch": "Run models of PyTorch. It needs PyTorch.",
     "eyrie.tvm": "Run Relax modules of TVM. It needs the extra `tvm`.",
@@ -23,7 +24,7 @@ def text() -> str:
         "Python interface",
         "These are the public names of the package: every other module may change without notice. [The Python "
         "library](../howto/library.md) and [the operator library](../howto/operators.md) show how to use them.",
-        "the docstrings of `eyrie`, `eyrie.operators`, `eyrie.pytorch` and `eyrie.tvm`",
+        "the docstrings of `eyrie`, `eyrie.tasks`, `eyrie.operators`, `eyrie.pytorch` and `eyrie.tvm`",
         *(_package(name, about) for name, about in PACKAGES.items()),
     )
 

@@ -81,7 +81,7 @@ def segmenter(end: str = "ARG_MAX") -> bytes:
 
 
 def pose() -> bytes:
-    """An input of 17 rows of 3 pixels is the output: y, x and score of each joint."""
+    """An input of 17 rows of 3 pixels is the output: y, x and score of each keypoint."""
     net = Builder()
     picture, rows = net.tensor((1, 17, 3, 1), **UNIT), net.tensor((1, 1, 17, 3), **UNIT)
     made = net.tensor((1, 1, 17, 3), "float32")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers to pictures: exact boxes, masks and joints of networks whose answers can be told from the picture."""
+"""Answers to pictures: exact boxes, masks and keypoints of networks whose answers can be told from the picture."""
 
 import io
 import zipfile
@@ -100,7 +100,7 @@ def test_blazeface() -> None:
     [box] = task.answer(outputs, Question(area=area)).boxes
     assert (box.left, box.top, box.right, box.bottom) == (88, 48, 128, 80)  # the right edge would be 152
     assert box.category.name == "face" and box.category.score == pytest.approx(1 / (1 + np.exp(-4)))
-    assert box.points[0] == (136, 64) and box.points[1] == (112, 80) and len(box.points) == 6
+    assert box.keypoints[0] == (136, 64) and box.keypoints[1] == (112, 80) and len(box.keypoints) == 6
 
 
 # ---- Segmentation and pose ----
@@ -132,8 +132,8 @@ def test_pose(tmp_path: Path) -> None:
     rows[:, 0], rows[:, 1], rows[:, 2] = 15 * np.arange(17), 102, 51  # scores of 0.2
     rows[[0, 10], 2] = 255, 153
     found = tasks.find_pose(opened(tmp_path, models.pose()), grey(rows))
-    np.testing.assert_allclose([joint.y for joint in found.joints], np.arange(17) * 15 / 255 * 17, atol=1e-5)
-    np.testing.assert_allclose([joint.x for joint in found.joints], 0.4 * 3, atol=1e-5)
+    np.testing.assert_allclose([keypoint.y for keypoint in found.keypoints], np.arange(17) * 15 / 255 * 17, atol=1e-5)
+    np.testing.assert_allclose([keypoint.x for keypoint in found.keypoints], 0.4 * 3, atol=1e-5)
     assert found.lines() == ["nose 1.00 at (1, 0)", "right wrist 0.60 at (1, 10)"]
 
 
