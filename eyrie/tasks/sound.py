@@ -2,6 +2,7 @@
 """Sounds as input of a network: samples, or features that another model computes from windows of samples."""
 
 import io
+import math
 import wave
 from os import PathLike
 from pathlib import Path
@@ -84,12 +85,28 @@ def _features_input(samples: np.ndarray, tensor: Tensor, front_end: Session) -> 
         raise InputError(
             f"{about}: makes {made.form} of a window: no row of the network's input {tensor.name}, {tensor.form}"
         )
+    if isinstance(made, Quantized) and isinstance(tensor, Quantized) and not _alike(made, tensor):
+        raise InputError(
+            f"{about}: its output has {_scale(made)}, the network's input {_scale(tensor)}: give the front end of this "
+            "network"
+        )
     taken, notes = _cut(samples, window.size + (rows - 1) * STEP)
     windows = np.lib.stride_tricks.sliding_window_view(taken, window.size)[::STEP]
     front_end.reset()
     [features] = front_end.run([windows.reshape(rows, *window.shape)])
-    notes.append(f"features of {rows} windows of {window.size} samples, one each {STEP}, by {front_end.name}")
+    unknown = "" if isinstance(made, Quantized) else ", whose output has no scale to compare with the network's"
+    notes.append(f"features of {rows} windows of {window.size} samples, one each {STEP}, by {front_end.name}{unknown}")
     return features.reshape(1, *tensor.shape), notes
+
+
+def _alike(first: Quantized, second: Quantized) -> bool:
+    """Return whether two tensors have the same zero point and nearly the same scale."""
+    scales = first.quantization.scale, second.quantization.scale
+    return first.zero_point == second.zero_point and math.isclose(*scales, rel_tol=0.01)
+
+
+def _scale(tensor: Quantized) -> str:
+    return f"scale {tensor.quantization.scale:.6g} and zero point {tensor.zero_point}"
 
 
 def _cut(samples: np.ndarray, count: int) -> tuple[np.ndarray, list[str]]:

@@ -119,6 +119,6 @@ def last_node(graph: Graph, tensor: Tensor) -> Node | None:
 
 
 def ends_in(graph: Graph, tensor: Tensor, *operators: str) -> bool:
-    """Return whether one of the operators computes a tensor."""
+    """Return whether one of the operators computes a tensor, along the same last axis."""
     node = last_node(graph, tensor)
-    return node is not None and node.operator.name in operators
+    return bool(node and node.operator.name in operators and node.outputs[0].shape[-1] == tensor.shape[-1])

@@ -103,10 +103,10 @@ def classifier(end: str = "SOFTMAX", shape: tuple[int, ...] = (1, 2, 2, 1)) -> b
     return net.pack([source], [made])
 
 
-def front_end() -> bytes:
-    """The first two of 480 samples, int16, as int8."""
+def front_end(**scale: float) -> bytes:
+    """The first two of 480 samples, int16, as int8; scale: scale and zero_point of the output"""
     net = Builder()
-    window, first, made = net.tensor((1, 480), "int16"), net.tensor((1, 2), "int16"), net.tensor((1, 2))
+    window, first, made = net.tensor((1, 480), "int16"), net.tensor((1, 2), "int16"), net.tensor((1, 2), **scale)
     begin, size = (net.tensor((2,), "int32", data=values) for values in ([0, 0], [1, 2]))
     net.operator("SLICE", [window, begin, size], [first])
     net.operator("CAST", [first], [made])

@@ -22,6 +22,7 @@ from eyrie.tasks.drawing import colour_of
 from eyrie.tasks.labels import packed_labels
 from eyrie.tasks.recognition import task_of
 from eyrie.tasks.task import Question
+from eyrie.testing.tflite_builder import Builder
 from tests.tasks import models
 
 
@@ -91,6 +92,8 @@ def test_blazeface() -> None:
     )
     task = task_of(graph)
     assert isinstance(task, BlazeFace)
+    joined = (Tensor(name=name, shape=(1, 896, size), dtype="float32") for name, size in (("boxes", 16), ("scores", 1)))
+    assert isinstance(task_of(Graph(graph.inputs, (), tuple(joined))), BlazeFace)
     outputs[1][:], outputs[2][:] = -9, -9
     for anchor, logit in (((2 * 8 + 5) * 6, 4), ((2 * 8 + 5) * 6 + 1, 2)):
         outputs[2][0, anchor] = logit
@@ -183,6 +186,18 @@ def test_recognition(model: bytes, task: str | None) -> None:
     else:
         with pytest.raises(InputError, match="no task is recognised; name it "):
             task_of(graph)
+
+
+def test_a_softmax_of_other_rows_is_no_classification() -> None:
+    """Four probabilities of each row, and then a vector of all."""
+    net = Builder()
+    source, likely, made = (net.tensor(shape, **models.LIKELY) for shape in ((1, 3, 4, 1), (1, 3, 4), (1, 12)))
+    rows = net.tensor((1, 3, 4), **models.LIKELY)
+    net.operator("RESHAPE", [source], [rows], newShape=[1, 3, 4])
+    net.operator("SOFTMAX", [rows], [likely], beta=1.0)
+    net.operator("RESHAPE", [likely], [made], newShape=[1, 12])
+    with pytest.raises(InputError, match="no task is recognised"):
+        task_of(tflite.from_bytes(net.pack([source], [made])))
 
 
 def test_a_named_task() -> None:

@@ -41,7 +41,8 @@ def test_features(tmp_path: Path) -> None:
     assert values.tolist() == [[[[1, 2], [3, 4], [5, 6]]]]
     assert notes == [
         "1.00 s: the first 0.07 s were taken",
-        "features of 3 windows of 480 samples, one each 320, by front_end.tflite",
+        "features of 3 windows of 480 samples, one each 320, by front_end.tflite, whose output has no scale to "
+        "compare with the network's",
     ]
     values, notes = sound_input(saved(tmp_path / "short.wav", samples[:321]), session.graph, front_end)
     assert values.tolist() == [[[[1, 2], [3, 0], [0, 0]]]]
@@ -76,5 +77,11 @@ def test_a_front_end_that_does_not_fit(tmp_path: Path) -> None:
         tasks.classify_sound(session, sound)
     with pytest.raises(InputError, match="input t0 is int8 1 x 9, must be a window of int16 samples"):
         tasks.classify_sound(session, sound, front_end=session)
+    other = opened(tmp_path / "other.tflite", models.front_end(scale=0.1, zero_point=-1))
+    rows = opened(tmp_path / "rows.tflite", models.classifier(shape=(1, 3, 2)))
+    with pytest.raises(
+        InputError, match="output has scale 0.1 and zero point -1, the network's input scale 0.00784314 and zero"
+    ):
+        tasks.classify_sound(rows, sound, front_end=other)
     with pytest.raises(InputError, match="the network is for pose: give a picture"):
         tasks.classify_sound(opened(tmp_path / "pose.tflite", models.pose()), sound)
