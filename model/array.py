@@ -103,7 +103,7 @@ class ArrayModel:
         return beats.words(self.row_ids[row]["ifmap"], self.ifmap_columns(row, col), odd_set=row // SET_ROWS % 2 == 1)
 
     def ifmap_columns(self, row: int, col: int) -> range:
-        """Return the column tags of the ifmap words that a PE takes: its ID, and those of further bands."""
+        """Return the column tags of the ifmap words that a PE takes: its ID, and for more bands further tags."""
         first, more = self.column_ids[row][col]["ifmap"], self.descriptor.stream(Stream.IFMAP).options["more_bands"]
         return range(first, first + SET_ROWS * (more + 1), SET_ROWS)
 

@@ -8,6 +8,7 @@ from bit 0 upwards.
 
 from enum import IntEnum
 
+from eyrie.model import config
 from eyrie.model.word import Word, fields
 
 # --- Commands -------------------------------------------------------------------------------------
@@ -256,6 +257,13 @@ STREAM_LEVELS_OFFSET = 4
 
 PARAMETER_WORDS = 9  # GLB words of 8 channels' table: 4 of biases, 4 of multipliers, 1 of shifts
 DEPTHWISE_RUN_TAG = 4  # the tag of a depthwise word: 4 x number of its run in the group + place in the run
+
+
+def depthwise_group_words(kernel: tuple[int, int]) -> int:
+    """Return the GLB words of 8 channels of a depthwise kernel, R x S, and of their parameters: in runs of three words,
+    for each band of three rows and each column, then the table."""
+    return -(-kernel[0] // config.SET_ROWS) * config.SET_ROWS * kernel[1] + PARAMETER_WORDS
+
 
 CONFIG_FORMATS = (
     ARRAY_SHAPE,

@@ -69,9 +69,13 @@ RULES = (
         f"a PE adds up the bands of at most {DEPTHWISE_PIXELS} pixels",
     ),
     Rule(
-        "ifmap.more_bands == 0 or ifmap.more_bands + 1 == loops.bands and loops.bands * "
-        "((shape.pixels - 1) * (shape.stride_2 + 1) + shape.taps) <= IFMAP_WORDS",
-        "the rows of all bands that come at once do not fit the ifmap queue",
+        "ifmap.more_bands == 0 or ifmap.more_bands + 1 == loops.bands",
+        "ifmap rows go to other bands than the pass has",
+    ),
+    Rule(
+        "ifmap.more_bands == 0 or "
+        "loops.bands * ((shape.pixels - 1) * (shape.stride_2 + 1) + shape.taps) <= IFMAP_WORDS",
+        "the ifmap rows of all bands do not fit the ifmap queue",
     ),
     *(
         Rule(

@@ -13,10 +13,9 @@ from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
-from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.compiler.target.times import BETWEEN, TURN, WRITTEN, port_words, ready
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.encoding import PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS, depthwise_group_words
 
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 RING_CHUNKS = 4  # largest chunks that hide the latency of the DRAM

@@ -19,9 +19,8 @@ from eyrie.compiler.plan.mappings import Access, cheapest, stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
-from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.encoding import PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS, depthwise_group_words
 
 MOST_CHUNK_WORDS = 256
 MOST_CODED_WORDS = 512  # of a chunk of coded weights, whose last units are filled up

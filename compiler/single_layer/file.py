@@ -16,10 +16,11 @@ from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.single_layer.convolution import convolution_cases
 from eyrie.compiler.single_layer.layer_run import Finish, GlbOverflow, Ifmap, LayerPass
 from eyrie.compiler.single_layer.separable import Depthwise, fused_cases
-from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
+from eyrie.compiler.target.limits import MOST_CONVOLUTION, MOST_DEPTHWISE
+from eyrie.model.config import DEFAULT, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import NO_FILTER_COLUMN
 from eyrie.model.errors import InputError
-from eyrie.model.messages import array, unknown
+from eyrie.model.messages import array, times, unknown
 
 MAPPING = ("e", "p", "q", "r", "t")
 FUSED = ("pw_filter", "dw_bias", "dw_multiplier", "dw_shift", "dw_zero_point", "dw_min", "dw_max")
@@ -143,8 +144,9 @@ def _checked(values: dict[str, np.ndarray], config: AcceleratorConfig) -> CaseFi
     filter_shape = (channels, 1, None, None) if fused else (None, channels, None, None)
     filters = _tensor(values, "filter", np.int8, filter_shape)
     rows, taps = filters.shape[2:]
-    if rows > SET_ROWS or taps > SET_ROWS:
-        raise InputError(f"filter: the kernel is {rows} x {taps}, the array takes up to 3 x 3")
+    most = MOST_DEPTHWISE if fused else MOST_CONVOLUTION
+    if rows > most[0] or taps > most[1]:
+        raise InputError(f"filter: the kernel is {rows} x {taps}, the array takes up to {times(most)}")
     zero_point = _number(values, "zero_point", *INT8) if "zero_point" in values else 0
     stride = _number(values, "stride", 1, 2)
     ifmap, pads = _padded(ifmap, _pads(values), (rows, taps), zero_point)

@@ -15,9 +15,8 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
-from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
-from eyrie.model.encoding import PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS, depthwise_group_words
 from eyrie.model.errors import InputError
 
 Number = int | float

@@ -23,7 +23,7 @@ from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
 
 Count = TypeVar("Count", int, np.ndarray)  # of one mapping, or of several
-CONVOLUTION_TAPS = 3  # most columns of the kernel of a row-stationary convolution
+MOST_CONVOLUTION = (SET_ROWS, 3)  # rows and columns of the kernel of a row-stationary convolution
 MOST_DEPTHWISE = (DEPTHWISE_BANDS * SET_ROWS, DEPTHWISE_TAPS)  # rows and columns of a depthwise kernel
 
 
@@ -76,7 +76,7 @@ def alike(window: Window, pixels: Count) -> Count:
     return (pixels * window.stride[0] % 2 == 0) | (row_words(window, pixels) % 2 == 1)
 
 
-def slides(window: Window, most: tuple[int, int] = (SET_ROWS, CONVOLUTION_TAPS)) -> bool:
+def slides(window: Window, most: tuple[int, int] = MOST_CONVOLUTION) -> bool:
     """Whether PEs can move a kernel of at most so many rows and columns along rows of the ifmap by themselves; without
     `most`, in a row-stationary convolution."""
     fits = all(size <= limit for size, limit in zip(window.kernel, most))
@@ -102,7 +102,7 @@ def walks(window: Window, blocks: Blocks, groups: int) -> bool:
     )
 
 
-def equal_stride(window: Window, most: tuple[int, int] = (SET_ROWS, CONVOLUTION_TAPS)) -> int:
+def equal_stride(window: Window, most: tuple[int, int] = MOST_CONVOLUTION) -> int:
     """U of a kernel that PEs move. Raises InputError for one that they cannot; most: as for `slides`"""
     if not slides(window, most):
         raise InputError(

@@ -41,11 +41,6 @@ def pack_depthwise(filters: np.ndarray, tables: np.ndarray) -> np.ndarray:
     return np.concatenate([by_run.reshape(-1, words.shape[2]).T, tables], axis=1)
 
 
-def depthwise_group_words(kernel: tuple[int, int]) -> int:
-    """GLB words of a channel group in `pack_depthwise`."""
-    return -(-kernel[0] // SET_ROWS) * SET_ROWS * kernel[1] + PARAMETER_WORDS
-
-
 def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
     """Filters [M, C] -> uint64 [tiles, groups, tile]; missing filters are zero."""
     words = words_of(split_channels(_low_bytes(filters)))

@@ -3,7 +3,7 @@
 
 A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable
 layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
---pointwise no depthwise half.
+--pointwise no depthwise half, with --bands rows of a kernel of more than three.
 
     eyrie ids --e 8 --p 4 --q 4 --r 1 --t 2 -o ids.svg
     eyrie ids --block-rows 4 --block-cols 2 --stride 2
@@ -18,7 +18,7 @@ import argparse
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file, whole_file
 from eyrie.compiler.target.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
-from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
+from eyrie.model.config import DEFAULT, DEPTHWISE_BANDS, SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.errors import InputError
 
@@ -35,12 +35,15 @@ def ids_of(options: argparse.Namespace) -> tuple[AcceleratorConfig, ScanIds]:
     if options.block_rows or options.block_cols or options.images:
         if given:
             raise InputError(f"--{given[0]} belongs to a convolution, not to blocks; leave one out")
-        if options.pointwise and options.stride:
-            raise InputError("--stride has no meaning with --pointwise; leave it out")
+        for name in ("stride", "bands"):
+            if options.pointwise and getattr(options, name):
+                raise InputError(f"--{name} has no meaning with --pointwise; leave it out")
+        if (bands := options.bands or 1) > DEPTHWISE_BANDS:
+            raise InputError(f"--bands {bands}: must be 1 to {DEPTHWISE_BANDS}")
         if options.block_cols and options.images:
             raise InputError("--images takes the place of --block-cols; leave one out")
         blocks = options.block_rows or 1, options.block_cols or 1
-        ids = block_ids(config, *blocks, None if options.pointwise else stride, options.images or 0)
+        ids = block_ids(config, *blocks, None if options.pointwise else stride, options.images or 0, bands)
     else:
         ids = _convolution(config, options, stride)
     Descriptor().set_ids(ids.rows, ids.columns)  # rejects IDs that the words do not hold
@@ -52,6 +55,8 @@ def _convolution(config: AcceleratorConfig, options: argparse.Namespace, stride:
         raise InputError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
     if options.pointwise:
         raise InputError("--pointwise goes with --block-rows and --block-cols")
+    if options.bands:
+        raise InputError("--bands goes with --block-rows and --block-cols")
     m: dict[str, int] = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}
     for what, demand, bound in (
         ("--kernel", m["kernel"], SET_ROWS),
@@ -98,6 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("block-rows", "output rows of a block arrangement"),
         ("block-cols", "blocks of pixels in a row"),
         ("images", "images side by side"),
+        ("bands", "bands of three rows of a depthwise kernel, whose ifmap rows come at once"),
     ):
         parser.add_argument(f"--{name}", type=whole_number(1), metavar="N", help=about)
     parser.add_argument("-o", "--output", type=file_name, metavar="FILE.svg", help="picture of the array to write")

@@ -157,8 +157,8 @@ def _separable(
     if kind == "fused" and word_groups(channels) * blocks.pixels * halves > config.word_buffer_words:
         most = min(most, most_filters(config, blocks.pixels))  # in one tile
     filters = _filters(rng, min(149 * scale, most))
-    size = f"C={channels} M={filters} H={rows} W={cols} kernel {window.kernel}"
-    about = f"{kind} {size} {window} F={blocks.pixels} {_names(has)}"
+    sizes = f"C={channels} M={filters} H={rows} W={cols} kernel {window.kernel}"
+    about = f"{kind} {sizes} {window} F={blocks.pixels} {_names(has)}"
     return separable(rng, kind, (channels, filters, rows, cols), window, config, Tiling(blocks), _those(has)), about
 
 

@@ -48,6 +48,9 @@ module pass_loops
     end
   end
 
+  logic unused_bands;  // used by depthwise_sequencer
+  assign unused_bands = ^loops_i.bands;
+
   `EYRIE_ASSERT_WHEN(WithinLoops, step_i,
       group_q < loops_i.groups && inner_q < loops_i.inner && outer_q < loops_i.outer &&
       (!TILES || tile_q < loops_i.tiles), "a step beyond the end of the loops")

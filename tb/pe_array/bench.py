@@ -131,6 +131,6 @@ BENCHES = [
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),
     replace(_array("array16", "array of 3 x 4 PEs, one set: all its modes", *_ONE_SET, rows=3, cols=4), regress=True),
-    _array("array18", "depthwise kernels of other sizes than 3x3, alone and fused", *_BANDS),
     replace(_array("array17", "one multiplier a PE: all modes", *_SERIAL, multipliers=1), regress=True),
+    _array("array18", "depthwise kernels of other sizes than 3x3, alone and fused", *_BANDS),
 ]

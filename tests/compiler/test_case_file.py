@@ -54,6 +54,7 @@ def sums_of(passes: list[LayerPass], shape: tuple[int, int, int]) -> np.ndarray:
             {"filter": np.zeros((9, 5, 5, 3), np.int8)},
             "the kernel is 5 x 3, the array takes up to 3 x 3",
         ),
+        (True, {"filter": np.zeros((5, 1, 10, 3), np.int8)}, "the kernel is 10 x 3, the array takes up to 9 x 7"),
         (False, {"ipsum": np.zeros((9, 6, 6), np.int32)}, "ipsum is int32 9 x 6 x 6, must be 9 x 6 x 7"),
         (False, {"ipsum": np.zeros((9, 6, 7))}, "ipsum is float64 9 x 6 x 7, must be int32; convert it"),
         (False, {"stride": 3}, "stride = 3: must be 1 or 2"),

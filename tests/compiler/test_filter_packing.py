@@ -26,13 +26,13 @@ def test_bytes(zero_point: int, seed: int) -> None:
         assert stored_zero_point(filters) == zero_point - 128
     tables = np.full((-(-channels // 8), PARAMETER_WORDS), 0x5555555555555555, np.uint64)
     depthwise = pack_depthwise(filters[0].transpose(1, 2, 0), tables)
-    assert (depthwise[:, 9:] == tables).all()
+    assert (depthwise[:, -PARAMETER_WORDS:] == tables).all()
     packings = (
         (pack_convolution(filters, 4, 4, 1, 2, split=True), filters),
         (pack_convolution(filters, 4, 4, 1, 2, split=False), filters),
         (pack_convolution(filters, 3, 4, 1, 1, split=False), filters),
         (pack_pointwise(tap_channels(filters.transpose(0, 2, 3, 1)), 16), filters),
-        (depthwise[:, :9], filters[0]),
+        (depthwise[:, :-PARAMETER_WORDS], filters[0]),
     )
     for packed, held in packings:
         bytes_ = np.ascontiguousarray(packed).view(np.int8).astype(int).ravel() - stored_zero_point(held)

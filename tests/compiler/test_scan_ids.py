@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """IDs of the multicast networks: PEs that take part are reached by exactly the rows they need."""
 
+from itertools import product
+
 import pytest
 
 from eyrie.compiler.target.scan_ids import IDLE, block_ids, convolution_ids, link_enable_word
 from eyrie.model.config import DEFAULT, SET_ROWS, AcceleratorConfig
+from eyrie.model.errors import InputError
 
 STANDARD = [(8, 1, 2), (8, 2, 1), (4, 2, 2), (4, 1, 4), (16, 1, 1)]  # e, r, t of array0 to array5
 WIDE = AcceleratorConfig(rows=12, cols=14)
@@ -67,6 +70,17 @@ def test_depthwise_blocks(rows: int, cols: int, stride: int) -> None:
             need = block_row * stride + row % SET_ROWS
             assert ids.columns[row][col]["ifmap"] == block * span + need < (block + 1) * span
     assert all(pe == IDLE for row in ids.columns for pe in row[rows * cols :])
+
+
+def test_bands() -> None:
+    """The IDs of blocks side by side leave room for the rows of all bands; so many rows may have no IDs."""
+    ids = block_ids(DEFAULT, 4, 2, 1, bands=2)
+    span = 3 + 2 * SET_ROWS
+    for row, col in product(range(DEFAULT.rows), range(8)):
+        block_row, block = divmod(col, 2)
+        assert ids.columns[row][col]["ifmap"] == block * span + block_row + row % SET_ROWS
+    with pytest.raises(InputError, match="^ifmap row 71 of a pass has no ID, they end at 62$"):
+        block_ids(DEFAULT, 1, 8, 1, bands=3)
 
 
 @pytest.mark.parametrize("stride", [1, 2])

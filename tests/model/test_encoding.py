@@ -35,8 +35,8 @@ def test_fields_have_bits_of_their_own(word: Word) -> None:
 
 
 def test_values_that_do_not_fit_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"^ArrayShape.taps = 4: must be in 0 to 3$"):
-        enc.ARRAY_SHAPE.pack(taps=4)
+    with pytest.raises(ValueError, match=r"^ArrayShape.taps = 8: must be in 0 to 7$"):
+        enc.ARRAY_SHAPE.pack(taps=8)
     with pytest.raises(ValueError, match=r"^StreamRange.x = -4097: must be in -4096 to 4095$"):
         enc.STREAM_RANGE.pack(x=-4097)
     with pytest.raises(ValueError, match=r"^TagWrong has more than 64 bits$"):

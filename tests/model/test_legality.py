@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eyrie.compiler.ir.window import Window
 from eyrie.model import encoding as enc
 from eyrie.model.config import DEFAULT
 from eyrie.model.descriptor import Descriptor
@@ -14,7 +15,7 @@ from eyrie.model.legality import RULES, broken_rule
 from eyrie.model.word import Word
 from eyrie.testing import elementwise_layers, layers
 
-KINDS = ("fused", "pointwise", "depthwise", "convolution", "elementwise", "maxima")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "elementwise", "maxima", "tall")
 
 
 def descriptor(kind: str) -> Descriptor:
@@ -24,6 +25,8 @@ def descriptor(kind: str) -> Descriptor:
         return layer.parts[0][0].descriptor
     if kind == "convolution":
         layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
+    elif kind == "tall":
+        layer = layers.separable(rng, "depthwise", (20, 30, 6, 7), Window((5, 3), pads=(2, 2, 1, 1)))
     else:
         maxima = kind == "maxima"
         layer = layers.separable(
@@ -56,10 +59,16 @@ PLANTED = (
         {"pixels": 15, "filters_0": 1, "filters_1": 1, "filters_2": 1},
         "the pixels do not fit the pixel queue",
     ),
-    ("fused", SHAPE, {"taps": 2}, "depthwise filters need three taps"),
-    ("depthwise", SHAPE, {"pixels": 14}, "the depthwise group does not fit the ifmap queue"),
+    ("fused", LOOPS, {"bands": 0}, "depthwise work, and no other, needs bands of kernel rows"),
+    ("pointwise", LOOPS, {"bands": 1}, "depthwise work, and no other, needs bands of kernel rows"),
+    ("fused", SHAPE, {"taps": 0}, "depthwise filters need at least one tap"),
+    ("depthwise", SHAPE, {"pixels": 15}, "the depthwise group does not fit the ifmap queue"),
+    ("tall", SHAPE, {"pixels": 5}, "a PE adds up the bands of at most 4 pixels"),
+    ("depthwise", IFMAP, {"more_bands": 1}, "ifmap rows go to other bands than the pass has"),
+    ("tall", SHAPE, {"taps": 7}, "the ifmap rows of all bands do not fit the ifmap queue"),
     ("convolution", SHAPE, {"pixels": 1, "filters_0": 9}, "filters of set row 0 do not fit the filter queue"),
-    ("convolution", SHAPE, {"taps": 0}, "a convolution needs at least one tap"),
+    ("convolution", SHAPE, {"taps": 0}, "a convolution needs one to three taps"),
+    ("convolution", SHAPE, {"taps": 4, "filters_0": 1}, "a convolution needs one to three taps"),
     ("convolution", SHAPE, {"rotation": 1}, "rotation needs a pointwise pass with filters in all three set rows"),
     ("fused", MIDDLE, {"act_min": 5, "act_max": -5}, "the clamp of depthwise words is empty"),
     ("fused", SHAPE, {"mode": enc.ArrayMode.DEPTHWISE}, "the drain mode does not match the array mode"),

@@ -32,7 +32,6 @@ from eyrie.compiler.target.limits import (
     pairs,
     row_words,
 )
-from eyrie.compiler.target.packing import depthwise_group_words
 from eyrie.compiler.target.scan_ids import block_ids
 from eyrie.model import encoding as enc
 from eyrie.model.arithmetic import average_reciprocal
@@ -268,7 +267,7 @@ def _pointwise_ifmap(config: AcceleratorConfig, p: SeparablePass, filters: Filte
 
 def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, address: int) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if config.sets == 1 else []
-    words = depthwise_group_words(p.window.kernel)
+    words = enc.depthwise_group_words(p.window.kernel)
     descriptor.set_stream(
         Stream.DEPTHWISE,
         linear_stream(
