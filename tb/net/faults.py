@@ -132,10 +132,10 @@ def illegal_command(fault: Fault) -> None:
 def bad_transfer(
     fault: Fault, first: Callable[[Transfer], dict[str, int]], **stride: Callable[[Transfer], int]
 ) -> None:
-    """A transfer whose first row fails, with these fields changed; or its second one, by the stride."""
+    """A transfer whose first row fails, with these fields changed; or its second, by the stride, unless it is coded."""
     index = fault.any_of(Transfer)
     command = fault.commands[index]
-    if fault.rng.random() < 0.5:
+    if fault.rng.random() < 0.5 or command.coded:
         fault.commands[index] = replace(command, block=None, **first(command))
     else:
         dram, glb = (stride[memory](command) if memory in stride else 0 for memory in ("dram", "glb"))
