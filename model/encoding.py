@@ -259,10 +259,15 @@ PARAMETER_WORDS = 9  # GLB words of 8 channels' table: 4 of biases, 4 of multipl
 DEPTHWISE_RUN_TAG = 4  # the tag of a depthwise word: 4 x number of its run in the group + place in the run
 
 
+def kernel_bands(rows: int) -> int:
+    """Return the bands of a depthwise kernel of so many rows. The last one may have rows of zero."""
+    return -(-rows // config.SET_ROWS)
+
+
 def depthwise_group_words(kernel: tuple[int, int]) -> int:
     """Return the GLB words of 8 channels of a depthwise kernel, R x S, and of their parameters: in runs of three words,
     for each band of three rows and each column, then the table."""
-    return -(-kernel[0] // config.SET_ROWS) * config.SET_ROWS * kernel[1] + PARAMETER_WORDS
+    return kernel_bands(kernel[0]) * config.SET_ROWS * kernel[1] + PARAMETER_WORDS
 
 
 CONFIG_FORMATS = (

@@ -17,7 +17,7 @@ from eyrie.model.config import (
     AcceleratorConfig,
 )
 from eyrie.model.descriptor import Descriptor
-from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
+from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode, kernel_bands
 from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
@@ -50,7 +50,7 @@ def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:
 
 def bands(window: Window) -> int:
     """Bands of a depthwise kernel: rows that a set works on at a time."""
-    return -(-window.kernel[0] // SET_ROWS)
+    return kernel_bands(window.kernel[0])
 
 
 def row_words(window: Window, pixels: Count) -> Count:
@@ -71,20 +71,20 @@ def ifmap_rows(window: Window, rows: Count, at_once: Count) -> Count:
 
 
 def alike(window: Window, pixels: Count) -> Count:
-    """Whether depthwise blocks of so many pixels that stand side by side take as many pairs of words each: all begin at
-    even columns, or all at odd ones, or their words are odd in number."""
+    """Return whether depthwise blocks of so many pixels that stand side by side take as many pairs of words each: all
+    begin at even columns, or all at odd ones, or their words are odd in number."""
     return (pixels * window.stride[0] % 2 == 0) | (row_words(window, pixels) % 2 == 1)
 
 
 def slides(window: Window, most: tuple[int, int] = MOST_CONVOLUTION) -> bool:
-    """Whether PEs can move a kernel of at most so many rows and columns along rows of the ifmap by themselves; without
-    `most`, in a row-stationary convolution."""
+    """Return whether PEs can move a kernel along rows of the ifmap by themselves. most: its rows and columns, as in a
+    row-stationary convolution by default"""
     fits = all(size <= limit for size, limit in zip(window.kernel, most))
     return fits and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
 
 
 def slides_depthwise(window: Window) -> bool:
-    """Whether PEs and SUPERs can move a depthwise kernel along rows of the ifmap by themselves."""
+    """Return whether PEs and SUPERs can move a depthwise kernel along rows of the ifmap by themselves."""
     return slides(window, MOST_DEPTHWISE)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import split_channels, words_of
 from eyrie.compiler.ir.layer import Table
 from eyrie.model.config import SET_ROWS, WORD_CHANNELS
-from eyrie.model.encoding import PARAMETER_WORDS
+from eyrie.model.encoding import PARAMETER_WORDS, kernel_bands
 from eyrie.model.operators.quantization import stored_zero_point
 
 
@@ -34,7 +34,7 @@ def pack_depthwise(filters: np.ndarray, tables: np.ndarray) -> np.ndarray:
     """Filters [R, S, C] and tables [groups, 9] -> uint64 [groups, bands x S x 3 + 9]: of each band the columns, of each
     column three rows, then the table. The last band may have rows of zero."""
     rows, taps, channels = filters.shape
-    full = np.zeros((-(-rows // SET_ROWS) * SET_ROWS, taps, channels), np.int8)
+    full = np.zeros((kernel_bands(rows) * SET_ROWS, taps, channels), np.int8)
     full[:rows] = _low_bytes(filters)
     words = _stored(words_of(split_channels(full)), filters)  # [rows, S, groups]
     by_run = words.reshape(-1, SET_ROWS, taps, words.shape[2]).swapaxes(1, 2)

@@ -120,7 +120,7 @@ def test_mask(tmp_path: Path, end: str) -> None:
 
 
 def test_mask_between_bars(tmp_path: Path) -> None:
-    """Of a wide picture the network sees two rows, and the mask has the picture's size."""
+    """The network sees a wide picture in two rows, and the mask has the picture's size."""
     wide = np.kron(PATTERN[:2], np.ones((10, 10), np.uint8))
     found = tasks.segment(opened(tmp_path, models.segmenter()), grey(wide * 255))
     assert np.array_equal(found.mask, wide)

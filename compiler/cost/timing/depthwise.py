@@ -6,9 +6,8 @@ from eyrie.compiler.cost.timing.drain import PIXEL
 from eyrie.compiler.cost.timing.fused import Fused
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.units import Begin, Units
-from eyrie.model.config import SET_ROWS
+from eyrie.model.config import DEPTHWISE_PIXELS, SET_ROWS
 
-PLACES = 4  # pixels whose sums wait in a PE (DwSumsDepth of pe): more of a group wait for these to leave
 SENT = 1  # dw_broadcaster: to the PEs, beside the way to the chain
 
 
@@ -18,29 +17,29 @@ class Depthwise(Fused):
     def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
         super().__init__(units, shape, begin)
         self._work = self._sent = _Words(units, shape, begin.work)
-        self._placed = PLACES * shape.stride if shape.pixels > PLACES else len(self._leave)
+        self._placed = DEPTHWISE_PIXELS * shape.stride if shape.pixels > DEPTHWISE_PIXELS else len(self._leave)
 
     def _use(self, pe: int, last: list[int]) -> None:
         """Those of the pixels that have a place at once."""
         super()._use(pe, last[: self._placed])
 
     def _band_ends(self, ends: list[int]) -> None:
-        """Where pixels have to wait, their group ends with `_finish`."""
-        if self._shape.pixels <= PLACES:
+        """Leave the taps to `_finish` if pixels have to wait."""
+        if self._shape.pixels <= DEPTHWISE_PIXELS:
             super()._band_ends(ends)
 
     def _finish(self, job: int) -> None:
         """The pixels that had to wait follow, each when a sum has left."""
         super()._finish(job)
         shape, pops = self._shape, self._units.ifmap.pops
-        if shape.pixels <= PLACES:
+        if shape.pixels <= DEPTHWISE_PIXELS:
             return
         cols, ends = self._units.config.cols, [0] * SET_ROWS
         for pe in self._pes:
             first = self._first_gone[pe % cols]
-            end = self._begun[pe] + PLACES * self._step
-            for f in range(PLACES, shape.pixels):
-                end = max(end, first + PIXEL * (f - PLACES)) + self._step
+            end = self._begun[pe] + DEPTHWISE_PIXELS * self._step
+            for f in range(DEPTHWISE_PIXELS, shape.pixels):
+                end = max(end, first + PIXEL * (f - DEPTHWISE_PIXELS)) + self._step
                 pops[pe] += [end - 1] * (shape.stride if f < shape.pixels - 1 else shape.taps)
             ends[pe // cols] = max(ends[pe // cols], end)
         self._leave_taps(ends)

@@ -181,7 +181,7 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
     if depthwise is not None:
         mode = ArrayMode.FUSED if filters else ArrayMode.DEPTHWISE
     _check(config, p, mode)
-    stride = None if depthwise is None else equal_stride(p.window, MOST_DEPTHWISE)
+    stride = None if depthwise is None else p.window.stride[0]
     at_once = bands_at_once(config, p.window, blocks.pixels)
     ids = block_ids(config, blocks.rows, blocks.cols, stride, blocks.images, at_once)
     set_array(descriptor, ids, _work(config, p, mode))
