@@ -35,7 +35,7 @@ def _gtkwave(waves: Waves, time: int | None) -> Iterator[str]:
     if time is not None:
         yield f"[timestart] {max(time - _HALF_WINDOW * PERIOD_NS * PS_PER_NS, 0)}"
         yield f"*{_GTKWAVE_ZOOM} {time}{' -1' * 26}"  # zoom, the marker, and its other markers
-    for group, signals in waves.groups().items():
+    for group, signals in waves.groups.items():
         yield from (_COMMENT, f"-{group}")
         for signal in signals:
             yield _BITS if signal.bits == 1 or signal.names else _HEX
@@ -43,7 +43,7 @@ def _gtkwave(waves: Waves, time: int | None) -> Iterator[str]:
 
 
 def _surfer(waves: Waves, time: int | None) -> Iterator[str]:
-    for group, signals in waves.groups().items():
+    for group, signals in waves.groups.items():
         yield f"divider_add {group}"
         yield from (f"variable_add {signal.path}" for signal in signals)
     if time is not None:
@@ -56,7 +56,7 @@ def write_picture(folder: Path, waves: Waves, at: int) -> Path:
         raise InputError(f"--at {at}: the run ends in cycle {waves.cycles - 1}: give an earlier cycle")
     begin, end = max(at - _HALF_WINDOW, 0), min(at + _HALF_WINDOW, waves.cycles)
     rows, roles = list[Slices](), dict[tuple[str, ...], str]()
-    for group, signals in waves.groups().items():
+    for group, signals in waves.groups.items():
         for signal in signals:
             backwards = signal.path.removeprefix(f"{waves.top}.")[::-1]
             name = (canvas.shortened(backwards, _NAME_WIDTH, canvas.SMALL)[::-1],)

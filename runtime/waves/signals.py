@@ -4,6 +4,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ class Waves:
         self.path, self.top = path, top
         [self._scope] = [scope for scope in pywellen.Waveform(str(path)).scopes() if scope.name == top]
 
+    @cached_property
     def groups(self) -> dict[str, list[Signal]]:
         """Return the signals to look at first, by group.
 
@@ -52,7 +54,7 @@ class Waves:
     @property
     def cycles(self) -> int:
         """Return the number of cycles, the last of which may be cut off."""
-        clock = self.groups()["clock and reset"][0].changes
+        clock = self.groups["clock and reset"][0].changes
         return cycle_at(clock[len(clock) - 1][0] / PS_PER_NS) + 1
 
 

@@ -49,7 +49,7 @@ def waves(tmp_path_factory: pytest.TempPathFactory) -> Waves:
 
 
 def test_signals_to_look_at_first(waves: Waves) -> None:
-    groups = {name: [signal.path for signal in signals] for name, signals in waves.groups().items()}
+    groups = {name: [signal.path for signal in signals] for name, signals in waves.groups.items()}
     assert groups == {
         "clock and reset": ["top.clk_i", "top.rst_ni"],
         "states": ["top.u_one.state_q"],
@@ -59,7 +59,7 @@ def test_signals_to_look_at_first(waves: Waves) -> None:
 
 
 def test_values_between_two_times(waves: Waves) -> None:
-    [state] = waves.groups()["states"]
+    [state] = waves.groups["states"]
     assert list(between(state, 0, 5000)) == [(0, 5000, 1)]
     assert list(between(state, 20_000, 30_000)) == [(20_000, 21_000, 1), (21_000, 30_000, 2)]
     assert list(between(state, 50_000, 90_000)) == [(50_000, 90_000, 2)]
@@ -106,5 +106,5 @@ def test_whole_accelerators_record_events() -> None:
 def test_a_waveform_of_a_test(seed: int, tmp_path: Path) -> None:
     simulate(find("fifo0"), seed, waves=True, target=tmp_path / "fifo0")
     waves = Waves(tmp_path / "fifo0" / waveform(), "fifo")
-    assert "push_i" in str(waves.groups()["ports"]) or "valid_i" in str(waves.groups())
+    assert "push_i" in str(waves.groups["ports"]) or "valid_i" in str(waves.groups)
     assert waves.cycles > 100 and write_picture(tmp_path, waves, 50).exists()
