@@ -55,6 +55,7 @@ class Estimates:
         self._found: dict[tuple, Estimate | None] = {}
         self._fitting: dict[tuple, list[tuple[Segment, Estimate]]] = {}
         self._fits: dict[tuple, bool] = {}
+        self._least_words: dict[tuple, float] = {}
 
     def needed_words(self, segment: Segment) -> float:
         """Of the GLB, at least; infinite where there is no mapping."""
@@ -82,7 +83,10 @@ class Estimates:
 
     def least_words(self, flow: Flow, n: int) -> float:
         """Return the GLB words that group n needs at least."""
-        return min(map(self.needed_words, possible_segments(flow, n, True, 1)))
+        key = self._scene(flow, n, n + 1, True)
+        if key not in self._least_words:
+            self._least_words[key] = min(map(self.needed_words, possible_segments(flow, n, True, 1)))
+        return self._least_words[key]
 
     def fits(self, flow: Flow, n: int) -> bool:
         """Return whether group n needs at most the words of the GLB."""

@@ -49,7 +49,9 @@ class SegmentPlanner:
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._config, group, group.map_shape[0] if group.averaged else 1)
             words, name = max(
-                (self._estimates.least_words(self.flow, n), group.name) for n, group in enumerate(self.flow.groups)
+                (self._estimates.least_words(self.flow, n), group.name)
+                for n, group in enumerate(self.flow.groups)
+                if fits or not self._fits(n)
             )
             if fits:
                 failure = _no_places(self.flow.groups, name, rejected, self._config)
