@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buffers: GLB words with a name and a lifetime."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 Region = list[tuple[int, int]]  # (first GLB word, words)
 
@@ -35,6 +34,7 @@ class Buffer:
              (0: all stay)
     rotates  whether its first tile can come into any slot; start: the slot
     address  set by `Space.place`
+    words, birth, death  of all parts together
     """
 
     group: str
@@ -46,22 +46,18 @@ class Buffer:
     rotates: bool = False
     start: int = 0
     address: int | None = None
+    words: int = field(init=False)
+    birth: int = field(init=False)
+    death: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = max([part.end for part in self.parts])
+        self.birth = min([part.birth for part in self.parts])
+        self.death = max([part.death for part in self.parts])
 
     @property
     def name(self) -> str:
         return f"{self.group} {self.what}"
-
-    @cached_property
-    def words(self) -> int:
-        return max(part.end for part in self.parts)
-
-    @cached_property
-    def birth(self) -> int:
-        return min(part.birth for part in self.parts)
-
-    @cached_property
-    def death(self) -> int:
-        return max(part.death for part in self.parts)
 
     @property
     def placed(self) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A GLB in which a buffer that finds no room evicts others, which get new addresses."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from eyrie.compiler.ir.buffer import Buffer, whole
@@ -41,7 +41,8 @@ class EvictingSpace(Space):
         """Evict buffers until so many words in one piece are free all this time. Return whether that is possible."""
         if self.largest_free(birth, death) >= words:
             return True
-        kept = list(self.placed), list(self._taken), list(self._until), self.evictions.copy()
+        taken = defaultdict(list, {period: list(taken) for period, taken in self._taken.items()})
+        kept = list(self.placed), taken, list(self._until), self.evictions.copy()
         places = [(buffer, buffer.address, buffer.start) for buffer in self.placed]
         room = whole("", "", words, birth, death)
         try:

@@ -2,6 +2,7 @@
 """Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
 
 from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -13,7 +14,8 @@ from eyrie.compiler.plan.arrival import Piece
 from eyrie.model.config import GLB_WORD_BYTES
 
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
-RECENT = 40  # stretches of words that fell free last
+RECENT = 40  # ranges of words that fell free last
+PERIOD = 16  # half jobs for which `Space` has a list of what is taken
 
 
 class NoRoom(DoesNotFit):
@@ -32,12 +34,12 @@ class NoRoom(DoesNotFit):
 
 @dataclass
 class Space:
-    """The GLB over time: which words are taken when, as (first, last + 1, birth, death), and until when, as (death,
-    first, last + 1, jobs that are over when they can be loaded), each in this order."""
+    """The GLB over time: which words are taken in each period, as (first, last + 1, birth, death), and until when, as
+    (death, first, last + 1, jobs that are over when they can be loaded), each in this order."""
 
     words: int
     placed: list[Buffer] = field(default_factory=list)
-    _taken: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _taken: dict[int, list[tuple[int, int, int, int]]] = field(default_factory=lambda: defaultdict(list))
     _until: list[tuple[int, int, int, float]] = field(default_factory=list)
 
     def free_from(self, buffer: Buffer, words: int) -> list[float]:
@@ -85,7 +87,8 @@ class Space:
             placed.address = buffer.address
             self.placed.append(placed)
             for taken, until in self._entries(placed):
-                insort(self._taken, taken)
+                for period in _periods(*taken[2:]):
+                    insort(self._taken[period], taken)
                 for entry in until:
                     insort(self._until, entry)
 
@@ -93,7 +96,8 @@ class Space:
         """Free the words of a buffer."""
         self.placed = [placed for placed in self.placed if placed is not buffer]
         for taken, until in self._entries(buffer):
-            del self._taken[bisect_left(self._taken, taken)]
+            for period in _periods(*taken[2:]):
+                del self._taken[period][bisect_left(self._taken[period], taken)]
             for entry in until:
                 del self._until[bisect_left(self._until, entry)]
 
@@ -129,7 +133,11 @@ class Space:
     def _pieces(self, birth: int, death: int) -> list[tuple[int, int]]:
         """(first word, last + 1) of all that is free all this time."""
         found, free = [], 0
-        for start, end, born, dead in self._taken:
+        periods = _periods(birth, death)
+        taken = self._taken[periods[0]]
+        if len(periods) > 1:
+            taken = sorted({each for period in periods for each in self._taken[period]})
+        for start, end, born, dead in taken:
             if born <= death and dead >= birth:
                 if start > free:
                     found.append((free, start))
@@ -143,30 +151,25 @@ class Space:
         """The even addresses that are tried and at which all words are free: where a part begins or ends at
         an edge of what is taken during its life and, for what is not loaded, those of a grid; apart: at those of what
         was taken until then, too."""
-        parts = [part for each in (buffer, *copies) for part in each.parts]
         allowed = [(0, self.words - buffer.words)]  # first and last address, in order and apart
+        edges = set[int]()
         pieces: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for part in parts:
+        for part in [part for each in (buffer, *copies) for part in each.parts]:
             life, offset, words = (part.birth, part.death), part.offset, part.words
             if life not in pieces:
                 pieces[life] = self._pieces(*life)
+            fitting = [(start, end - words) for start, end in pieces[life] if end - start >= words]
             allowed = [
-                (
-                    low if low > start - offset else start - offset,
-                    high if high < end - offset - words else end - offset - words,
-                )
+                (low if low > first - offset else first - offset, high if high < last - offset else last - offset)
                 for low, high in allowed
-                for start, end in pieces[life]
-                if low <= end - offset - words and start - offset <= high and start + words <= end
+                for first, last in fitting
+                if low <= last - offset and first - offset <= high
             ]
             if not allowed:
                 return []
-        edges = {
-            edge - part.offset
-            for part in parts
-            for start, end in pieces[part.birth, part.death]
-            for edge in (start + start % 2, (end - part.words) // 2 * 2)
-        }
+            for first, last in fitting:
+                edges.add(first + first % 2 - offset)
+                edges.add(last // 2 * 2 - offset)
         if apart:
             for _, start, end, _ in self._until_birth(buffer)[-RECENT:]:
                 edges |= {start, end, start - buffer.words, end - buffer.words}
@@ -199,6 +202,11 @@ class Space:
         return best
 
 
+def _periods(birth: int, death: int) -> range:
+    """Return the numbers of the periods of a life."""
+    return range(birth // PERIOD, death // PERIOD + 1)
+
+
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the union of spans."""
     found: list[tuple[int, int]] = []
@@ -212,14 +220,17 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _runs(before: list[tuple[int, int, int, float]], low: int, size: int, words: int) -> list[float]:
     """`Space.free_from` of a buffer of a size at an address, of what is over before its birth."""
-    high, found = low + size, [0.0] * -(-size // words)
-    for _, start, end, jobs in before:
-        if start < high and end > low:
+    high, found, least = low + size, [0.0] * -(-size // words), 0.0
+    for dead, start, end, jobs in reversed(before):
+        if dead // 2 + 1 <= least:  # nor do those that died before take longer
+            break
+        if start < high and end > low and jobs > least:
             first = start - low if start > low else 0
             last = end - low if end < high else size
             for run in range(first // words, (last - 1) // words + 1):
                 if jobs > found[run]:
                     found[run] = jobs
+            least = min(found)
     return found
 
 
