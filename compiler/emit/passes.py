@@ -93,7 +93,7 @@ def _array_descriptor(
     blocks, filters = constants.blocks(job), constants.filters_of(job, turn)
     if blocks.flat:
         source, made = source.flat, made.flat
-    if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
+    if constants.packing.mode == ArrayMode.CONVOLUTION:
         assert isinstance(constants.group, Convolution) and filters
         return convolution_descriptor(
             config, _convolution_pass(config, constants.group, blocks, constants.packing.tile, filters, source, made)

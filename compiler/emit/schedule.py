@@ -114,7 +114,7 @@ class _Emitter:
         filters = constants.chunks.region if constants.chunks else []
         beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
-        cycles = constants.mapping_of(job.last - job.first).cycles
+        cycles = constants.mappings[job.last - job.first].cycles
         self.timeline.run(descriptor, read, constants.read(turn) + beside, written, filters, cycles)
         self._turns[n] += 1
         self._loaders[n].finish(self._turns[n])

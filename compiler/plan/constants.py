@@ -15,7 +15,7 @@ from eyrie.compiler.ir.plan import Job, Plan, Segment
 from eyrie.compiler.plan.arrival import Piece
 from eyrie.compiler.plan.eviction import EvictingSpace
 from eyrie.compiler.plan.filters import PLACES, Packed, in_turn
-from eyrie.compiler.plan.mappings import Access, cheapest, stays
+from eyrie.compiler.plan.mappings import stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
@@ -99,18 +99,16 @@ class InTurn:
 
 @dataclass
 class WorkConstants:
-    """Constants of a group, placed, and the mapping of its jobs.
+    """Constants of a group, placed, and the mappings of its jobs, by rows.
 
     resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks; table, depthwise: where
     slices of these come in turn. loads: the name, the words and the address of what is loaded as a whole, in the order
-    in which it is needed.
+    in which it is needed. rest: to do once the addresses are final.
     """
 
     group: Group
     part: Group  # of which a job is: the group, or a slice of it
-    config: AcceleratorConfig
-    access: Access
-    packing: Packing | None = None
+    mappings: dict[int, Mapping] = field(default_factory=dict)
     filters: Filters | None = None
     depthwise_address: int | None = None
     operation_address: int | None = None
@@ -119,7 +117,13 @@ class WorkConstants:
     depthwise: InTurn | None = None
     resident: Region = field(default_factory=list)
     loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
-    _fixed: dict[int, Mapping] | None = None  # by rows of a job
+    rest: list[Callable[[], None]] = field(default_factory=list)
+
+    def complete(self) -> None:
+        """Take the addresses of all buffers, which do not move any more."""
+        for each in self.rest:
+            each()
+        self.rest.clear()
 
     @property
     def filters_at(self) -> str:
@@ -165,22 +169,20 @@ class WorkConstants:
         self.loads.append((f"{self.group.layer}.{name}", words, buffer.placed))
         self.resident.append((buffer.placed, words.size))
 
-    def mapping_of(self, rows: int) -> Mapping:
-        if self._fixed is not None:
-            return self._fixed[rows]
-        found = cheapest(self.config, self.part, rows, self.access)
-        return found[self.packing] if self.packing else next(iter(found.values()))
+    @property
+    def packing(self) -> Packing:
+        return next(iter(self.mappings.values())).packing
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
         """Of its longest job."""
-        return self.mapping_of(max(job.last - job.first for job in plan.jobs_of[n]))
+        return self.mappings[max(job.last - job.first for job in plan.jobs_of[n])]
 
     def cycles(self, plan: Plan, n: int) -> int:
         """Estimate of all its jobs."""
-        return sum(self.mapping_of(job.last - job.first).cycles for job in plan.jobs_of[n])
+        return sum(self.mappings[job.last - job.first].cycles for job in plan.jobs_of[n])
 
     def blocks(self, job: Job) -> Blocks:
-        return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
+        return replace(self.mappings[job.last - job.first].blocks, first_row=job.first)
 
 
 def place_constants(
@@ -195,16 +197,16 @@ def place_constants(
     """Give the constants of all groups their addresses. Raise DoesNotFit; its layer is the name of a group.
 
     The groups follow in their order, so that each finds where the words of the ones before it fall free. Buffers may
-    move while later ones are placed, so that addresses are read at the end.
+    move while later ones are placed, so that addresses are read at the end, by `WorkConstants.complete`.
 
     apart     of each group, whether resident filters are placed before its other constants (`Space.place`)
     turns     segments whose slices bring their tables and depthwise words
     streamed  words that filters of a group should find free; a group leaves it if that is impossible
     """
-    found, finish = [], list[Callable[[], None]]()
+    found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
-        constants = WorkConstants(group, packed[n].part, config, packed[n].access)
+        constants = WorkConstants(group, packed[n].part)
         found.append(constants)
         slices = segment.parts_of(n) if segment in turns else 1
         beside = list(_beside_filters(plan, n, packed[n], slices))
@@ -214,15 +216,15 @@ def place_constants(
             buffers = [filters[0], *buffers] if apart[n] else [*buffers, filters[0]]
         for buffer in buffers:
             space.place(buffer, apart=apart[n])
-        finish += [partial(each.give, constants, len(plan.jobs_of[n])) for each in beside]
+        constants.rest += [partial(each.give, constants, len(plan.jobs_of[n])) for each in beside]
         if filters:
-            finish.append(partial(_add_resident, constants, *filters))
+            constants.rest.append(partial(_add_resident, constants, *filters))
         elif isinstance(group, Filtered):
             if n in streamed and not space.make_room(streamed[n], *plan.spans[n]):
                 del streamed[n]
-            finish.append(_place_streamed(plan, n, constants, packed[n], config, space))
-    for each in finish:
-        each()
+            constants.rest.append(_place_streamed(plan, n, constants, packed[n], config, space))
+        else:
+            constants.mappings = packed[n].first
     return found
 
 
@@ -280,21 +282,22 @@ def _resident(
         raise DoesNotFit(
             f"{group.name}: no tile of filters suits row tiles of {sorted(set(words.rows))} rows", layer=group.name
         )
-    constants.packing, packed = words.stay, words.filters(words.stay)
+    constants.mappings = words.stay
+    first = words.stay[words.rows[0]]
+    packed = words.filters(first.packing)
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
-    first = constants.mapping_of(words.rows[0])
     if not stays(first) and first.blocks.inner == 1:
         buffer.chunk = _chunk_groups(packed, config)[0] * packed[0, 0].size
+        constants.chunks = Chunks(packed, buffer, buffer.chunk, packed.size // buffer.chunk)
     return buffer, packed
 
 
 def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) -> None:
     """Filters that have their place: they come as a whole, or in chunks."""
-    assert constants.packing and constants.filters
+    assert constants.filters
     tile, chunk_groups = constants.packing.tile, None
     if buffer.chunk:
         chunk_groups = buffer.chunk // packed[0, 0].size
-        constants.chunks = Chunks(packed, buffer, buffer.chunk, packed.size // buffer.chunk)
     else:
         constants.add("filters", packed, buffer)
     constants.filters = replace(
@@ -318,7 +321,7 @@ def _place_streamed(
         if least > free or (stays(mapping) and segment.parts_of(n) > 1):
             continue
         packed = words.filters(mapping.packing)
-        constants.packing, constants._fixed = mapping.packing, found
+        constants.mappings = found
         if stays(mapping):
             buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
             space.place(buffer)
@@ -354,7 +357,7 @@ def _place_streamed(
 def _add_streamed(constants: WorkConstants, chunk_groups: int) -> None:
     """Filters that come in chunks have their place."""
     chunks = constants.chunks
-    assert chunks and constants.packing and constants.filters
+    assert chunks and constants.filters
     words = chunks.slots * chunks.words
     ring = (chunks.buffer.placed + words, words) if chunks.slots < chunks.count else None
     constants.filters = replace(

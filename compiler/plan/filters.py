@@ -65,8 +65,14 @@ class Packed:
         return pack_table(group.table, word_groups(len(group.filters)))
 
     @cached_property
-    def stay(self) -> Packing | None:
-        """Return the packing that suits all jobs best if all filters stay; None if there is none.
+    def first(self) -> dict[int, Mapping]:
+        """Return the cheapest mapping of the jobs, by rows, of a group without filters."""
+        return {rows: mappings_of(self.config, self.part, rows, self.access)[0] for rows in set(self.rows)}
+
+    @cached_property
+    def stay(self) -> dict[int, Mapping]:
+        """Return the mappings of the jobs, by rows, with the packing that suits all jobs best if all filters stay;
+        nothing if there is none.
 
         Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work
         each tile reads the ifmap, from banks that others read, too.
@@ -77,7 +83,8 @@ class Packed:
             for packing in set.intersection(*map(set, least.values()))
         }
         larger = -1 if isinstance(self.group, Pointwise) else 1
-        return min(cycles, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode), default=None)
+        best = min(cycles, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode), default=None)
+        return {rows: found[best] for rows, found in least.items()} if best else {}
 
     @cached_property
     def come(self) -> list[tuple[dict[int, Mapping], int]]:

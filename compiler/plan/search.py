@@ -176,6 +176,8 @@ class _Search:
                 here, spent = tried, placed.cost
             if self.best and placed.cost > CLOSE * self.best.cost:
                 continue
+            for constants in placed.constants:
+                constants.complete()
             placed = replace(placed, buffers=[replace(buffer) for buffer in placed.buffers])
             if self.best is None or placed.cost < self.best.cost:
                 self.best = placed
@@ -197,7 +199,7 @@ class _Search:
         for n, of_group in enumerate(constants):
             if of_group.chunks:
                 pieces += of_group.chunks.pieces(space, self._jobs_of[n])
-        cycles_of = {(n, rows): constants[n].mapping_of(rows).cycles for n, rows in set(self._rows)}
+        cycles_of = {(n, rows): constants[n].mappings[rows].cycles for n, rows in set(self._rows)}
         cycles = [cycles_of[job] for job in self._rows]
         return Placed(finished(cycles, pieces, self.config), cycles, pieces, constants, space.placed)
 
