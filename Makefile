@@ -104,7 +104,7 @@ zoo: $(base) ## Compile and run a model, or all of a folder, and compare it with
 	@$(eyrie) zoo $(campaign) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
 	  $${MODELS:+-- "$$MODELS"}
 
-family: $(base) ## Compare 26 MobileNets with roofline and prediction; resumes: [RTL] [NETWORKS]
+family: $(base) ## Compare 38 networks with roofline and prediction; resumes: [RTL] [NETWORKS]
 	@$(eyrie) family $(campaign) $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
 
 sizes: $(base) ## Run the bundled network on configurations of many sizes; resumes: [RTL] [CONFIGS]

@@ -262,8 +262,10 @@ MACHINES: Keys = {
     "`mismatches` and `seconds` of its testbench.",
 }
 FAMILY: Keys = {
-    "geometric_mean": "`family`: geometric mean of `cycles_over_roofline`; null unless all networks are done.",
-    "most_over_roofline": "`family`: largest `cycles_over_roofline`.",
+    "geometric_mean": "`family`: geometric mean of `cycles_over_roofline` of MobileNetV1 and V2; null unless all are "
+    "done.",
+    "most_over_roofline": "`family`: largest of these.",
+    "searched_over_roofline": "`family`: largest `cycles_over_roofline` of the other networks.",
     "worst_prediction_error": "`family`: largest `prediction_error`, without its sign.",
     "bars": "`family`: thresholds, as `bench` has them.",
     "pairs": "`sizes`: pairs of a `smaller` and a `larger` configuration, their ratio of cycles less 1 (`predicted`, "

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write 26 MobileNets with random weights as .tflite files.
+"""Write 26 MobileNets, and 12 networks from architecture search, with random weights as .tflite files.
 
     eyrie mobilenets FOLDER
 
-The networks and their sources: eyrie/measure/networks/mobilenets.py.
+The networks and their sources: mobilenets.py and searched.py in eyrie/measure/networks.
 """
 
 import argparse
 
 from eyrie.compiler.command_line import file_name
-from eyrie.measure.networks.mobilenets import FAMILY, model
+from eyrie.measure.networks.mobilenets import FAMILY
+from eyrie.measure.networks.searched import SEARCHED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
-    for network in FAMILY:
-        (options.folder / f"{network.name}.tflite").write_bytes(model(network))
-    print(f"{len(FAMILY)} networks in {options.folder}")
+    networks = *FAMILY, *SEARCHED
+    for network in networks:
+        (options.folder / f"{network.name}.tflite").write_bytes(network.model())
+    print(f"{len(networks)} networks in {options.folder}")
     return 0

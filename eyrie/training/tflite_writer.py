@@ -32,6 +32,7 @@ VERSIONS = {
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
     "FULLY_CONNECTED": 4,
+    "HARD_SWISH": 1,
     "MAXIMUM": 2,
     "MAX_POOL_2D": 2,
     "MEAN": 2,
@@ -196,13 +197,18 @@ class TfliteBuilder:
         axes = self._constant(f"{name}/axes", np.array([1, 2], np.int32))
         return self._operator("MEAN", tfl.ReducerOptionsT(), [x.index, axes], result)
 
+    def hard_swish(self, name: str, x: Tensor, out: Quant) -> Tensor:
+        result = self._activation_tensor(name, x.shape, out)
+        return self._operator("HARD_SWISH", tfl.HardSwishOptionsT(), [x.index], result)
+
     def add(self, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """Add the elementwise sum of two tensors of one shape."""
         return self.binary("ADD", name, a, b, out, relu)
 
     def binary(self, kind: str, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
-        """Add an operator of two tensors of one shape. Only ADD, SUB and MUL have a fused activation."""
-        if a.shape != b.shape:
+        """Add an operator of two tensors of one shape, or of a tensor and one value for each of its channels. Only ADD,
+        SUB and MUL have a fused activation."""
+        if b.shape not in (a.shape, (1, 1, 1, a.shape[-1])):
             raise InputError(f"{name}: shapes {a.shape} and {b.shape} differ")
         options = _BINARY[kind]()
         if relu or hasattr(options, "fusedActivationFunction"):

@@ -227,7 +227,8 @@ def test_sizes_of_one_accelerator(build: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_family_of_one_network(seed: int, build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the RTL; a convolution stands for the network."""
     monkeypatch.setattr(
-        "eyrie.measure.networks.mobilenets.model", lambda network: convolution(np.random.default_rng(seed))
+        "eyrie.measure.networks.mobilenets.Mobilenet.model",
+        lambda network: convolution(np.random.default_rng(seed)),
     )
     monkeypatch.setattr(
         thresholds, "FAMILY_BARS", [thresholds.Bar("most_over_roofline", "<=", 1000, "largest", "make family")]
@@ -249,17 +250,20 @@ def test_family_of_one_network(seed: int, build: Path, monkeypatch: pytest.Monke
 
 def test_family_figures() -> None:
     entries = [
-        {"status": "ok", "cycles_over_roofline": ratio, "prediction_error": error}
-        for ratio, error in ((2.0, -0.02), (0.5, None), (8.0, 0.01))
+        {"file": name, "status": "ok", "cycles_over_roofline": ratio, "prediction_error": error}
+        for name, ratio, error in (("a", 2.0, -0.02), ("b", 0.5, None), ("c", 8.0, 0.01), ("other", 9.0, 0.01))
     ]
-    assert family.metrics(entries, 3) == {
+    assert family.metrics(entries, set("abc")) == {
         "geometric_mean": 2.0,
         "most_over_roofline": 8.0,
+        "searched_over_roofline": 9.0,
         "worst_prediction_error": 0.02,
     }
-    wrong = [*entries[:2], entries[2] | {"status": "wrong"}]
-    assert family.metrics(wrong, 3)["geometric_mean"] is None and family.metrics(wrong, 3)["most_over_roofline"] == 2.0
-    assert set(family.metrics([], 3).values()) == {None} and family.metrics(entries[:2], 2)["geometric_mean"] == 1
+    wrong = family.metrics([*entries[:2], entries[2] | {"status": "wrong"}], set("abc"))
+    assert wrong["geometric_mean"] is None and wrong["most_over_roofline"] == 2.0
+    assert wrong["searched_over_roofline"] is None
+    assert set(family.metrics([], set("abc")).values()) == {None}
+    assert family.metrics(entries[:2], set("ab"))["geometric_mean"] == 1
 
 
 def entry(predicted: int, measured: int | None = None) -> dict:

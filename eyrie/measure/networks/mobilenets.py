@@ -42,12 +42,12 @@ class Mobilenet:
         return f"mobilenet_v{self.version}_{self.width:.2f}_{self.size}"
 
     def channels(self, count: int) -> int:
-        """Return the channels of a layer that has `count` at width 1: a multiple of 8, at most a tenth less (the
-        authors' rule).
-        """
-        scaled = count * self.width
-        rounded = max(8, int(scaled + 4) // 8 * 8)
-        return rounded + 8 if rounded < 0.9 * scaled else rounded
+        """Return the channels of a layer that has `count` at width 1."""
+        return eighths(count * self.width)
+
+    def model(self, seed: int = 1) -> bytes:
+        """Return the .tflite file."""
+        return (_v1 if self.version == 1 else _v2)(self, Layers(self.name, self.size, seed))
 
 
 FAMILY = (
@@ -56,9 +56,10 @@ FAMILY = (
 )
 
 
-def model(network: Mobilenet, seed: int = 1) -> bytes:
-    """Return the .tflite file of a network."""
-    return (_v1 if network.version == 1 else _v2)(network, Layers(network.name, network.size, seed))
+def eighths(channels: float) -> int:
+    """Return a multiple of 8 near to a number of channels, at most a tenth less (the authors' rule)."""
+    rounded = max(8, int(channels + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels else rounded
 
 
 class Layers:
@@ -76,13 +77,29 @@ class Layers:
     ) -> Tensor:
         return self._layer(self.net.conv, x, (filters, kernel, kernel, x.shape[3]), 0, stride, relu, padding)
 
-    def depthwise(self, x: Tensor, stride: int) -> Tensor:
-        return self._layer(self.net.depthwise, x, (1, 3, 3, x.shape[3]), 3, stride, 6)
+    def depthwise(self, x: Tensor, stride: int, kernel: int = 3, relu: int = 6) -> Tensor:
+        return self._layer(self.net.depthwise, x, (1, kernel, kernel, x.shape[3]), 3, stride, relu)
 
     def add(self, a: Tensor, b: Tensor, relu: int = 0) -> Tensor:
         self._count += 1
         zero_point = -128 if relu else int(self._random.integers(-9, 10))
         return self.net.add(f"add{self._count}", a, b, self._quant(1.2 * a.quant.scale, zero_point), relu=relu)
+
+    def hard_swish(self, x: Tensor) -> Tensor:
+        self._count += 1
+        least, most = -3 / 8, 127 * x.quant.scale
+        scale = (most - least) / 255
+        return self.net.hard_swish(f"swish{self._count}", x, self._quant(scale, round(-128 - least / scale)))
+
+    def average(self, x: Tensor) -> Tensor:
+        """Add the means of all channels, [1, 1, 1, C]."""
+        self._count += 1
+        return self.net.average_pool(f"average{self._count}", x, x.shape[1], 1)
+
+    def multiply(self, x: Tensor, factors: Tensor) -> Tensor:
+        """Add the product with a factor for each channel."""
+        self._count += 1
+        return self.net.binary("MUL", f"product{self._count}", x, factors, x.quant)
 
     def max_pool(self, x: Tensor, size: int, stride: int) -> Tensor:
         self._count += 1

@@ -180,7 +180,7 @@ def _run_lengths() -> tuple[Row, ...]:
 
 def _models() -> Table:
     made = (
-        ("MobileNet (V2)", "3.5 M, 334.22 M", mobilenets.model(mobilenets.Mobilenet(2, 1.0, 224))),
+        ("MobileNet (V2)", "3.5 M, 334.22 M", mobilenets.Mobilenet(2, 1.0, 224).model()),
         ("ResNet50", "25.6 M, 7.7 G", resnet50.model()),
         ("VGG16", "138 M, 30.9 G", CLASSICS["vgg16"]()),
     )

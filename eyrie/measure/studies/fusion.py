@@ -22,7 +22,7 @@ from eyrie.compiler.study.fusion import (
     published_transfer,
 )
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, Halo
-from eyrie.measure.networks.mobilenets import Mobilenet, model
+from eyrie.measure.networks.mobilenets import Mobilenet
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
 from eyrie.runtime.bundled import MODEL
 
@@ -41,7 +41,7 @@ LENET_INPUT = (32, 1)  # rows and columns, channels
 def section(folder: Path) -> Section:
     """folder: for the networks that are compiled."""
     large = folder / "mobilenet_v1_1.00_224.tflite"
-    large.write_bytes(model(Mobilenet(1, 1.0, 224)))
+    large.write_bytes(Mobilenet(1, 1.0, 224).model())
     chains = {
         "LeNet, 52 KiB": (lenet(), 52),
         "LeNet, 64 KiB": (lenet(), 64),
