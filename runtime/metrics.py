@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics of a network run, from the accelerator's counters (keys: docs/reference/summary.md)."""
 
+from eyrie.compiler.cost.occupancy import occupancies
 from eyrie.compiler.cost.predict import Prediction, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
@@ -11,6 +12,9 @@ from eyrie.compiler.performance import estimates
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.model.errors import InputError
 from eyrie.model.messages import aligned
+from eyrie.runtime.reasons.interval import Interval
+from eyrie.runtime.reasons.rules import reason
+from eyrie.runtime.reasons.slow import NONE_SUGGESTED, Suggestions, is_slow
 
 # The cycle counters of each unit, by state. Counters of PEs are divided by the number of PEs.
 _PE_WAITS = {
@@ -51,7 +55,7 @@ def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
     }
 
 
-def _layers(image: Image, passes: list[dict], prediction: Prediction | None) -> list[dict]:
+def _layers(image: Image, passes: list[dict], prediction: Prediction | None, suggestions: Suggestions) -> list[dict]:
     """Return the entry of each layer (keys: docs/reference/summary.md).
 
     The cycles of a layer are those in which its passes hold the accelerator (compiler/cost/shares.py). The last layer
@@ -63,36 +67,38 @@ def _layers(image: Image, passes: list[dict], prediction: Prediction | None) -> 
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
     estimated = estimates(image, prediction.layers) if prediction else [None] * len(image.steps)
+    occupied = occupancies(image, prediction) if prediction else [None] * len(image.steps)
     is_vector = [times.columns == 0 for times in prediction.passes] if prediction else [False] * len(passes)
     held = held_cycles([now["pe_cycles"] / pes for now in passes], [now["CYCLES"] for now in passes], is_vector)
     rows = list[dict]()
-    for step, estimate in zip(image.steps, estimated, strict=True):
+    for step, estimate, occupancy in zip(image.steps, estimated, occupied, strict=True):
         row = {name: sum(gone[number][name] for number in step.passes) for name in counts}
         cycles = round(sum(held[number] for number in step.passes))
         if step is image.steps[-1]:
             cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
-        rows.append(
-            {
-                "name": step.name,
-                "kind": step.kind,
-                "schedule": step.schedule,
-                "cycles": cycles,
-                "predicted_cycles": estimate and estimate.predicted_cycles,
-                "mac_cycles": round(step.macs / multipliers(image)),
-                "macs": step.macs,
-                "roofline_cycles": round(step_cycles(image, step)),
-                "roofline_share": _share(step_cycles(image, step), cycles),
-                "utilisation": _share(step.macs, multipliers(image) * cycles),
-                "zero_skipped": row["ZERO_SKIPPED"],
-                "dram_bytes": estimate and estimate.dram_bytes,
-                "dram_read_bytes": row["DRAM_READ_BYTES"],
-                "dram_write_bytes": row["DRAM_WRITE_BYTES"],
-                "glb_read_bytes": glb_read_bytes(row),
-                "glb_write_bytes": glb_write_bytes(row),
-                "units": units(image, row),
-                "counters": {name.lower(): value for name, value in row.items()},
-            }
-        )
+        entry = {
+            "name": step.name,
+            "kind": step.kind,
+            "schedule": step.schedule,
+            "cycles": cycles,
+            "predicted_cycles": estimate and estimate.predicted_cycles,
+            "mac_cycles": round(step.macs / multipliers(image)),
+            "macs": step.macs,
+            "roofline_cycles": round(step_cycles(image, step)),
+            "roofline_share": _share(step_cycles(image, step), cycles),
+            "utilisation": _share(step.macs, multipliers(image) * cycles),
+            "zero_skipped": row["ZERO_SKIPPED"],
+            "dram_bytes": estimate and estimate.dram_bytes,
+            "dram_read_bytes": row["DRAM_READ_BYTES"],
+            "dram_write_bytes": row["DRAM_WRITE_BYTES"],
+            "glb_read_bytes": glb_read_bytes(row),
+            "glb_write_bytes": glb_write_bytes(row),
+            "units": units(image, row),
+            "counters": {name.lower(): value for name, value in row.items()},
+        }
+        suggested = suggestions.get(step.name, []) if is_slow(entry) else []
+        found = reason(Interval(entry, image.config, step, image.images, occupancy))
+        rows.append(entry | {"limit": found.limit, "reason": found.text, "suggestions": suggested})
     return rows
 
 
@@ -109,7 +115,13 @@ def _share(part: float, cycles: int) -> float:
     return round(part / cycles, 4) if cycles else 0.0
 
 
-def metrics(image: Image, counters: dict[str, int], passes: list[dict], prediction: Prediction | None = None) -> dict:
+def metrics(
+    image: Image,
+    counters: dict[str, int],
+    passes: list[dict],
+    prediction: Prediction | None = None,
+    suggestions: Suggestions = NONE_SUGGESTED,
+) -> dict:
     """Return the entries of a network run's summary; without a prediction its predicted entries are None."""
     macs, cycles = sum(step.macs for step in image.steps), counters["CYCLES"]
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
@@ -135,7 +147,7 @@ def metrics(image: Image, counters: dict[str, int], passes: list[dict], predicti
         "energy_uJ": round(run_energy_uj(counters, image.config.clock_hz), 2),
         "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
-        "layers": _layers(image, passes, prediction),
+        "layers": _layers(image, passes, prediction, suggestions),
     }
 
 

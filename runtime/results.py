@@ -2,6 +2,7 @@
 """The results of a network run: its summary and its page."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.runtime import progress, report
 from eyrie.runtime.back_end import AcceleratorBackEnd, NetworkRun
 from eyrie.runtime.metrics import metrics
+from eyrie.runtime.reasons.slow import NONE_SUGGESTED, Suggestions
 from eyrie.runtime.report.about import About
 from eyrie.runtime.simulator.summary import write_summary
 
@@ -27,6 +29,7 @@ def network_summary(
     outputs: list[np.ndarray],
     golden: list[np.ndarray] | None = None,
     prediction: Prediction | None = None,
+    suggestions: Suggestions = NONE_SUGGESTED,
 ) -> dict:
     """Return the entries of a network run's summary (docs/reference/summary.md).
 
@@ -36,7 +39,7 @@ def network_summary(
     """
     compared, answers = comparison(outputs, golden)
     status = "fail" if compared["mismatches"] else "pass"
-    found = metrics(image, runs[0]["counters"], runs[0]["passes"], prediction)
+    found = metrics(image, runs[0]["counters"], runs[0]["passes"], prediction, suggestions)
     seconds = round(sum(run["seconds"] for run in runs), 2)
     return {
         "test": name,
@@ -63,12 +66,14 @@ def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tu
     return {"comparisons": sum(wanted.size for wanted in golden), "mismatches": wrong}, answers
 
 
-def _parts_summary(name: str, done: NetworkRun, seed: int, golden: list[np.ndarray] | None) -> dict:
+def _parts_summary(
+    name: str, done: NetworkRun, seed: int, golden: list[np.ndarray] | None, suggestions: Sequence[Suggestions]
+) -> dict:
     """Do the same as `network_summary` for a network with CPU fallback that ran on the RTL."""
     compared, answers = comparison(done.outputs, golden)
     parts = [
-        metrics(part.image, part.runs[0]["counters"], part.runs[0]["passes"], part.prediction)
-        for part in done.accelerator
+        metrics(part.image, part.runs[0]["counters"], part.runs[0]["passes"], part.prediction, suggested)
+        for part, suggested in zip(done.accelerator, suggestions, strict=True)
     ]
     seconds = round(sum(run["seconds"] for part in done.accelerator for run in part.runs), 2)
     return {
@@ -96,34 +101,42 @@ def reported(
     inputs: list[np.ndarray],
     back_end: AcceleratorBackEnd,
     golden: list[np.ndarray] | None = None,
+    suggestions: Sequence[Suggestions] = (),
 ) -> tuple[NetworkRun, dict, list[str]]:
     """Run a network on the RTL, write summary.json and the reports.
 
     name: of the test; about: the head of the report; inputs: as in `BackEnd.run`; golden: outputs of the golden model,
-    None for no comparison. Return the run, the summary, and the folders of the reports in `folder`: itself, or of a
-    split network one for each program.
+    None for no comparison; suggestions: for each program. Return the run, the summary, and the folders of the reports
+    in `folder`: itself, or of a split network one for each program.
     """
     done = back_end.run(network, inputs)
+    suggestions = suggestions or [NONE_SUGGESTED] * len(done.accelerator)
     about = about.answered([output[0] for output in done.outputs])
     if not network.whole:
-        summary = _parts_summary(name, done, back_end.seed, golden)
+        summary = _parts_summary(name, done, back_end.seed, golden, suggestions)
         write_summary(folder / "summary.json", summary)
-        return done, summary, _write_part_pages(folder, name, about, done, back_end.seed)
+        return done, summary, _write_part_pages(folder, name, about, done, back_end.seed, suggestions)
     [run] = done.accelerator
-    summary = network_summary(name, run.image, run.runs, back_end.seed, done.outputs, golden, run.prediction)
+    summary = network_summary(
+        name, run.image, run.runs, back_end.seed, done.outputs, golden, run.prediction, suggestions[0]
+    )
     write_summary(folder / "summary.json", summary)
     write_page(folder, about, run.image, summary, run.runs[0]["passes"], run.prediction)
     return done, summary, ["."]
 
 
-def _write_part_pages(folder: Path, name: str, about: About, done: NetworkRun, seed: int) -> list[str]:
+def _write_part_pages(
+    folder: Path, name: str, about: About, done: NetworkRun, seed: int, suggestions: Sequence[Suggestions]
+) -> list[str]:
     """Write the page of each subgraph of the accelerator; return the names of their folders."""
     names = []
-    for number, part in enumerate(done.accelerator):
+    for number, (part, suggested) in enumerate(zip(done.accelerator, suggestions, strict=True)):
         own = folder / f"report{number}"
         own.mkdir()
         outputs = list(part.outputs.values())
-        found = network_summary(name, part.image, part.runs, seed, outputs, prediction=part.prediction)
+        found = network_summary(
+            name, part.image, part.runs, seed, outputs, prediction=part.prediction, suggestions=suggested
+        )
         write_page(
             own,
             replace(about, title=f"{about.title}, accelerator part {number + 1} of {len(done.accelerator)}"),

@@ -79,6 +79,10 @@ NETWORK_LAYER: Keys = {
     "glb_write_bytes": "GLB bytes written in the interval.",
     "units": "Cycles of each unit in the interval.",
     "counters": "Increments of the counters in the interval. `counters.cycles` is its length.",
+    "limit": "Limit of the layer, in two or three words (read the report).",
+    "reason": "The limit in sentences.",
+    "suggestions": "`profile --suggest`: `change`s that lower the cycles of a layer above 1.3 times its roofline and "
+    "2,000 cycles by 10 % or more. `before` and `predicted_cycles` are predictions without and with it.",
 }
 UNITS: Keys = {
     "pe": "Average of a PE: `busy` (MACS / multipliers), `wait_ifmap`, `wait_words`, `wait_filter`, `wait_psum`, "

@@ -9,9 +9,10 @@ from eyrie import __version__
 from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.files import write_all, writing
 from eyrie.compiler.ir.image import Image
-from eyrie.runtime.report import baseline, reasons
+from eyrie.runtime.reasons.slow import is_slow, over_roofline, suggested
+from eyrie.runtime.report import baseline
 from eyrie.runtime.report.about import About
-from eyrie.runtime.report.render import Plot, Tile, configuration, drawn, ratio, rendered
+from eyrie.runtime.report.render import Limit, Plot, Tile, configuration, drawn, ratio, rendered
 from eyrie.runtime.report.tables import Table, cell_tables, energy_table, mapping_table
 from eyrie.runtime.report.text import printable
 
@@ -123,7 +124,16 @@ GLB_TEXT = (
 
 
 def _render(about: About, image: Image, metrics: dict, plots: dict[str, Plot]) -> str:
-    whys = [(printable(row["name"]), reasons.reason(row, image.config)) for row in metrics["layers"]]
+    whys = [
+        Limit(
+            printable(row["name"]),
+            row["limit"],
+            over_roofline(row) if is_slow(row) else "",
+            row["reason"],
+            [printable(line) for line in suggested(row)],
+        )
+        for row in metrics["layers"]
+    ]
     compared = _baseline_tiles(image, metrics)
     absent = {*([] if compared else ["baseline"]), *([] if about.graph else ["graph"])}
     return rendered(

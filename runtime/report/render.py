@@ -25,6 +25,17 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The limit of a layer. over: "n times its roofline" if the layer is slow, else ""; text: the reason"""
+
+    name: str
+    limit: str
+    over: str
+    text: str
+    suggestions: list[str]
+
+
+@dataclass(frozen=True)
 class Plot:
     """A plot in its section, for wide and for narrow windows."""
 
