@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a network on the simulated RTL and print its cycles by layer and unit.
 
-    eyrie profile NET [--input X.npy] [--seed N] [--config FILE] [--batch N]
+    eyrie profile NET [--input X.npy] [--seed N] [--config FILE] [--batch N] [--suggest]
 
 NET is a model, or a folder that `eyrie compile` wrote. X is an input as for `eyrie run`; the default is random. The
-command prints cycles, bytes and the states of each unit by layer, and leaves summary.json and report.html in
-build/profile. If the network is split between accelerator and CPU, each accelerator part has a table and a report of
-its own. The outputs are compared with the golden model's, and the exit code is 1 if they differ.
+command prints cycles, bytes and the states of each unit by layer, and why layers are slow. It leaves summary.json and
+report.html in build/profile. --suggest predicts slow layers with other configurations, more images and fewer channels,
+and prints the changes that make them faster; it compiles the network up to eight times. If the network is split between
+accelerator and CPU, each accelerator part has a table and a report of its own. The outputs are compared with the golden
+model's, and the exit code is 1 if they differ.
 """
 
 import argparse
@@ -35,14 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N", help="images of a run, for a model"
     )
+    parser.add_argument(
+        "--suggest", action="store_true", help="predict changes that make slow layers faster, for a model"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     is_compiled = options.network.is_dir()
     if not is_compiled:
         check_readable(options.network, f"{REMEDY} or a compiled network")
-    elif options.config or options.batch > 1:
-        raise InputError("--config and --batch are for a model: a compiled network has its own; leave them out")
+    elif options.config or options.batch > 1 or options.suggest:
+        raise InputError("--config, --batch and --suggest are for a model: leave them out for a compiled network")
     from eyrie.compiler.artefact import files
     from eyrie.runtime.back_ends.golden import golden_outputs
     from eyrie.runtime.back_ends.rtl import Rtl
@@ -59,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
         else:
             inputs = random_inputs(graph, images, options.seed)
         golden = golden_outputs(network.graph, inputs) if network.graph else None
-        rtl = Rtl(options.seed)
-        _, summary, pages = reported(folder, "profile", _about(options), network, inputs, rtl, golden)
+        rtl, suggested = Rtl(options.seed), _suggestions(options, network)
+        _, summary, pages = reported(folder, "profile", _about(options), network, inputs, rtl, golden, suggested)
     for part in summary.get("parts", [summary]):
         _print(part)
         print()
@@ -90,6 +95,15 @@ def _compiled(options: argparse.Namespace) -> "CompiledNetwork":
         return files.load(compiled_parts(options.network, config))
 
 
+def _suggestions(options: argparse.Namespace, network: "CompiledNetwork") -> list[dict[str, list[dict]]]:
+    """Return the suggestions for each program by layer, an empty list without --suggest."""
+    if not options.suggest:
+        return []
+    from eyrie.measure.suggestions import suggestions
+
+    return suggestions(options.network, network)
+
+
 def _about(options: argparse.Namespace) -> "About":
     from eyrie.runtime.report.about import About
 
@@ -98,9 +112,10 @@ def _about(options: argparse.Namespace) -> "About":
 
 def _print(summary: dict) -> None:
     from eyrie.runtime import metrics
+    from eyrie.runtime.reasons.slow import slow_layers
 
-    tables = (metrics.layer_table(summary), metrics.bars(summary), metrics.unit_table(summary), metrics.ratios(summary))
-    print("\n\n".join(tables))
+    tables = (metrics.layer_table(summary), metrics.bars(summary), metrics.unit_table(summary))
+    print("\n\n".join([*tables, slow_layers(summary), metrics.ratios(summary)]))
 
 
 def _verdict(summary: dict) -> int:
