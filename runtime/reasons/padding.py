@@ -25,47 +25,54 @@ def _causes(interval: Interval, found: Occupancy) -> Iterator[str]:
     """Yield the causes of padding in words."""
     _, width, filters = interval.step.ofmap
     channels = interval.step.ifmap[2]
-    if _channels(interval, found) < FILLED:
+    if _is_grouped(interval):
+        yield f"each filter reads one of {found.word_channels} channels"
+    elif channels_filled(interval, found) < FILLED:
         whole = -(-channels // found.word_channels) * found.word_channels
         yield f"its {channels} ifmap channels fill {channels} of {whole}"
-    if _filters(interval, found) < FILLED:
+    if filters_filled(interval, found) < FILLED:
         yield f"its {filters} ofmap channels fill {filters} of {found.filters} filters"
     again = found.ofmap_bytes / (interval.images * prod(interval.step.ofmap))
     if is_averaged(interval):
         return
-    if narrow(interval) and _pixels(interval, found) < FILLED:
+    if narrow(interval) and pixels_filled(interval, found) < FILLED:
         yield f"a PE computes {found.pixels:.3g} pixels of a row, and the ofmap is {width} wide"
     elif again > OVERLAP and len(interval.step.passes) > 1:
         yield f"its passes compute the ofmap {again:.2f} times, since tiles overlap"
-    elif _pixels(interval, found) < FILLED:
-        yield f"the ofmap fills {percent(_pixels(interval, found))} of its blocks of pixels"
-    if _kernel(interval, found) < FILLED:
-        yield f"the kernel fills {percent(_kernel(interval, found))} of the rows of a set"
+    elif pixels_filled(interval, found) < FILLED:
+        yield f"the ofmap fills {percent(pixels_filled(interval, found))} of its blocks of pixels"
+    if kernel_filled(interval, found) < FILLED:
+        yield f"its kernel fills {percent(kernel_filled(interval, found))} of the taps that the array computes"
 
 
-def _channels(interval: Interval, found: Occupancy) -> float:
-    """Return the share of the channels in words that are the ifmap's."""
-    if interval.step.kind.startswith("grouped"):
-        return 1.0
+def channels_filled(interval: Interval, found: Occupancy) -> float:
+    """Return the share of the channels in words that a filter uses."""
+    if _is_grouped(interval):
+        return 1 / found.word_channels
     channels = interval.step.ifmap[2]
     return channels / (-(-channels // found.word_channels) * found.word_channels)
 
 
-def _filters(interval: Interval, found: Occupancy) -> float:
+def filters_filled(interval: Interval, found: Occupancy) -> float:
     """Return the share of the filters that are the layer's; 1 if each pass has a part of them."""
     return min(interval.step.ofmap[2] / found.filters, 1) if found.filters else 1.0
 
 
-def _pixels(interval: Interval, found: Occupancy) -> float:
+def pixels_filled(interval: Interval, found: Occupancy) -> float:
     """Return the share of the pixels of blocks that are the ofmap's, each counted once."""
     height, width, channels = interval.step.ofmap
     parts = max(round(channels / found.filters), 1) if found.filters else 1  # passes with a part of the filters each
     return min(parts * interval.images * height * width / found.block_pixels, 1)
 
 
-def _kernel(interval: Interval, found: Occupancy) -> float:
-    """Return the share of the MACs that is neither padding of channels, filters or pixels."""
-    return interval.own / (_channels(interval, found) * _filters(interval, found) * _pixels(interval, found))
+def kernel_filled(interval: Interval, found: Occupancy) -> float:
+    """Return the share of the MACs that are the layer's, apart from padding of channels, filters and pixels.
+
+    Kernels are padded to rows of a set, and to whole patches of an input with few channels.
+    """
+    return interval.own / (
+        channels_filled(interval, found) * filters_filled(interval, found) * pixels_filled(interval, found)
+    )
 
 
 def narrow(interval: Interval) -> int:
@@ -73,8 +80,12 @@ def narrow(interval: Interval) -> int:
     width, found = interval.step.ofmap[1], interval.occupancy
     if not found or width > NARROW or is_averaged(interval):
         return 0
-    return width if found.pixels < width + 0.5 or _pixels(interval, found) < FILLED else 0
+    return width if found.pixels < width + 0.5 or pixels_filled(interval, found) < FILLED else 0
 
 
 def is_averaged(interval: Interval) -> bool:
     return "average" in interval.step.kind
+
+
+def _is_grouped(interval: Interval) -> bool:
+    return interval.step.kind.startswith("grouped")

@@ -30,7 +30,7 @@ def slow_layers(metrics: dict) -> str:
 def over_roofline(row: dict) -> str:
     """Return the cycles of a layer as a multiple of its roofline, in words."""
     roofline = row["roofline_cycles"]
-    return f"{row['cycles'] / roofline:.2f} times its roofline" if roofline else "roofline 0"
+    return f"{row['cycles'] / roofline:.2f} times its roofline" if roofline else "its roofline is 0"
 
 
 def suggested(row: dict) -> list[str]:

@@ -2,13 +2,19 @@
 """The limits of layers: each rule with counters made for it."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from eyrie.compiler.cost.occupancy import Occupancy
+from eyrie.compiler.cost.occupancy import Occupancy, occupancies
+from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.image_layout import ImageStep
+from eyrie.compiler.network import compile_network
+from eyrie.measure.dataset.layers import Shape, model
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime.reasons.interval import Interval
+from eyrie.runtime.reasons.padding import channels_filled, filters_filled, kernel_filled, pixels_filled
 from eyrie.runtime.reasons.rules import IDLE_RULES, PADDING_RULES, RULES, Reason, reason
 from eyrie.runtime.reasons.slow import is_slow, slow_layers
 
@@ -158,7 +164,8 @@ OCCUPIED: dict[str, tuple[dict, dict, dict, str, str]] = {  # what is special of
         "padding",
         "its passes compute the ofmap 1.50 times, since tiles overlap",
     ),
-    "kernel": (row({}), {}, {"issued_macs": 1200}, "padding", "the kernel fills 83 % of the rows of a set"),
+    "grouped": (row({}), {"kind": "grouped"}, {"issued_macs": 8000}, "padding", "each filter reads one of 8 channels."),
+    "kernel": (row({}), {}, {"issued_macs": 1200}, "padding", "its kernel fills 83 % of the taps"),
     "one column": (
         row({"wait_filter": 1000}, counters={"glb_filter_bytes": 76_000}),
         {"ofmap": (64, 1, 16)},
@@ -214,6 +221,31 @@ def test_reason_with_the_work_of_the_passes(name: str) -> None:
     assert text in told.text
 
 
+SAME_5X5 = {"R": 5, "S": 5, "padding": "same"}
+PADDED = {  # a layer, and what it fills: channels, filters, pixels, kernel
+    "a full layer": (Shape("pointwise", 8, 32, 64, 64), (1, 1, 1, 1)),
+    "channels and filters": (Shape("pointwise", 8, 32, 33, 12), (33 / 40, 1, 1, 1)),
+    "one column": (Shape("pointwise", 64, 1, 40, 120), (1, 1, 1 / 3, 1)),
+    "three channels": (Shape("convolution", 16, 16, 3, 16, 3, 3, padding="same"), (3 / 4, 1, 1, 1)),
+    "six rows for a kernel of five": (Shape("depthwise", 16, 16, 32, 32, **SAME_5X5), (1, 1, 1, 5 / 6)),
+    "one channel of eight": (Shape("depthwise", 16, 16, 32, 32, **SAME_5X5, dilation=2), (1 / 8, 1, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_what_a_layer_fills(name: str, tmp_path: Path) -> None:
+    """The factors of padding, of layers for which they are known; their product is the layer's share of the MACs."""
+    shape, expected = PADDED[name]
+    path = tmp_path / "layer.tflite"
+    path.write_bytes(model(np.random.default_rng(0), shape))
+    image = compile_network(path).image
+    [work], [step] = occupancies(image, predict(image)), image.steps
+    interval = Interval(row({}), DEFAULT, step, 1, work)
+    filled = [each(interval, work) for each in (channels_filled, filters_filled, pixels_filled, kernel_filled)]
+    assert filled == pytest.approx(expected, rel=1e-3)
+    assert np.prod(filled) == pytest.approx(interval.own)
+
+
 def test_cycles_in_intervals_of_other_layers() -> None:
     given = row({"idle": 1500}, counters={"array_busy": 8500}) | {"cycles": 15_000}
     told = found(given, issued_macs=FULL.issued_macs)
@@ -258,7 +290,7 @@ def test_slow_layers(cycles: int, roofline: int, slow: bool) -> None:
     entry = {"name": "conv0", "cycles": cycles, "roofline_cycles": roofline, "limit": "drain", "reason": "It is full."}
     entry["suggestions"] = [suggestion]
     assert is_slow(entry) == slow
-    over = f"{cycles / roofline:.2f} times its roofline" if roofline else "roofline 0"
+    over = f"{cycles / roofline:.2f} times its roofline" if roofline else "its roofline is 0"
     lines = f"\nconv0: 2,001 cycles, {over}: drain. It is full.\n    cols 16: 1,050 cycles predicted instead of 2,100"
     bounds = "above 1.3 times the roofline and 2,000 cycles"
     assert slow_layers({"layers": [entry]}) == (f"layers {bounds}:{lines}" if slow else f"no layer is {bounds}")
