@@ -14,6 +14,7 @@ from eyrie.compiler.options import MOST_IMAGES
 from eyrie.measure.layer_shapes import alone, narrower, shape_of
 from eyrie.model.config import AcceleratorConfig, sizes
 from eyrie.model.errors import InputError
+from eyrie.runtime import progress
 from eyrie.runtime.programs import compiled, compiled_parts
 from eyrie.runtime.reasons.slow import is_slow
 
@@ -39,7 +40,7 @@ def suggestions(model: Path, network: CompiledNetwork) -> list[dict[str, list[di
 
     network: of `model`, compiled without options other than the configuration and the number of images
     """
-    slow = [slow_layers(program.performance) for program in network.programs]
+    slow = [predicted_slow(program.performance) for program in network.programs]
     if not any(slow):
         return [{} for _ in slow]
     found = [
@@ -66,7 +67,7 @@ def _with_fewer_channels(program: AcceleratorSubgraph, layer: str) -> list[Sugge
     return []
 
 
-def slow_layers(performance: Performance | None) -> list[Layer]:
+def predicted_slow(performance: Performance | None) -> list[Layer]:
     """Return the layers that are slow by prediction."""
     return [
         layer
@@ -91,15 +92,15 @@ def _changed(model: Path, network: CompiledNetwork) -> Iterator[tuple[str, Compi
     A change is left out if the network does not fit, or if its division between accelerator and host changes.
     """
     images = network.whole.image.images if network.whole else 1
-    for change, config in changed_configurations(network.config):
-        with suppress(InputError):
-            folder = compiled(model, config, images) if network.whole else compiled_parts(model, config)
+    changes = [(change, config, images) for change, config in changed_configurations(network.config)]
+    if network.whole and 2 * images <= MOST_IMAGES:
+        changes.append((f"{2 * images} images a run", network.config, 2 * images))
+    for number, (change, config, count) in enumerate(changes, 1):
+        with suppress(InputError), progress.step(number, len(changes)):
+            folder = compiled(model, config, count) if network.whole else compiled_parts(model, config)
             other = files.load(folder)
             if len(other.programs) == len(network.programs):
-                yield change, other, 1
-    if network.whole and 2 * images <= MOST_IMAGES:
-        with suppress(InputError):
-            yield f"{2 * images} images a run", files.load(compiled(model, network.config, 2 * images)), 2
+                yield change, other, count // images
 
 
 def changed_configurations(config: AcceleratorConfig) -> Iterator[tuple[str, AcceleratorConfig]]:

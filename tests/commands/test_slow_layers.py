@@ -21,7 +21,7 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime import folders, programs
 from eyrie.runtime.metrics import metrics
 from eyrie.runtime.reasons.slow import is_slow
-from tests.commands.commands import assert_rejected, eyrie
+from tests.commands.commands import eyrie
 
 KNOWN = {  # a layer, its limit, and a part of the reason
     "three channels": (
@@ -153,9 +153,3 @@ def test_a_profile_with_suggestions(build: Path, tmp_path: Path) -> None:
         assert f"    {line}\n" in ended.stdout and f"<li>{line}</li>" in page
     over = f"{row['cycles'] / row['roofline_cycles']:.2f} times its roofline"
     assert f"pointwise0: {row['cycles']:,} cycles, {over}: {row['limit']}. " in ended.stdout and over in page
-
-
-def test_suggestions_are_for_a_model(build: Path, tmp_path: Path) -> None:
-    path = written(Shape("pointwise", 4, 4, 8, 8), tmp_path / "layer.tflite")
-    assert eyrie("compile", path, "-o", tmp_path / "net").returncode == 0
-    assert_rejected(eyrie("profile", tmp_path / "net", "--suggest"), "eyrie profile: --config, --batch and --suggest ")
