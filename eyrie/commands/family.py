@@ -14,6 +14,7 @@ failed, or if a threshold is missed (eyrie/measure/thresholds.py).
 import argparse
 import math
 import time
+from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import whole_number
 from eyrie.measure import thresholds
@@ -21,6 +22,10 @@ from eyrie.measure.campaigns import engine
 from eyrie.measure.trials import NOT_OK, ON_RTL, Trial, head, row, summarised, with_ratios
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
+
+if TYPE_CHECKING:  # which takes a while to import
+    from eyrie.measure.networks.mobilenets import Mobilenet
+    from eyrie.measure.networks.searched import Searched
 
 COLUMNS = (
     ("cycles", 11, "cycles", "{:,}"),
@@ -40,13 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engine.add_arguments(parser)
 
 
-def chosen(text: str) -> list:
+def chosen(text: str) -> "list[Mobilenet | Searched]":
     """Return the networks that a list of names, separated by commas, selects; all for an empty list. Raise
     InputError."""
-    from eyrie.measure.networks.mobilenets import FAMILY
-    from eyrie.measure.networks.searched import SEARCHED
+    from eyrie.measure.networks.searched import NETWORKS
 
-    by_name = {network.name: network for network in (*FAMILY, *SEARCHED)}
+    by_name = {network.name: network for network in NETWORKS}
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in by_name:

@@ -9,8 +9,7 @@ The networks and their sources: mobilenets.py and searched.py in eyrie/measure/n
 import argparse
 
 from eyrie.compiler.command_line import file_name
-from eyrie.measure.networks.mobilenets import FAMILY
-from eyrie.measure.networks.searched import SEARCHED
+from eyrie.measure.networks.searched import NETWORKS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
-    networks = *FAMILY, *SEARCHED
-    for network in networks:
+    for network in NETWORKS:
         (options.folder / f"{network.name}.tflite").write_bytes(network.model())
-    print(f"{len(networks)} networks in {options.folder}")
+    print(f"{len(NETWORKS)} networks in {options.folder}")
     return 0

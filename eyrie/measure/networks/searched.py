@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eyrie.measure.networks.mobilenets import Layers, eighths
+from eyrie.measure.networks.mobilenets import FAMILY, Layers, Mobilenet, eighths
 
 if TYPE_CHECKING:  # which takes a while to import
     from eyrie.training.tflite_writer import Tensor
@@ -89,6 +89,7 @@ class Searched:
 
 
 SEARCHED = tuple(Searched(kind, size) for kind in (*STAGES, *BLOCKS) for size in (96, 160, 224))
+NETWORKS: tuple[Mobilenet | Searched, ...] = (*FAMILY, *SEARCHED)  # of `make family`
 
 
 def _of_stages(layers: Layers, stages: tuple[tuple[int, int, int, int, int], ...]) -> bytes:
