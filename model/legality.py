@@ -40,6 +40,8 @@ _OPERANDS = (
     "(second.operation == Operation.MAXIMUM or second.operation == Operation.MINIMUM))"
 )
 _POINTWISE = "(shape.mode == ArrayMode.FUSED or shape.mode == ArrayMode.POINTWISE)"
+# Words of a depthwise group, without a multiplier.
+_IFMAP_ROW = "(shape.pixels - 1 + (shape.pixels - 1 if shape.stride_2 else 0) + shape.taps)"
 
 RULES = (
     # The array.
@@ -61,7 +63,7 @@ RULES = (
     Rule(f"{_DEPTHWISE} == (loops.bands >= 1)", "depthwise work, and no other, needs bands of kernel rows"),
     Rule(f"not {_DEPTHWISE} or shape.taps >= 1", "depthwise filters need at least one tap"),
     Rule(
-        f"not {_DEPTHWISE} or (shape.pixels - 1) * (shape.stride_2 + 1) + shape.taps <= IFMAP_WORDS",
+        f"not {_DEPTHWISE} or {_IFMAP_ROW} <= IFMAP_WORDS",
         "the depthwise group does not fit the ifmap queue",
     ),
     Rule(
@@ -72,9 +74,8 @@ RULES = (
         "ifmap.more_bands == 0 or ifmap.more_bands + 1 == loops.bands",
         "ifmap rows go to other bands than the pass has",
     ),
-    Rule(
-        "ifmap.more_bands == 0 or "
-        "loops.bands * ((shape.pixels - 1) * (shape.stride_2 + 1) + shape.taps) <= IFMAP_WORDS",
+    Rule(  # a product with `bands` would need a multiplier
+        f"ifmap.more_bands == 0 or {_IFMAP_ROW} <= (IFMAP_WORDS // 3 if loops.bands == 3 else IFMAP_WORDS // 2)",
         "the ifmap rows of all bands do not fit the ifmap queue",
     ),
     *(

@@ -21,7 +21,15 @@ _FIELDS = {
 }
 _ENUMS = {"ArrayMode": "Array", "DrainMode": "Drain", "PoolMode": "Pool", "Operation": "Operation", "Destination": "To"}
 _COMPARES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.RShift: ">>"}
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "/",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.RShift: ">>",
+}
 
 _HEAD = """// SPDX-License-Identifier: Apache-2.0
 // Written by scripts/gen_pkg.py from model/legality.py, which documents the rules: do not edit

@@ -69,8 +69,8 @@ module descriptor_rules
   // the depthwise group does not fit the ifmap queue
   assign broken[10] = !(!((32'(pass_i.array.shape.mode) == 32'(ArrayFused)) ||
       (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise))) || ((((32'(pass_i.array.shape.pixels) -
-      32'd1) * (32'(pass_i.array.shape.stride_2) + 32'd1)) + 32'(pass_i.array.shape.taps)) <=
-      IFMAP_WORDS));
+      32'd1) + ((32'(pass_i.array.shape.stride_2) != 32'd0) ? (32'(pass_i.array.shape.pixels) -
+      32'd1) : 32'd0)) + 32'(pass_i.array.shape.taps)) <= IFMAP_WORDS));
   // a PE adds up the bands of at most 4 pixels
   assign broken[11] = !((32'(pass_i.array.loops.bands) <= 32'd1) || (32'(pass_i.array.shape.pixels)
       <= 32'd4));
@@ -78,9 +78,10 @@ module descriptor_rules
   assign broken[12] = !((32'(pass_i.more_bands) == 32'd0) || ((32'(pass_i.more_bands) + 32'd1) ==
       32'(pass_i.array.loops.bands)));
   // the ifmap rows of all bands do not fit the ifmap queue
-  assign broken[13] = !((32'(pass_i.more_bands) == 32'd0) || ((32'(pass_i.array.loops.bands) *
-      (((32'(pass_i.array.shape.pixels) - 32'd1) * (32'(pass_i.array.shape.stride_2) + 32'd1)) +
-      32'(pass_i.array.shape.taps))) <= IFMAP_WORDS));
+  assign broken[13] = !((32'(pass_i.more_bands) == 32'd0) || ((((32'(pass_i.array.shape.pixels) -
+      32'd1) + ((32'(pass_i.array.shape.stride_2) != 32'd0) ? (32'(pass_i.array.shape.pixels) -
+      32'd1) : 32'd0)) + 32'(pass_i.array.shape.taps)) <= ((32'(pass_i.array.loops.bands) == 32'd3)
+      ? (IFMAP_WORDS / 32'd3) : (IFMAP_WORDS / 32'd2))));
   // filters of set row 0 do not fit the filter queue
   assign broken[14] = !((32'(pass_i.array.shape.mode) != 32'(ArrayConvolution)) ||
       ((32'(pass_i.array.shape.taps) * 32'(pass_i.array.shape.filters_0)) <= FILTER_WORDS));
