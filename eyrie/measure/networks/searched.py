@@ -66,7 +66,7 @@ SMALL = (
     (5, 576, 96, True, True, 1),
     (5, 576, 96, True, True, 1),
 )
-SQUEEZE = 4  # expanded channels over those of the layer between squeeze and excitation
+SQUEEZE = 4  # expanded channels over squeezed ones
 STAGES = {"mnasnet_b1": MNASNET, "efficientnet_lite0": EFFICIENTNET_LITE0}
 BLOCKS = {"mobilenet_v3_small": (SMALL, 1024), "mobilenet_v3_large": (LARGE, 1280)}  # and channels before the classes
 
