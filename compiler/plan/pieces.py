@@ -31,7 +31,8 @@ def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozense
     ranked: dict[tuple, list[int]] = {}
     for kind, of in zip(kinds, ways):
         if kind not in ranked:
-            ranked[kind] = _ranked([in_planes_alone(way, sizes) for way in of], estimates)
+            begins = not ranked  # the network, with the first group
+            ranked[kind] = _ranked([in_planes_alone(way, sizes) for way in of], estimates, begins)
     chosen = {kind: ranks[0] for kind, ranks in ranked.items()}
 
     def pieces(chosen: dict[tuple, int]) -> list[Group]:
@@ -69,11 +70,11 @@ def _spent(planner: SegmentPlanner) -> Cost:
         return inf, inf
 
 
-def _ranked(ways: list[Pieces], estimates: Estimates) -> list[int]:
+def _ranked(ways: list[Pieces], estimates: Estimates, begins: bool) -> list[int]:
     """Which of these costs least, and which about as much; if none fits, which needs least."""
     if len(ways) == 1:
         return [0]
-    costs = [_cost(pieces, estimates) for pieces in ways]
+    costs = [_cost(pieces, estimates, begins) for pieces in ways]
     fitting = sorted((cost, n) for n, cost in enumerate(costs) if not isinstance(cost, DoesNotFit))
     if fitting:
         return [n for cost, n in fitting if cost[0] <= ABOUT * fitting[0][0][0]]
@@ -81,9 +82,9 @@ def _ranked(ways: list[Pieces], estimates: Estimates) -> list[int]:
     return [demands.index(min(demands))]
 
 
-def _cost(groups: Pieces, estimates: Estimates) -> Cost | DoesNotFit:
+def _cost(groups: Pieces, estimates: Estimates, begins: bool = True) -> Cost | DoesNotFit:
     last = replace(groups[-1], stored=True)
     try:
-        return SegmentPlanner(Flow((*groups[:-1], last)), estimates).cheapest(in_glb=True)[0]
+        return SegmentPlanner(Flow((*groups[:-1], last)), estimates, begins).cheapest(in_glb=True)[0]
     except DoesNotFit as failure:
         return failure

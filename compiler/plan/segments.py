@@ -25,16 +25,18 @@ class SegmentPlanner:
     objective: "cycles" counts the array's or the port's, whichever are more, and a share of the port's time for maps
     and for filters that come again once more, since meanwhile it does not bring the weights of later layers (the more,
     the busier these keep it); "bytes" counts DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of
-    leakage. Held maps (flow.py) stay in the
-    GLB, but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes
-    there, one after another, until there is a plan. It may be asked again and again, each time with more segments
-    rejected: what is known of segments stays, and so do the maps in DRAM, since what has no plan has none with fewer
-    segments.
+    leakage. begins: whether the network begins with these groups, so that the first job waits for all that it needs.
+
+    Held maps (flow.py) stay in the GLB, but for those that cost less in DRAM; the largest that is there while a group
+    runs that does not fit goes there, one after another, until there is a plan. It may be asked again and again, each
+    time with more segments rejected: what is known of segments stays, and so do the maps in DRAM, since what has no
+    plan has none with fewer segments.
     """
 
-    def __init__(self, flow: Flow, estimates: Estimates) -> None:
-        self.flow = flow
+    def __init__(self, flow: Flow, estimates: Estimates, begins: bool = True) -> None:
+        self.flow, self._begins = flow, begins
         self._estimates, self._config, self._objective = estimates, estimates.config, estimates.objective
+        self._port = port_words(estimates.config)
         self._settled = False  # whether all held maps have been tried in DRAM
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
         self._known_fits: dict[int, bool] = {}
@@ -109,17 +111,19 @@ class SegmentPlanner:
         for path in befores:  # cheapest first
             if path.cost >= best:
                 break
-            wait = self._wait(path.fitting, fitting) if path.fitting else 0
+            wait = self._wait(path.fitting, fitting)
             spent = path.cost[0] + first * wait, path.cost[1] + second * wait
             if spent < best:
                 best, before = spent, path
         return before and _Path((best[0] + cost, best[1] + second_cost), fitting, before)
 
-    def _wait(self, before: "_Fitting", behind: "_Fitting") -> float:
-        """Return the cycles between two segments in which the array waits for the port, as far as there was no room to
-        load before, and for the rows that the first one makes last. If they go through DRAM, the array waits until they
-        are stored and loaded; or, if the port is the limit, the port waits for the last job."""
-        first, second, port = before.estimate, behind.estimate, port_words(self._config)
+    def _wait(self, before: "_Fitting | None", behind: "_Fitting") -> float:
+        """Return the cycles between two segments, or before the first, in which the array waits for the port, as far as
+        there was no room to load before, and for the rows that the first one makes last. If they go through DRAM, the
+        array waits until they are stored and loaded; or, if the port is the limit, the port waits for the last job."""
+        if before is None:
+            return behind.estimate.head // self._port if self._begins else 0
+        first, second, port = before.estimate, behind.estimate, self._port
         head, free, wait = second.head, self._config.glb_words - first.needed, 0.0
         if first.makes < second.reads:
             wait = first.tail

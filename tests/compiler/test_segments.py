@@ -110,24 +110,28 @@ class Measured:
             self.excess, self.last_cycles = bounds.port_excess, bounds.last_cycles
 
 
-def waited(before: Measured, here: Measured, config: AcceleratorConfig, objective: str) -> tuple[float, float]:
-    """What is waited for between two segments: the port, for words of the first job that have no room beside the
-    segment before and that this had time to load; and the last rows of that, if the first job reads of them: through
-    DRAM, these are stored and loaded, or the port, if it is the limit, waits until they are made."""
-    late, head = here.reads > before.makes, here.head
-    cycles = late * before.tail
-    same = before.segment.groups[-1].output.name == here.segment.groups[0].source.name
-    if late and same and here.segment.nest.from_dram:
-        head -= here.input
-        cycles += TURN + min((before.stored + here.input) // config.bus_words, before.last_cycles)
-    cycles += max(0, (head - before.free) // config.bus_words - before.excess)
+def waited(before: Measured | None, here: Measured, config: AcceleratorConfig, objective: str) -> tuple[float, float]:
+    """What is waited for before the first segment: all words of its first job. Between two segments: the port, for
+    words of the first job that have no room beside the segment before and that this had time to load; and the last rows
+    of that, if the first job reads of them: through DRAM, these are stored and loaded, or the port, if it is the limit,
+    waits until they are made."""
+    if before is None:
+        cycles = here.head // config.bus_words
+    else:
+        late, head = here.reads > before.makes, here.head
+        cycles = late * before.tail
+        same = before.segment.groups[-1].output.name == here.segment.groups[0].source.name
+        if late and same and here.segment.nest.from_dram:
+            head -= here.input
+            cycles += TURN + min((before.stored + here.input) // config.bus_words, before.last_cycles)
+        cycles += max(0, (head - before.free) // config.bus_words - before.excess)
     return {"cycles": (cycles, 0), "bytes": (0, cycles), "energy": (LEAKAGE_PJ * cycles, cycles)}[objective]
 
 
 def sums(segments: list[Segment], config: AcceleratorConfig, objective: str) -> tuple[float, float]:
     """Cost of segments one behind the other."""
     measured = [Measured(segment, config, objective) for segment in segments]
-    waits = [waited(*both, config, objective) for both in pairwise(measured)]
+    waits = [waited(*both, config, objective) for both in pairwise([None, *measured])]
     first, second = (sum(each) for each in zip(*waits, *(each.cost for each in measured)))
     return first, second
 
@@ -150,7 +154,7 @@ def cheapest(flow: Flow, config: AcceleratorConfig, objective: str) -> tuple[flo
             behind = rest(here, here.segment.last, next_from_dram(flow, here.segment))
             if behind is None or _needs_slack_too_late(before.segment if before else None, here.segment):
                 continue
-            link = waited(before, here, config, objective) if before else (0, 0)
+            link = waited(before, here, config, objective)
             found.append((here.cost[0] + link[0] + behind[0], here.cost[1] + link[1] + behind[1]))
         return min(found, default=None)
 
