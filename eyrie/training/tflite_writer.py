@@ -191,11 +191,13 @@ class TfliteBuilder:
         options.filterHeight = options.filterWidth = size
         return self._windowed(kind, name, x, options, (size, size), x.shape[3], x.quant, stride, padding, False, [])
 
-    def mean(self, name: str, x: Tensor, out: Quant) -> Tensor:
-        """Add the mean over rows and columns: [N, C]."""
-        result = self._activation_tensor(name, (x.shape[0], x.shape[3]), out)
-        axes = self._constant(f"{name}/axes", np.array([1, 2], np.int32))
-        return self._operator("MEAN", tfl.ReducerOptionsT(), [x.index, axes], result)
+    def mean(self, name: str, x: Tensor, out: Quant, keep: bool = False) -> Tensor:
+        """Add the mean over rows and columns: [N, C], or with `keep` [N, 1, 1, C]."""
+        images, _, _, channels = x.shape
+        result = self._activation_tensor(name, (images, 1, 1, channels) if keep else (images, channels), out)
+        axes, options = self._constant(f"{name}/axes", np.array([1, 2], np.int32)), tfl.ReducerOptionsT()
+        options.keepDims = keep
+        return self._operator("MEAN", options, [x.index, axes], result)
 
     def hard_swish(self, name: str, x: Tensor, out: Quant) -> Tensor:
         result = self._activation_tensor(name, x.shape, out)

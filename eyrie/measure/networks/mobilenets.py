@@ -94,7 +94,7 @@ class Layers:
     def average(self, x: Tensor) -> Tensor:
         """Add the means of all channels, [1, 1, 1, C]."""
         self._count += 1
-        return self.net.average_pool(f"average{self._count}", x, x.shape[1], 1)
+        return self.net.mean(f"average{self._count}", x, x.quant, keep=True)
 
     def multiply(self, x: Tensor, factors: Tensor) -> Tensor:
         """Add the product with a factor for each channel."""

@@ -117,8 +117,7 @@ def _v3(layers: Layers, blocks: tuple[tuple[int, int, int, bool, bool, int], ...
         made = layers.conv(_excited(layers, wide) if excited else wide, filters, relu=0)
         x = layers.add(x, made) if x.shape == made.shape else made
     x = layers.hard_swish(layers.conv(x, expanded, relu=0))
-    x = layers.net.average_pool("average", x, x.shape[1], 1)
-    x = layers.hard_swish(layers.conv(x, last, relu=0))
+    x = layers.hard_swish(layers.conv(layers.average(x), last, relu=0))
     return layers.net.build([layers.fully_connected(x)])
 
 
