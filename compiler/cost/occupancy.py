@@ -70,10 +70,10 @@ def _passes(config: AcceleratorConfig, commands: list[Command]) -> Iterator[Occu
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
-            yield _of_pass(descriptor, counts["MACS"], counts["GLB_OFMAP_BYTES"])
+            yield _of_pass(config, descriptor, counts["MACS"], counts["GLB_OFMAP_BYTES"])
 
 
-def _of_pass(descriptor: Descriptor, issued: int, written: int) -> Occupancy:
+def _of_pass(config: AcceleratorConfig, descriptor: Descriptor, issued: int, written: int) -> Occupancy:
     shape, loops, drain = descriptor.shape, descriptor.loops, descriptor.drain
     if shape["mode"] == ArrayMode.ELEMENTWISE:
         return Occupancy(ofmap_bytes=written)
@@ -81,6 +81,8 @@ def _of_pass(descriptor: Descriptor, issued: int, written: int) -> Occupancy:
     if shape["mode"] == ArrayMode.CONVOLUTION:  # the rows of a set share its filters
         word = WORD_CHANNELS if loops["groups"] == 1 else word
         filters = shape["filters_0"] * drain["chains"] * drain["chain_sets"]
+    if shape["mode"] == ArrayMode.DEPTHWISE:  # a filter for each channel; a group has a word, or half of one
+        filters = loops["groups"] * word // (1 if config.sets > 1 else 2)
     columns, pixels = drain["columns"], shape["pixels"]
     at_once = columns * pixels * loops["inner"] * loops["outer"]
     return Occupancy(issued, columns, pixels, at_once, word, filters * loops["tiles"], written)

@@ -54,8 +54,11 @@ def channels_filled(interval: Interval, found: Occupancy) -> float:
 
 
 def filters_filled(interval: Interval, found: Occupancy) -> float:
-    """Return the share of the filters that are the layer's; 1 if each pass has a part of them."""
-    return min(interval.step.ofmap[2] / found.filters, 1) if found.filters else 1.0
+    """Return the share of the filters that are the layer's; 1 if each pass has a part of them, or if `channels_filled`
+    has counted them."""
+    if not found.filters or interval.step.kind.startswith("depthwise"):
+        return 1.0
+    return min(interval.step.ofmap[2] / found.filters, 1)
 
 
 def pixels_filled(interval: Interval, found: Occupancy) -> float:
