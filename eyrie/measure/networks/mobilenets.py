@@ -7,7 +7,7 @@ meaning, but every layer uses its whole range of values, so that clipping hides 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # which takes a while to import
     from eyrie.training.tflite_writer import Quant, Tensor
 
     Windowed = Callable[[str, Tensor, np.ndarray, np.ndarray, np.ndarray, Quant, int, str, int], Tensor]
+
+Stage = tuple[int, int, int, int, int]  # kernel, expansion, output channels, blocks and stride of the first
 
 CLASSES = 1000
 RMS = 50.0  # of a layer's outputs, in counts
@@ -118,6 +120,10 @@ class Layers:
         made = self._quant(6 / 255, -128)
         return self.net.fully_connected(f"full{self._count}", x, weight, scale[:1], bias, made, relu=relu)
 
+    def classified(self, x: Tensor) -> bytes:
+        """Add the mean of each channel and the classifier; return the network."""
+        return self.net.build([self.fully_connected(self.net.mean("average", x, x.quant))])
+
     def _layer(
         self,
         method: Windowed,
@@ -156,13 +162,19 @@ def _v1(network: Mobilenet, layers: Layers) -> bytes:
 
 def _v2(network: Mobilenet, layers: Layers) -> bytes:
     x = layers.conv(layers.input, network.channels(32), 3, 2)
-    for expansion, filters, blocks, first_stride in V2:
+    stages = [(3, expansion, network.channels(filters), blocks, stride) for expansion, filters, blocks, stride in V2]
+    x = inverted_residuals(layers, x, stages)
+    x = layers.conv(x, max(V2_LAST, network.channels(V2_LAST)))
+    return layers.classified(x)
+
+
+def inverted_residuals(layers: Layers, x: Tensor, stages: Iterable[Stage]) -> Tensor:
+    """Add stages of blocks that expand the channels, run a depthwise kernel over them and reduce them again."""
+    for kernel, expansion, filters, blocks, first_stride in stages:
         for block in range(blocks):
             stride, wide = first_stride if block == 0 else 1, x
             if expansion > 1:
                 wide = layers.conv(x, expansion * x.shape[3])
-            made = layers.conv(layers.depthwise(wide, stride), network.channels(filters), relu=0)
+            made = layers.conv(layers.depthwise(wide, stride, kernel), filters, relu=0)
             x = layers.add(x, made) if x.shape == made.shape else made
-    x = layers.conv(x, max(V2_LAST, network.channels(V2_LAST)))
-    x = layers.net.mean("average", x, x.quant)
-    return layers.net.build([layers.fully_connected(x)])
+    return x

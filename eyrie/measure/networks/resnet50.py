@@ -27,7 +27,7 @@ def model(size: int = SIZE, seed: int = 1) -> bytes:
     for channels, blocks, stride in STAGES:
         for block in range(blocks):
             x = _block(layers, x, channels, stride if block == 0 else 1)
-    return layers.net.build([layers.fully_connected(layers.net.mean("average", x, x.quant))])
+    return layers.classified(x)
 
 
 def _block(layers: Layers, x: Tensor, channels: int, stride: int) -> Tensor:

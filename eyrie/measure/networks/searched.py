@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eyrie.measure.networks.mobilenets import FAMILY, Layers, Mobilenet, eighths
+from eyrie.measure.networks.mobilenets import FAMILY, Layers, Mobilenet, Stage, eighths, inverted_residuals
 
 if TYPE_CHECKING:  # which takes a while to import
     from eyrie.training.tflite_writer import Tensor
 
-# Kernel, expansion, output channels, blocks and stride of the first of each stage.
-MNASNET = (
+MNASNET: tuple[Stage, ...] = (
     (3, 1, 16, 1, 1),
     (3, 3, 24, 3, 2),
     (5, 3, 40, 3, 2),
@@ -26,7 +25,7 @@ MNASNET = (
     (5, 6, 192, 4, 2),
     (3, 6, 320, 1, 1),
 )
-EFFICIENTNET_LITE0 = (
+EFFICIENTNET_LITE0: tuple[Stage, ...] = (
     (3, 1, 16, 1, 1),
     (3, 6, 24, 2, 2),
     (5, 6, 40, 2, 2),
@@ -92,17 +91,9 @@ SEARCHED = tuple(Searched(kind, size) for kind in (*STAGES, *BLOCKS) for size in
 NETWORKS: tuple[Mobilenet | Searched, ...] = (*FAMILY, *SEARCHED)  # of `make family`
 
 
-def _of_stages(layers: Layers, stages: tuple[tuple[int, int, int, int, int], ...]) -> bytes:
-    x = layers.conv(layers.input, 32, 3, 2)
-    for kernel, expansion, filters, blocks, first_stride in stages:
-        for block in range(blocks):
-            stride, wide = first_stride if block == 0 else 1, x
-            if expansion > 1:
-                wide = layers.conv(x, expansion * x.shape[3])
-            made = layers.conv(layers.depthwise(wide, stride, kernel), filters, relu=0)
-            x = layers.add(x, made) if x.shape == made.shape else made
-    x = layers.conv(x, 1280)
-    return layers.net.build([layers.fully_connected(layers.net.mean("average", x, x.quant))])
+def _of_stages(layers: Layers, stages: tuple[Stage, ...]) -> bytes:
+    x = inverted_residuals(layers, layers.conv(layers.input, 32, 3, 2), stages)
+    return layers.classified(layers.conv(x, 1280))
 
 
 def _v3(layers: Layers, blocks: tuple[tuple[int, int, int, bool, bool, int], ...], last: int) -> bytes:
