@@ -46,14 +46,12 @@ def shape_of(step: ImageStep) -> Shape | None:
 
 def narrower(shape: Shape) -> Iterator[tuple[str, Shape]]:
     """Yield shapes with fewer channels, so that they fill the words of the GLB, and the changes in words."""
-    for name, noun in (("C", "ifmap"), ("M", "ofmap")):
-        channels = getattr(shape, name)
+    sizes = {"ifmap": ("C", "M")} if shape.kind == "depthwise" else {"ifmap": ("C",), "ofmap": ("M",)}
+    for noun, names in sizes.items():
+        channels = getattr(shape, names[0])
         fewer = channels // GLB_WORD_BYTES * GLB_WORD_BYTES
-        if shape.kind == "depthwise":
-            changed = replace(shape, C=fewer, M=fewer)
-        else:
-            changed = replace(shape, **{name: fewer})
-        if 0 < fewer < channels and not (shape.kind == "depthwise" and name == "M"):
+        if 0 < fewer < channels:
+            changed = replace(shape, **dict.fromkeys(names, fewer))
             yield f"{fewer:,} instead of {channels:,} {noun} channels, layer alone", changed
 
 

@@ -28,8 +28,7 @@ def _causes(interval: Interval, found: Occupancy) -> Iterator[str]:
     if _is_grouped(interval):
         yield f"each filter reads one of {found.word_channels} channels"
     elif channels_filled(interval, found) < FILLED:
-        whole = -(-channels // found.word_channels) * found.word_channels
-        yield f"its {channels} ifmap channels fill {channels} of {whole}"
+        yield f"its {channels} ifmap channels fill {channels} of {in_words(channels, found.word_channels)}"
     if filters_filled(interval, found) < FILLED:
         yield f"its {filters} ofmap channels fill {filters} of {found.filters} filters"
     again = found.ofmap_bytes / (interval.images * prod(interval.step.ofmap))
@@ -50,7 +49,12 @@ def channels_filled(interval: Interval, found: Occupancy) -> float:
     if _is_grouped(interval):
         return 1 / found.word_channels
     channels = interval.step.ifmap[2]
-    return channels / (-(-channels // found.word_channels) * found.word_channels)
+    return channels / in_words(channels, found.word_channels)
+
+
+def in_words(channels: int, word: int) -> int:
+    """Return the channels of whole words, padding included."""
+    return -(-channels // word) * word
 
 
 def filters_filled(interval: Interval, found: Occupancy) -> float:

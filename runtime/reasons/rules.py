@@ -14,7 +14,7 @@ from eyrie.compiler.cost.occupancy import Occupancy
 from eyrie.compiler.cost.roofline import step_bytes
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.runtime.reasons.interval import FULL, MUCH, Interval, percent
-from eyrie.runtime.reasons.padding import FILLED, is_averaged, narrow, padded
+from eyrie.runtime.reasons.padding import FILLED, in_words, is_averaged, narrow, padded
 from eyrie.runtime.reasons.slow import OVER_ROOFLINE
 
 
@@ -205,7 +205,7 @@ def _without_array(interval: Interval, occupancy: Occupancy) -> Reason:
         f"{interval.cycles:,} cycles."
     )
     channels = interval.step.ofmap[2]
-    whole = -(-channels // GLB_WORD_BYTES) * GLB_WORD_BYTES
+    whole = in_words(channels, GLB_WORD_BYTES)
     if channels / whole < FILLED:
         text += f" Its {channels} channels fill {channels} of {whole} in the words."
     if waited >= MUCH:
