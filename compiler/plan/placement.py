@@ -15,7 +15,7 @@ from eyrie.model.config import GLB_WORD_BYTES
 
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
 RECENT = 40  # ranges of words that fell free last
-PERIOD = 16  # half jobs for which `Space` has a list of what is taken
+PERIOD = 16  # half jobs of a list in `Space._taken`
 
 
 class NoRoom(DoesNotFit):

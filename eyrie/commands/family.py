@@ -4,11 +4,11 @@
     eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 They have random weights (eyrie/measure/networks). Each one is compiled for the default configuration in a process of
-its own. It runs on the functional simulator and on the RTL (unless --rtl 0) with one random input, and the outputs are
-compared with those of tflite-micro. When the budget is used up, no further network begins. A network that was right is
-run again only if a file that it depends on has changed. The command prints a table and leaves the networks, their logs
-and summary.json in build/family (docs/reference/summary.md). The exit code is 1 if a network is wrong, rejected or
-failed, or if a threshold is missed (eyrie/measure/thresholds.py).
+its own. It runs on the functional simulator and on the RTL (unless --rtl 0) with one random input, and tflite-micro
+must have the same outputs. When the budget is used up, no further network begins. A network that was right is run again
+only if a file that it depends on has changed. The command prints a table and leaves the networks, their logs and
+summary.json in build/family (docs/reference/summary.md). The exit code is 1 if a network is wrong, rejected or failed,
+or if a threshold is missed (eyrie/measure/thresholds.py).
 """
 
 import argparse

@@ -111,7 +111,7 @@ class Measured:
 
 
 def waited(before: Measured | None, here: Measured, config: AcceleratorConfig, objective: str) -> tuple[float, float]:
-    """What is waited for before the first segment: all words of its first job. Between two segments: the port, for
+    """Return the wait before the first segment: for all words of its first job. Between two segments: for the port, for
     words of the first job that have no room beside the segment before and that this had time to load; and the last rows
     of that, if the first job reads of them: through DRAM, these are stored and loaded, or the port, if it is the limit,
     waits until they are made."""

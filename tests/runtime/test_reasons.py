@@ -24,7 +24,7 @@ FULL = Occupancy(1000, 8.0, 4.0, 64, 8, 16, 1024, 0)
 
 
 def row(pe: dict[str, int], counters: dict[str, int] | None = None, **units: dict[str, int]) -> dict:
-    """A layer of 10,000 cycles; what is not given is 0, and the PEs multiply in the rest of the cycles."""
+    """A layer of 10,000 cycles; states that are not given are 0, and the PEs multiply in the rest of the cycles."""
     states = dict.fromkeys(("wait_ifmap", "wait_words", "wait_filter", "wait_psum", "idle"), 0) | pe
     none = {
         "ifmap": ("stall", "wait"),
@@ -141,7 +141,7 @@ def test_reason(name: str) -> None:
     assert text in found(given).text
 
 
-OCCUPIED: dict[str, tuple[dict, dict, dict, str, str]] = {  # what is special of row, step and passes; limit, text
+OCCUPIED: dict[str, tuple[dict, dict, dict, str, str]] = {  # special fields of row, step and passes; limit, text
     "channels": (
         row({"idle": 500}),
         {"ifmap": (8, 8, 3)},
@@ -222,7 +222,7 @@ def test_reason_with_the_work_of_the_passes(name: str) -> None:
 
 
 SAME_5X5 = {"R": 5, "S": 5, "padding": "same"}
-PADDED = {  # a layer, and what it fills: channels, filters, pixels, kernel
+PADDED = {  # a layer, and the shares that it fills: channels, filters, pixels, kernel
     "a full layer": (Shape("pointwise", 8, 32, 64, 64), (1, 1, 1, 1)),
     "channels and filters": (Shape("pointwise", 8, 32, 33, 12), (33 / 40, 1, 1, 1)),
     "one column": (Shape("pointwise", 64, 1, 40, 120), (1, 1, 1 / 3, 1)),
