@@ -98,6 +98,7 @@ def _array_descriptor(
         return convolution_descriptor(
             config, _convolution_pass(config, constants.group, blocks, constants.packing.tile, filters, source, made)
         )
+    source = source.folded(constants.group.window)
     depthwise = constants.depthwise_of(job, turn, source.groups)
     in_parts = constants.part is not constants.group
     return separable_descriptor(

@@ -186,8 +186,10 @@ class Group:
     @property
     def weight_bytes(self) -> int:
         """Return the bytes of the weights as the model has them."""
-        patches = self.source.patches
-        return self.channels * patches.filter_bytes if patches else sum(weights.size for weights in self.weights)
+        if patches := self.source.patches:
+            return self.channels * patches.filter_bytes
+        kernel, taps = prod(self.window.kernel), self.window.taps  # fewer taps if the window is folded
+        return sum(weights.size * taps // kernel if weights.ndim > 2 else weights.size for weights in self.weights)
 
     @property
     def channels(self) -> int:

@@ -13,27 +13,33 @@ class Window:
     """The window of a layer: the pixels of the input that an output pixel depends on.
 
     kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
+    fold: 0: each row of taps has a row of the input; else all are in one row, and each begins `fold` columns after the
+    one before
     """
 
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     dilation: tuple[int, int] = (1, 1)
+    fold: int = 0
 
     @property
     def taps(self) -> int:
-        return self.kernel[0] * self.kernel[1]
+        """Return the number of taps; where rows of taps overlap, each column counts once."""
+        return self.span[1] if self.fold else self.kernel[0] * self.kernel[1]
 
     @cached_property
     def span(self) -> tuple[int, int]:
         """Return the rows and columns from the first tap to the last."""
+        if self.fold:
+            return 1, (self.kernel[0] - 1) * self.fold + self.kernel[1]
         rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
         return rows, cols
 
     def __str__(self) -> str:
         said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
         dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"
-        return said + dilated
+        return said + dilated + (f" fold {self.fold}" if self.fold else "")
 
 
 POINTWISE = Window()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the accelerator runs at all."""
 
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -86,6 +87,23 @@ def slides(window: Window, most: tuple[int, int] = MOST_CONVOLUTION) -> bool:
 def slides_depthwise(window: Window) -> bool:
     """Return whether PEs and SUPERs can move a depthwise kernel along rows of the ifmap by themselves."""
     return slides(window, MOST_DEPTHWISE)
+
+
+def folded(window: Window) -> Window | None:
+    """Return a kernel of one row as one of several rows that PEs can move, with the fewest taps; None if there is none.
+
+    Pairs of words begin at even columns, so the fold is even. No padding: it would differ from row to row.
+    """
+    if window.kernel[0] > 1 or any(window.pads) or window.fold or window.dilation != (1, 1):
+        return None
+    most_rows, most_taps = MOST_DEPTHWISE
+    found = [
+        Window((rows, taps), window.stride[1:] * 2, fold=fold)
+        for rows in range(2, most_rows + 1)
+        for fold in range(2, most_taps + 1, 2)
+        if fold <= (taps := window.kernel[1] - (rows - 1) * fold) <= most_taps
+    ]
+    return min(found, key=lambda each: (bands(each), prod(each.kernel)), default=None)
 
 
 def walks(window: Window, blocks: Blocks, groups: int) -> bool:

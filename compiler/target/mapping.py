@@ -148,6 +148,7 @@ def in_supers(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
     alone = isinstance(group, Depthwise)
     return (
         slides_depthwise(group.window)
+        and not (group.window.fold and group.images)
         and most_pixels(config, group.window) > 0
         and group.depthwise.shape[-1] == group.source.shape[2]
         and not (alone and config.sets < 2)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that suit an accelerator.
 
-Depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two
-groups, and an average of more pixels than can be in flight a vector pass of its own.
+A depthwise kernel of one row that is too wide for the PEs gets several rows (Window.fold). Depthwise work that the
+SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two groups, and an average of
+more pixels than can be in flight a vector pass of its own.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, halves
 from eyrie.compiler.ir.window import Window
-from eyrie.compiler.ir.word_operation import average_of_window
+from eyrie.compiler.ir.word_operation import average_of_window, copy
+from eyrie.compiler.target.limits import folded
 from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers
 from eyrie.model.config import AcceleratorConfig
 
@@ -27,19 +29,49 @@ def suited(groups: list[Group], config: AcceleratorConfig) -> list[Group]:
 
 
 def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
-    if isinstance(group, Separable) and not _fused(group, config):
+    if isinstance(group, (Depthwise, Separable)):
+        for before, each in (((), group), *_folded(group)):
+            if in_supers(config, each) and has_mapping(config, each):
+                return *before, each
+    if group.averaged and not holds_at_once(config, group.map_shape):
+        first, average = average_apart(group)
+        return *_pieces(first, config), average
+    if isinstance(group, Depthwise):
+        return (by_taps(group),)
+    if isinstance(group, Separable):
         first, second = halves(group)
         return *_pieces(first, config), *_pieces(second, config)
-    if isinstance(group, Depthwise) and not (in_supers(config, group) and has_mapping(config, group)):
-        group = by_taps(group)
-    if group.averaged and not holds_at_once(config, group.map_shape):
-        return average_apart(group)
     return (group,)
 
 
-def _fused(group: Separable, config: AcceleratorConfig) -> bool:
-    """Whether a block is done in one pass."""
-    return in_supers(config, group) and has_mapping(config, group)
+def _folded(group: Depthwise | Separable) -> Iterator[tuple[tuple[Group, ...], Depthwise | Separable]]:
+    """Yield a fused operator with a folded window, if it can have one, and what runs before it: if it has padding, a
+    copy of its source with the padding, which would differ from one row of taps to the next."""
+    (top, bottom, left, right), source = group.window.pads, group.source
+    window = folded(replace(group.window, pads=(0, 0, 0, 0)))
+    if window is None or source.shape[0] > 1 or top or bottom:
+        return
+    filters = np.zeros((*window.kernel, group.depthwise.shape[-1]), group.depthwise.dtype)
+    for tap, values in enumerate(group.depthwise[0]):
+        row = min(tap // window.fold, window.kernel[0] - 1)
+        filters[row, tap - row * window.fold] = values
+    made = replace(group, window=window, depthwise=filters)
+    if not (left or right):
+        yield (), made
+        return
+    width, channels = source.shape[1:]
+    padded = replace(source, name=f"{group.output.name}#padded", shape=(1, left + width + right, channels))
+    move = Elementwise(
+        name=f"move{group.name.lstrip(ascii_lowercase)}",
+        source=source,
+        output=padded,
+        image=group.image,
+        images=group.images,
+        window=Window(pads=group.window.pads),
+        epilogue=(copy(),),
+        outside=source.zero_point,
+    )
+    yield (move,), replace(made, source=padded)
 
 
 def average_apart(group: Group) -> tuple[Group, Elementwise]:

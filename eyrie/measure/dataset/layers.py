@@ -159,9 +159,8 @@ def model(rng: np.random.Generator, shape: Shape) -> bytes:
 
 
 def _output(shape: Shape) -> tuple[int, int]:
-    reach = shape.dilation * (shape.R - 1)
-    same = shape.padding == "same"
-    height, width = (-(-(size - (0 if same else reach)) // shape.U) for size in (shape.H, shape.W))
+    lost = [0 if shape.padding == "same" else shape.dilation * (size - 1) for size in (shape.R, shape.S)]
+    height, width = (-(-(size - less) // shape.U) for size, less in zip((shape.H, shape.W), lost))
     return height, width
 
 
