@@ -122,7 +122,7 @@ class CompiledNetwork:
 
     def check(self) -> None:
         """Raise InputError, with one line, unless each subgraph reads what the network or earlier ones give, in their
-        shapes, and all outputs are made.
+        shapes, and all outputs are made. A map of one column may be read as one of one row (passes/turn_maps.py).
         """
         known = dict(_shapes(self.inputs))
         for number, subgraph in enumerate(self.subgraphs):
@@ -147,8 +147,13 @@ def _check_known(known: Mapping[str, Shape], read: Mapping[str, Shape], who: str
     for name, shape in read.items():
         if name not in known:
             raise InputError(f"{who} {name}, which no earlier subgraph computes")
-        if known[name] != shape:
+        if shape not in (known[name], _turned(known[name])):
             raise InputError(f"{who} {name} as {times(shape)}, it is {times(known[name])}")
+
+
+def _turned(shape: Shape) -> Shape:
+    """Return the shape of a map of one column as one of one row."""
+    return (1, shape[0], shape[2]) if len(shape) == 3 and shape[1] == 1 else shape
 
 
 def _shapes(tensors: tuple[Tensor, ...]) -> Iterator[tuple[str, Shape]]:

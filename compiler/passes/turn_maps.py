@@ -22,8 +22,12 @@ from eyrie.compiler.operators.shapes import Reshape
 
 def turn_maps(graph: Graph) -> Graph:
     """Return the graph whose operators on maps of one column work on rows, with RESHAPEs at the borders to other
-    operators."""
-    rows: dict[str, Tensor] = {}  # by the name of the column
+    operators. An input that only such operators read is a row: its values have the same order."""
+    others = {tensor.name for node in graph.nodes if not _turns(node) for tensor in node.inputs}
+    others |= {tensor.name for tensor in graph.outputs}
+    columns = [tensor for tensor in graph.inputs if _is_column(tensor) and tensor.name not in others]
+    read = {tensor.name: replace(_row(tensor), name=tensor.name) for tensor in columns}
+    rows = dict(read)  # by the name of the column
     nodes: list[Node] = []
     for node in graph.nodes:
         if not _turns(node):
@@ -42,7 +46,7 @@ def turn_maps(graph: Graph) -> Graph:
         )
         if made.name in rows:
             nodes.append(_reshape(node, rows[made.name], made))
-    return replace(graph, nodes=tuple(nodes))
+    return replace(graph, inputs=tuple(read.get(tensor.name, tensor) for tensor in graph.inputs), nodes=tuple(nodes))
 
 
 def has_columns(graph: Graph) -> bool:

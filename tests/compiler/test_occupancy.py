@@ -40,12 +40,12 @@ def test_filters_of_a_tile(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("height", [64, 7])
-def test_a_map_of_one_column(tmp_path: Path, height: int) -> None:
+def test_a_map_of_two_columns(tmp_path: Path, height: int) -> None:
     """Pixels of blocks that lie beyond the map are multiplied, too."""
-    image = image_of(Shape("pointwise", height, 1, 40, 120), tmp_path)
+    image = image_of(Shape("pointwise", height, 2, 40, 120), tmp_path)
     found, step = occupancy(image), image.steps[0]
-    assert step.ofmap == (height, 1, 120)
-    assert found.issued_macs * height == step.macs * found.block_pixels
+    assert step.ofmap == (height, 2, 120)
+    assert found.issued_macs * height * 2 == step.macs * found.block_pixels
     assert found.block_pixels == pytest.approx(height * found.pixels)
 
 
