@@ -17,8 +17,8 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     """Raise InternalError if the list of fused operators is inconsistent.
 
     Each feature map must be made once, before its consumers, in the form that they read, and must be read or stored.
-    All outputs must be stored. Only convolutions may read packed maps, which are inputs of few channels. Shapes must
-    follow from windows and weights.
+    All outputs must be stored. Only convolutions may read packed maps, which are inputs of few channels, and tables,
+    which make packed maps of them. Shapes must follow from windows and weights.
 
     inputs: of the network, in the layout of their first consumer; ends: names of the feature maps that are its outputs
     """
@@ -38,8 +38,8 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
                 raise InternalError(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
         if _packed_amiss(group):
             raise InternalError(
-                f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, "
-                "whose readers are convolutions"
+                f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, or a table of one, "
+                "and its readers are convolutions or a table"
             )
         if group.output.name in maps:
             raise InternalError(f"group {group.name}: makes {group.output.name}, which is there already")
@@ -68,6 +68,8 @@ def _as_read(map_: Map, read: Map | None) -> Map:
 
 def _packed_amiss(group: Group) -> bool:
     """Return whether a fused operator makes a packed feature map, or cannot read one that it reads."""
+    if isinstance(group, Elementwise) and group.is_table:
+        return group.source.packed != group.output.packed
     if group.source.packed and not (isinstance(group, Convolution) and group.source.shape[2] <= WORD_CHANNELS):
         return True
     return any(map_.packed for map_ in (*group.others, group.output))
