@@ -36,6 +36,11 @@ class Window:
         rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
         return rows, cols
 
+    @property
+    def dense(self) -> tuple[int, int]:
+        """Return the rows and columns of the kernel with zeros between dilated taps."""
+        return self.kernel if self.fold else self.span
+
     def __str__(self) -> str:
         said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
         dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"

@@ -34,7 +34,7 @@ def _shared_words(group: Group, slices: int = 1) -> int:
     """Depthwise words, tables, and those of operations; slices: in which they come in turn."""
     words = sum(operation.constant_words for operation in group.operations)
     if isinstance(group, (Depthwise, Separable)):
-        all_groups = word_groups(group.depthwise.shape[-1]) * depthwise_group_words(group.window.kernel)
+        all_groups = word_groups(group.depthwise.shape[-1]) * depthwise_group_words(group.window.dense)
         words += in_turn(all_groups, slices if isinstance(group, Depthwise) else 1)
     if isinstance(group, Filtered):
         words += in_turn(word_groups(len(group.filters)) * PARAMETER_WORDS, slices)

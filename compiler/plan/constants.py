@@ -151,7 +151,7 @@ class WorkConstants:
             return self.depthwise.region(turn)[0][0]
         if isinstance(self.group, Depthwise) and self.part is not self.group:
             assert self.depthwise_address is not None
-            return self.depthwise_address + job.part * groups * depthwise_group_words(self.group.window.kernel)
+            return self.depthwise_address + job.part * groups * depthwise_group_words(self.group.window.dense)
         return self.depthwise_address
 
     @property

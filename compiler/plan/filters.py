@@ -52,10 +52,13 @@ class Packed:
 
     @cached_property
     def depthwise(self) -> np.ndarray:
-        """Of a group with depthwise work, uint64 [groups, 18]."""
+        """Of a group with depthwise work, uint64 [groups, 18] for a kernel of 3 x 3."""
         group = self.group
         assert isinstance(group, (Depthwise, Separable))
-        return pack_depthwise(group.depthwise, pack_table(group.middle, word_groups(group.depthwise.shape[-1])))
+        filters = np.zeros((*group.window.dense, group.depthwise.shape[-1]), group.depthwise.dtype)
+        down, across = group.window.dilation
+        filters[::down, ::across] = group.depthwise
+        return pack_depthwise(filters, pack_table(group.middle, word_groups(filters.shape[-1])))
 
     @cached_property
     def table(self) -> np.ndarray:

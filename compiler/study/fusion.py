@@ -296,7 +296,7 @@ def _layer(group: Group) -> ChainLayer:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
     tables = made.groups * PARAMETER_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0
     if isinstance(group, (Depthwise, Separable)):
-        tables += taken.groups * depthwise_group_words(group.window.kernel) * GLB_WORD_BYTES
+        tables += taken.groups * depthwise_group_words(group.window.dense) * GLB_WORD_BYTES
     filter_bytes = 0
     if isinstance(group, Filtered):
         channels = 1 if isinstance(group, Grouped) else group.filters.shape[-1]

@@ -34,7 +34,7 @@ def most_pixels(config: AcceleratorConfig, depthwise: Window | None = None) -> i
     pointwise = max(config.pixel_words // 2, 2)
     if depthwise is None:
         return pointwise
-    held = (config.ifmap_words - depthwise.kernel[1]) // depthwise.stride[0] + 1
+    held = (config.ifmap_words - depthwise.dense[1]) // depthwise.stride[0] + 1
     return min(pointwise, held, DEPTHWISE_PIXELS if bands(depthwise) > 1 else held)
 
 
@@ -51,12 +51,12 @@ def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:
 
 def bands(window: Window) -> int:
     """Bands of a depthwise kernel: rows that a set works on at a time."""
-    return kernel_bands(window.kernel[0])
+    return kernel_bands(window.dense[0])
 
 
 def row_words(window: Window, pixels: Count) -> Count:
     """Ifmap words that a PE takes for so many pixels of depthwise work, of one row."""
-    return (pixels - 1) * window.stride[0] + window.kernel[1]
+    return (pixels - 1) * window.stride[0] + window.dense[1]
 
 
 def bands_at_once(config: AcceleratorConfig, window: Window, pixels: Count) -> Count:
@@ -77,16 +77,20 @@ def alike(window: Window, pixels: Count) -> Count:
     return (pixels * window.stride[0] % 2 == 0) | (row_words(window, pixels) % 2 == 1)
 
 
-def slides(window: Window, most: tuple[int, int] = MOST_CONVOLUTION) -> bool:
-    """Return whether PEs can move a kernel along rows of the ifmap by themselves. most: its rows and columns, as in a
-    row-stationary convolution by default"""
-    fits = all(size <= limit for size, limit in zip(window.kernel, most))
-    return fits and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
+def slides(window: Window) -> bool:
+    """Return whether PEs can move the kernel of a row-stationary convolution along rows of the ifmap by themselves."""
+    return window.dilation == (1, 1) and _moves(window, MOST_CONVOLUTION)
 
 
 def slides_depthwise(window: Window) -> bool:
-    """Return whether PEs and SUPERs can move a depthwise kernel along rows of the ifmap by themselves."""
-    return slides(window, MOST_DEPTHWISE)
+    """Return whether PEs and SUPERs can move a depthwise kernel along rows of the ifmap by themselves. Taps of zero
+    fill a dilated kernel."""
+    return _moves(window, MOST_DEPTHWISE)
+
+
+def _moves(window: Window, most: tuple[int, int]) -> bool:
+    fits = all(size <= limit for size, limit in zip(window.dense, most))
+    return fits and window.stride in ((1, 1), (2, 2))
 
 
 def folded(window: Window) -> Window | None:
@@ -120,12 +124,13 @@ def walks(window: Window, blocks: Blocks, groups: int) -> bool:
     )
 
 
-def equal_stride(window: Window, most: tuple[int, int] = MOST_CONVOLUTION) -> int:
-    """U of a kernel that PEs move. Raises InputError for one that they cannot; most: as for `slides`"""
-    if not slides(window, most):
+def equal_stride(window: Window, depthwise: bool = False) -> int:
+    """U of a kernel that PEs move. Raises InputError for one that they cannot"""
+    if not (slides_depthwise(window) if depthwise else slides(window)):
+        most, dilation = (MOST_DEPTHWISE, "with dilation") if depthwise else (MOST_CONVOLUTION, "without dilation")
         raise InputError(
             f"a {times(window.kernel)} kernel, {window}: PEs move kernels of up to "
-            f"{times(most)} at stride 1 or 2, the same along rows and columns, without dilation"
+            f"{times(most)} at stride 1 or 2, the same along rows and columns, {dilation}"
         )
     return window.stride[0]
 

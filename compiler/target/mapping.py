@@ -296,7 +296,7 @@ def _separable_cycles(
         beats = blocks.columns * pairs(blocks.pixels, left)
         first = later = np.maximum(np.maximum(pointwise, beats), arrival)
     else:
-        taps, turns = group.window.kernel[1], bands(group.window)
+        taps, turns = group.window.dense[1], bands(group.window)
         depthwise = taps * turns * blocks.pixels * slow
         at_once = bands_at_once(config, group.window, blocks.pixels)
         rows = ifmap_rows(group.window, blocks.rows, at_once) * (turns // at_once)

@@ -18,7 +18,7 @@ from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Sepa
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window, copy
 from eyrie.compiler.target.limits import folded
-from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers
+from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers, mappings
 from eyrie.model.config import AcceleratorConfig
 
 
@@ -31,7 +31,7 @@ def suited(groups: list[Group], config: AcceleratorConfig) -> list[Group]:
 def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
     if isinstance(group, (Depthwise, Separable)):
         for before, each in (((), group), *_folded(group)):
-            if in_supers(config, each) and has_mapping(config, each):
+            if in_supers(config, each) and has_mapping(config, each) and _is_faster(config, each):
                 return *before, each
     if group.averaged and not holds_at_once(config, group.map_shape):
         first, average = average_apart(group)
@@ -42,6 +42,15 @@ def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
         first, second = halves(group)
         return *_pieces(first, config), *_pieces(second, config)
     return (group,)
+
+
+def _is_faster(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
+    """Return whether the SUPERs are as fast as pointwise work by itself, if taps of zero fill a dilated kernel."""
+    if group.window.dilation == (1, 1):
+        return True
+    depthwise = halves(group)[0] if isinstance(group, Separable) else group
+    found, others = (mappings(config, each, group.map_shape[0]) for each in (depthwise, by_taps(depthwise)))
+    return bool(found) and (not others or found[0].cycles <= others[0].cycles)
 
 
 def _folded(group: Depthwise | Separable) -> Iterator[tuple[tuple[Group, ...], Depthwise | Separable]]:

@@ -16,7 +16,6 @@ from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_a
 from eyrie.compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from eyrie.compiler.target.descriptors.taps import tap_stream
 from eyrie.compiler.target.limits import (
-    MOST_DEPTHWISE,
     alike,
     bands,
     bands_at_once,
@@ -116,7 +115,7 @@ def _ifmap_stream(
     levels.append(rows_level(ifmap, blocks.down, blocks.outer_rows * stride))
     y = blocks.first_row * stride - p.window.pads[0]
     # Depthwise work takes whole bands of rows: those that the kernel does not have are not there yet, or not any more.
-    reached = y + (blocks.outer_rows * blocks.down - 1) * stride + p.window.kernel[0]
+    reached = y + (blocks.outer_rows * blocks.down - 1) * stride + p.window.dense[0]
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
@@ -221,7 +220,7 @@ def _work(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> Array
     return ArrayWork(
         mode,
         p.blocks,
-        p.window.kernel[1] if depthwise else 1,
+        p.window.dense[1] if depthwise else 1,
         p.window.stride[0] if depthwise else 1,
         ZeroPoints(
             p.ifmap_zero_point,
@@ -267,7 +266,7 @@ def _pointwise_ifmap(config: AcceleratorConfig, p: SeparablePass, filters: Filte
 
 def _set_depthwise(config: AcceleratorConfig, descriptor: Descriptor, p: SeparablePass, address: int) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if config.sets == 1 else []
-    words = enc.depthwise_group_words(p.window.kernel)
+    words = enc.depthwise_group_words(p.window.dense)
     descriptor.set_stream(
         Stream.DEPTHWISE,
         linear_stream(
@@ -337,13 +336,13 @@ def _check(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> None
         side_by_side = blocks.cols * blocks.along * (1 if blocks.images or blocks.below else blocks.inner)
         if side_by_side > 1 and not alike(p.window, blocks.pixels):
             raise InputError(
-                f"blocks of {blocks.pixels} pixels under a kernel of {p.window.kernel[1]} columns, side by side: they "
+                f"blocks of {blocks.pixels} pixels under a kernel of {p.window.dense[1]} columns, side by side: they "
                 "take different numbers of pairs of words"
             )
-        equal_stride(p.window, MOST_DEPTHWISE)
+        equal_stride(p.window, depthwise=True)
         limits.append(("ifmap words of a column", row_words(p.window, blocks.pixels), config.ifmap_words))
         if bands(p.window) > 1:
-            limits.append((f"pixels of a kernel of {p.window.kernel[0]} rows", blocks.pixels, DEPTHWISE_PIXELS))
+            limits.append((f"pixels of a kernel of {p.window.dense[0]} rows", blocks.pixels, DEPTHWISE_PIXELS))
     if p.filters:
         dealt = most_dealt(config, p.filters.count, blocks.pixels)
         limits.append(("partial sums of a PE", dealt * blocks.pixels, config.psum_words))

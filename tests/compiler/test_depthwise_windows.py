@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Depthwise kernels of one row that are wider than PEs take: their taps in several rows, of one row of the map."""
+"""Depthwise kernels that PEs do not take as they are: wide ones get rows of taps, dilated ones taps of zero."""
 
 from collections import Counter
 
@@ -12,7 +12,10 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.layer import Depthwise, Separable
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.operators.convolution import DepthwiseConv2D
+from eyrie.compiler.pipeline import Built
 from eyrie.compiler.target.limits import folded
+from eyrie.compiler.target.mapping import mappings
+from eyrie.compiler.target.suit import by_taps
 from eyrie.measure.dataset.layers import Shape, model
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -42,6 +45,17 @@ def test_a_folded_map_is_the_same_words() -> None:
     seen = whole.folded(window)
     assert (seen.rows, seen.cols, seen.pitch, seen.group_step) == (2, 9, whole.pitch, whole.group_step)
     assert [seen.row_address(y) for y in range(2)] == [100, 106]
+
+
+def _check_program(built: Built, graph: Graph, content: bytes, config: AcceleratorConfig, where: str) -> None:
+    """Compare the results of the accelerator's program with those of tflite-micro."""
+    [values] = random_inputs(graph, 1, 1)
+    [expected] = RUN[Reference.MICRO](content, values[0])
+    [(name, place)] = built.image.inputs.items()
+    run = FunctionalSimulator(built.image.with_inputs({name: values[0].reshape(place.shape)}), config)
+    run.run(built.image.program.address)
+    [made] = built.image.outputs_in(run.dram).values()
+    np.testing.assert_array_equal(made.ravel(), expected.ravel(), err_msg=where)
 
 
 def _layer(rng: np.random.Generator) -> Shape:
@@ -83,11 +97,35 @@ def test_random_layers(seed: int) -> None:
                 _check_kernel(graph, group, rng)
         seen["padded"] += any(isinstance(group, Elementwise) for group in groups)
         assert sum(group.macs for group in groups) == sum(node.macs for node in graph.nodes), f"seed {seed + n}"
-        [values] = random_inputs(graph, 1, seed)
-        [expected] = RUN[Reference.MICRO](content, values[0])
-        [(name, place)] = built.image.inputs.items()
-        run = FunctionalSimulator(built.image.with_inputs({name: values[0].reshape(place.shape)}), config)
-        run.run(built.image.program.address)
-        [made] = built.image.outputs_in(run.dram).values()
-        np.testing.assert_array_equal(made.ravel(), expected.ravel(), err_msg=f"seed {seed + n}: {shape}")
+        _check_program(built, graph, content, config, f"seed {seed + n}: {shape}")
     assert seen["depthwise"] + seen["separable"] > LAYERS * 3 // 4 and min(seen.values()) > 0, seen
+
+
+def test_dilated_layers(seed: int) -> None:
+    """Where the SUPERs take fewer cycles than an implicit GEMM, they run dilated kernels, alone and fused."""
+    seen = Counter()
+    for n in range(LAYERS):
+        rng = np.random.default_rng([seed, n])
+        dilation, (rows, cols) = int(rng.integers(2, 5)), rng.choice([(3, 3), (2, 3), (3, 1), (1, 3), (4, 2)])
+        height, width = (int(dilation * (taps - 1) + rng.integers(2, 24)) for taps in (rows, cols))
+        channels, outputs = int(rng.integers(4, 48)), int(rng.integers(1, 32))
+        kind, padding = str(rng.choice(["depthwise", "separable"])), str(rng.choice(["valid", "same"]))
+        outputs = outputs if kind == "separable" else channels
+        shape = Shape(kind, height, width, channels, outputs, int(rows), int(cols), 1, dilation, padding)
+        content, config = model(rng, shape), CONFIGS[n % len(CONFIGS)]
+        graph = tflite.from_bytes(content)
+        built = compiled(graph, config, turn=False)
+        groups = built.schedule.plan.groups
+        seen[next((group.kind for group in groups if isinstance(group, (Depthwise, Separable))), "grouped")] += 1
+        assert sum(group.macs for group in groups) == sum(node.macs for node in graph.nodes), f"layer {n}"
+        _check_program(built, graph, content, config, f"layer {n}: {shape}")
+    assert min(seen[kind] for kind in ("depthwise", "separable", "grouped")) > 0, seen
+
+
+def test_a_dilated_layer_takes_fewer_cycles() -> None:
+    """14 x 14 x 16, 3 x 3, dilation 2: a kernel of 5 x 5 with 9 taps takes half the cycles of nine pointwise passes."""
+    graph = tflite.from_bytes(model(np.random.default_rng(1), Shape("depthwise", 14, 14, 16, 16, 3, 3, 1, 2, "same")))
+    [group] = compiled(graph, DEFAULT, turn=False).schedule.plan.groups
+    assert isinstance(group, Depthwise) and group.window.dense == (5, 5)
+    fast, slow = (mappings(DEFAULT, each, 14)[0].cycles for each in (group, by_taps(group)))
+    assert fast < 0.6 * slow
