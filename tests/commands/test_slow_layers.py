@@ -29,7 +29,7 @@ KNOWN = {  # a layer, its limit, and a part of the reason
         "padding",
         "its 3 ifmap channels fill 3 of 4",
     ),
-    "one column": (Shape("pointwise", 96, 1, 96, 96), "filter port", "since the ofmap is 1 pixel wide"),
+    "one column": (Shape("convolution", 98, 3, 32, 96, 3, 3), "filter port", "since the ofmap is 1 pixel wide"),
     "maps in DRAM": (Shape("pointwise", 48, 48, 8, 48), "memory-bound", "and quantisation parameters have 816."),
     "late ifmap": (Shape("separable", 32, 32, 32, 32, 3, 3, padding="same"), "late data", "waited for a transfer"),
     "vector pass": (Shape("logistic", 64, 64, 3, 3), "vector pass", "Its 3 channels fill 3 of 8 in the words."),
@@ -69,7 +69,7 @@ def cycles(path: Path, config: AcceleratorConfig, images: int = 1) -> int:
 
 def test_suggestions_are_predictions(build: Path, tmp_path: Path) -> None:
     """Each has the cycles of a compilation of its own; changes that are not worthwhile are left out."""
-    shape = Shape("pointwise", 96, 1, 33, 96)
+    shape = Shape("convolution", 98, 3, 33, 96, 3, 3)
     path = written(shape, tmp_path / "layer.tflite")
     [found] = suggestions(path, network_of(compile_network(path)))
     before = cycles(path, DEFAULT)
@@ -92,7 +92,7 @@ def test_suggestions_are_predictions(build: Path, tmp_path: Path) -> None:
     expected["32 instead of 33 ifmap channels, layer alone"] = wide, narrow
     worthwhile = {change: each for change, each in expected.items() if each[1] <= 0.9 * each[0]}
     [(name, told)] = found.items()
-    assert name == "pointwise0"
+    assert name == "conv0"
     assert {each["change"]: (each["before"], each["predicted_cycles"]) for each in told} == worthwhile
     assert "filter_lanes 2" in worthwhile and "glb_bank_words 2,048" not in worthwhile
     gains = [each["predicted_cycles"] / each["before"] for each in told]

@@ -225,7 +225,7 @@ SAME_5X5 = {"R": 5, "S": 5, "padding": "same"}
 PADDED = {  # a layer, and the shares that it fills: channels, filters, pixels, kernel
     "a full layer": (Shape("pointwise", 8, 32, 64, 64), (1, 1, 1, 1)),
     "channels and filters": (Shape("pointwise", 8, 32, 33, 12), (33 / 40, 1, 1, 1)),
-    "one column": (Shape("pointwise", 64, 1, 40, 120), (1, 1, 1 / 3, 1)),
+    "one column": (Shape("convolution", 66, 3, 40, 120, 3, 3), (1, 1, 1 / 2, 1)),
     "three channels": (Shape("convolution", 16, 16, 3, 16, 3, 3, padding="same"), (3 / 4, 1, 1, 1)),
     "six rows for a kernel of five": (Shape("depthwise", 16, 16, 32, 32, **SAME_5X5), (1, 1, 1, 5 / 6)),
     "one channel of eight": (Shape("depthwise", 16, 16, 32, 32, **SAME_5X5, dilation=2), (1 / 8, 1, 1, 1)),
