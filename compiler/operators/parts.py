@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TILE, SLICE and STRIDED_SLICE."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,6 +127,11 @@ class Slice(Move):
     begin: tuple[int, ...]
     size: tuple[int, ...]
 
+    def with_axes(self, axes: tuple[int, ...]) -> "Slice":
+        """Return the slice of a tensor whose axes are these ones of the source."""
+        begin, size = (tuple(each[axis] for axis in axes) for each in (self.begin, self.size))
+        return replace(self, begin=begin, size=size)
+
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if not len(self.begin) == len(self.size) == len(source):
             raise InputError(f"a slice of {len(self.begin)} axes of a tensor of {len(source)}")
@@ -195,6 +200,19 @@ class StridedSlice(Move):
         if call.option("offset", 0):
             raise Unsupported("its ends count from its begin")
         return super().read_attributes(call)
+
+    @property
+    def changes_rank(self) -> bool:
+        """Return whether its axes are not those of the source."""
+        return bool(self.ellipsis_mask or self.new_axis_mask or self.shrink_axis_mask)
+
+    def with_axes(self, axes: tuple[int, ...]) -> "StridedSlice":
+        """Return the slice, which keeps the rank, of a tensor whose axes are these ones of the source."""
+        begin, end, strides = (tuple(each[axis] for axis in axes) for each in (self.begin, self.end, self.strides))
+        masks = [
+            sum((mask >> axis & 1) << n for n, axis in enumerate(axes)) for mask in (self.begin_mask, self.end_mask)
+        ]
+        return replace(self, begin=begin, end=end, strides=strides, begin_mask=masks[0], end_mask=masks[1])
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         try:

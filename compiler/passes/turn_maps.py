@@ -10,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operator import Operator
+from eyrie.compiler.ir.operator import Operator, axis_of
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.binary import Binary
 from eyrie.compiler.operators.convolution import DepthwiseConv2D, Windowed
 from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.joins import Concatenation
 from eyrie.compiler.operators.lookup import Function
+from eyrie.compiler.operators.parts import Slice, StridedSlice
 from eyrie.compiler.operators.pooling import Pool
 from eyrie.compiler.operators.shapes import Reshape
 
@@ -34,7 +36,7 @@ def turn_maps(graph: Graph) -> Graph:
             nodes.append(node)
             continue
         for column in node.activations:
-            if column.name not in rows:
+            if _is_column(column) and column.name not in rows:
                 rows[column.name] = _row(column)
                 nodes.append(_reshape(node, column, rows[column.name]))
         (made,) = node.outputs
@@ -58,11 +60,24 @@ def _is_column(tensor: Tensor) -> bool:
     return len(tensor.shape) == 4 and tensor.shape[1] > 1 == tensor.shape[2]
 
 
+def _is_narrow(tensor: Tensor) -> bool:
+    """Return whether a tensor is a column or a pixel."""
+    return len(tensor.shape) == 4 and tensor.shape[2] == 1
+
+
 def _turns(node: Node) -> bool:
     """Return whether a node reads only columns, and makes a column, one pixel, or vectors."""
     columns, operator, made = node.activations, node.operator, node.outputs[0]
+    if isinstance(operator, Concatenation):
+        return (
+            all(map(_is_narrow, (*columns, made)))
+            and axis_of(operator.axis, 4) == 1
+            and len(columns) == len(node.inputs)
+        )
     if not columns or not all(map(_is_column, columns)):
         return False
+    if isinstance(operator, (Slice, StridedSlice)):
+        return _is_narrow(made) and not (isinstance(operator, StridedSlice) and operator.changes_rank)
     if isinstance(operator, (Windowed, Pool)):
         return made.shape[2] == 1
     if isinstance(operator, Binary):
@@ -75,6 +90,10 @@ def _turns(node: Node) -> bool:
 
 def _turned(operator: Operator) -> Operator:
     """Return an operator for a map with H and W swapped."""
+    if isinstance(operator, Concatenation):
+        return replace(operator, axis=2)
+    if isinstance(operator, (Slice, StridedSlice)):
+        return operator.with_axes((0, 2, 1, 3))
     if not isinstance(operator, (Windowed, Pool)):
         return operator
     (top, bottom, left, right), stride = operator.pads, operator.stride[::-1]

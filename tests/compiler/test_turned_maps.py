@@ -47,6 +47,7 @@ OPERATORS = (
     movement.pad,
     movement.concatenation,
     movement.slice_,
+    movement.strided_slice,
     movement.reshape,
 )
 
