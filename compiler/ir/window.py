@@ -13,8 +13,7 @@ class Window:
     """The window of a layer: the pixels of the input that an output pixel depends on.
 
     kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
-    fold: 0: each row of taps has a row of the input; else all are in one row, and each begins `fold` columns after the
-    one before
+    fold: 0: each row of taps has a row of the input; else all are in one row, `fold` columns apart
     """
 
     kernel: tuple[int, int] = (1, 1)

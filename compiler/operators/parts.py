@@ -203,7 +203,7 @@ class StridedSlice(Move):
 
     @property
     def changes_rank(self) -> bool:
-        """Return whether its axes are not those of the source."""
+        """Return whether it adds or removes axes."""
         return bool(self.ellipsis_mask or self.new_axis_mask or self.shrink_axis_mask)
 
     def with_axes(self, axes: tuple[int, ...]) -> "StridedSlice":

@@ -57,7 +57,7 @@ def has_columns(graph: Graph) -> bool:
 
 
 def _is_column(tensor: Tensor) -> bool:
-    return len(tensor.shape) == 4 and tensor.shape[1] > 1 == tensor.shape[2]
+    return _is_narrow(tensor) and tensor.shape[1] > 1
 
 
 def _is_narrow(tensor: Tensor) -> bool:

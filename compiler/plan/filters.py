@@ -52,7 +52,7 @@ class Packed:
 
     @cached_property
     def depthwise(self) -> np.ndarray:
-        """Of a group with depthwise work, uint64 [groups, 18] for a kernel of 3 x 3."""
+        """Return the words of the depthwise work of a group, uint64 [groups, 18] for a kernel of 3 x 3."""
         group = self.group
         assert isinstance(group, (Depthwise, Separable))
         filters = np.zeros((*group.window.dense, group.depthwise.shape[-1]), group.depthwise.dtype)

@@ -18,14 +18,13 @@ from eyrie.compiler.target.mapping import mappings
 from eyrie.compiler.target.suit import suited
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
-from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.interpreters import RUN
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.layers import int8
 from eyrie.testing.samples import scaled
 from tests.compiler.test_moves import Drawn
-from tests.compiler.test_turned_maps import compiled
+from tests.compiler.test_turned_maps import check_program, compiled
 from tests.compiler.windows import convolution_chain
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -170,9 +169,5 @@ def test_results_of_packed_tables(channels: int, seed: int) -> None:
         built = compiled(graph, DEFAULT, turn=False)
         assert built.schedule.plan.groups[0].output.packed
         [values] = random_inputs(graph, 1, seed)
-        [expected] = RUN[Reference.MICRO](content, values[0])
-        [(name, place)] = built.image.inputs.items()
-        run = FunctionalSimulator(built.image.with_inputs({name: values[0].reshape(place.shape)}), DEFAULT)
-        run.run(built.image.program.address)
-        [made] = built.image.outputs_in(run.dram).values()
-        np.testing.assert_array_equal(made.ravel(), expected.ravel(), err_msg=f"network {n}")
+        expected = RUN[Reference.MICRO](content, values[0])
+        check_program(built.image, graph, values[0], expected, DEFAULT, f"network {n}")

@@ -2,6 +2,7 @@
 """Maps of one column as rows: results are the reference's either way, and the way with fewer cycles is taken."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_graph
 from eyrie.compiler.passes.simplify import simplified, turns
@@ -71,6 +73,23 @@ def compiled(graph: Graph, config: AcceleratorConfig, turn: bool) -> Built:
     return run_stages(replace(imported(graph, config), turn=turn), STAGES[1:])
 
 
+def check_program(
+    image: Image,
+    graph: Graph,
+    values: np.ndarray,
+    expected: Sequence[np.ndarray],
+    config: AcceleratorConfig,
+    where: str,
+) -> None:
+    """Run the program of a graph with one input on the functional simulator, and compare its outputs."""
+    [(name, place)] = image.inputs.items()
+    run = FunctionalSimulator(image.with_inputs({name: values.reshape(place.shape)}), config)
+    run.run(image.program.address)
+    outputs = image.outputs_in(run.dram)
+    for tensor, want in zip(graph.outputs, expected, strict=True):
+        np.testing.assert_array_equal(outputs[tensor.name].ravel(), want.ravel(), err_msg=where)
+
+
 def imported(graph: Graph, config: AcceleratorConfig) -> Imported:
     asked = {"objective": "cycles", "search_iterations": SEARCH_ITERATIONS, "images": 1}
     return Imported(model="drawn", config=config, graph=graph, **asked)
@@ -95,13 +114,7 @@ def test_random_networks(seed: int) -> None:
         except (DoesNotFit, Unsupported):
             seen["rejected"] += 1
             continue
-        places = image.inputs
-        [place] = places.values()
-        run = FunctionalSimulator(image.with_inputs({name: values[0].reshape(place.shape) for name in places}), config)
-        run.run(image.program.address)
-        outputs = image.outputs_in(run.dram)
-        for tensor, want in zip(graph.outputs, expected, strict=True):
-            np.testing.assert_array_equal(outputs[tensor.name].ravel(), want.ravel(), err_msg=f"seed {seed + n}")
+        check_program(image, graph, values[0], expected, config, f"seed {seed + n}")
     assert seen["turned"] > NETWORKS // 3 and seen["rejected"] < 2 * NETWORKS // 3, seen
 
 
