@@ -100,7 +100,7 @@ def _layer(step: Step, entry: ImageStep, estimate: LayerEstimate, plan: Plan, im
         step.macs,
         estimate.predicted_cycles,
         round(mac_cycles),
-        round(mac_cycles / estimate.predicted_cycles, 4),
+        round(mac_cycles / max(estimate.predicted_cycles, 1), 4),
         estimate.dram_bytes,
         round(estimate.dram_bytes / image.config.dram_bytes),
         round(max(bounds.values())),

@@ -10,7 +10,7 @@ from eyrie.compiler.emit.passes import job_descriptor
 from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.emit.timeline import Timeline, rows_region
 from eyrie.compiler.ir.buffer import Buffer, Region
-from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
+from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.plan import Job, Plan
 from eyrie.compiler.ir.program import Command, End
@@ -79,7 +79,7 @@ class _Emitter:
             except InputError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
         commands = [*self.timeline.commands(), End()]
-        ends = {group.output.name: group.output for group in plan.groups if group.stored}
+        ends = {(map_ := group.output.storage).name: map_ for group in plan.groups if group.stored}
         outputs = [Place(map_, self._areas[name]) for name, map_ in ends.items()]
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, inputs, outputs)
 
@@ -89,15 +89,15 @@ class _Emitter:
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
         if segment.tiling_of(n).channels > 1:
             source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
-            self._load_slice(self._base(group, group.source), group.source, source, job.part, job.reads)
+            self._load_slice(group, group.source, source, job.part, job.reads)
         elif n == segment.first and segment.nest.from_dram:
-            self._fetch(n, source, job.reads[1])
+            self._fetch(n, source, *job.reads)
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
         if others and segment.parts_of(n) > 1:
             others = tuple(replace(other, address=other.address + self._turns[n] % 2 * other.words) for other in others)
             for map_, other in zip(group.others, others):
-                self._load_slice(self._base(group, map_), map_, other, job.part, (job.first, job.last))
+                self._load_slice(group, map_, other, job.part, (job.first, job.last))
         else:
             self._fetch_others(n, group, job, made, first)
         if first:
@@ -122,51 +122,56 @@ class _Emitter:
             self._store(group, made, job)
 
     def _area(self, map_: Map, name: str) -> int:
-        """The DRAM address of a map of all images."""
+        """The DRAM address of a map of all images, which is no part of another."""
         if map_.name not in self._areas:
             self._areas[map_.name] = self.dram.area(name, self.images * map_.layout.words)
         return self._areas[map_.name]
 
-    def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
-        """Loads the rows of an input that are not there yet; planes, and the maps of several images, at once."""
+    def _fetch(self, n: int, source: FeatureMap, first: int, last: int) -> None:
+        """Loads those of rows first to last - 1 of an input that are not there yet; planes, and the maps of several
+        images, at once."""
         group = self.plan.groups[n]
         if group.images or group.source.planar:
             if not self._fetched.get(n):
                 self.timeline.load(self._base(group, group.source), source.address, source.words)
             self._fetched[n] = last
             return
-        self._load_rows(self._base(group, group.source), source, self._fetched.get(n, 0), last)
+        self._load_rows(group, group.source, source, max(self._fetched.get(n, 0), first), last)
         self._fetched[n] = max(self._fetched.get(n, 0), last)
 
-    def _load_slice(self, base: int, map_: Map, part: FeatureMap, number: int, rows: tuple[int, int]) -> None:
-        """Loads rows, first and last + 1, of a slice of a map's channels; base: of the map in DRAM."""
+    def _load_slice(self, group: Group, map_: Map, part: FeatureMap, number: int, rows: tuple[int, int]) -> None:
+        """Loads rows, first and last + 1, of a slice of a map's channels."""
+        base = self._base(group, map_)
         if part.planar:
             self.timeline.load(base + number * part.words * GLB_WORD_BYTES, part.address, part.words)
             return
-        row = map_.layout.row_words
         base += number * part.row_words * GLB_WORD_BYTES
         for y in range(*rows):
-            self.timeline.load(base + y * row * GLB_WORD_BYTES, part.row_address(y), part.row_words)
+            self.timeline.load(base + y * map_.row_step * GLB_WORD_BYTES, part.row_address(y), part.row_words)
 
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""
         for map_, plan in zip(group.others, self.plan.others[n]):
             if not plan.buffer.loaded:
                 continue
-            other, base = plan.placed(), self._base(group, map_)
+            other = plan.placed()
             if other.ring_rows < other.rows:
-                self._load_rows(base, other, *_rows_of(other, made, job))
+                self._load_rows(group, map_, other, *_rows_of(other, made, job))
+            elif first and group.images:
+                self.timeline.load(self._base(group, map_), other.address, other.words)
             elif first:
-                self.timeline.load(base, other.address, other.words)
+                self._load_rows(group, map_, other, 0, other.rows)
 
     def _base(self, group: Group, map_: Map) -> int:
-        """The DRAM address of a group's operand."""
-        return self._areas[map_.name] + group.image * map_.layout.words * GLB_WORD_BYTES
+        """The DRAM address of a group's operand or output."""
+        place = group.image * map_.storage.layout.words + map_.offset
+        return self._areas[map_.storage.name] + place * GLB_WORD_BYTES
 
-    def _load_rows(self, base: int, feature_map: FeatureMap, first: int, last: int) -> None:
-        for start, count in _without_wrap(feature_map, first, last):
+    def _load_rows(self, group: Group, map_: Map, feature_map: FeatureMap, first: int, last: int) -> None:
+        base = self._base(group, map_)
+        for start, count in _runs(map_, feature_map, first, last):
             self.timeline.load(
-                base + start * feature_map.row_words * GLB_WORD_BYTES,
+                base + start * map_.row_step * GLB_WORD_BYTES,
                 feature_map.row_address(start),
                 count * feature_map.row_words,
             )
@@ -182,22 +187,17 @@ class _Emitter:
 
     def _store(self, group: Group, made: FeatureMap, job: Job) -> None:
         """Stores the rows that a job has made, or a slice; planes, and the maps of several images, at once."""
-        base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
-        base += group.image * group.output.layout.words * GLB_WORD_BYTES
-        if group.images or group.output.planar:
+        map_ = group.output
+        self._area(map_.storage, f"{'output' if group.stored else 'spill'}.{map_.storage.name}")
+        base = self._base(group, map_)
+        if group.images or map_.planar:
             self.timeline.store(base + job.part * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
-        if made.groups < word_groups(group.output.shape[2]):  # a slice of each row
-            row = group.output.layout.row_words
-            for y in range(first, last):
-                self.timeline.store(
-                    base + (y * row + job.part * made.row_words) * GLB_WORD_BYTES, made.row_address(y), made.row_words
-                )
-            return
-        for start, count in _without_wrap(made, first, last):
+        base += job.part * made.row_words * GLB_WORD_BYTES  # of a filter or channel tile
+        for start, count in _runs(map_, made, first, last):
             self.timeline.store(
-                base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start), count * made.row_words
+                base + start * map_.row_step * GLB_WORD_BYTES, made.row_address(start), count * made.row_words
             )
 
 
@@ -214,17 +214,18 @@ def _planes(made: FeatureMap, slices: int, number: int) -> FeatureMap:
 
 def _inputs(groups: list[Group]) -> list[Map]:
     """Maps that no group makes, in the order in which they are read."""
-    made = {group.output.name for group in groups}
-    operands = {operand.name: operand for group in groups for operand in (group.source, *group.others)}
-    return [operand for name, operand in operands.items() if name not in made]
+    made = {map_.name for group in groups for map_ in (group.output, group.output.storage)}
+    read = (operand.storage for group in groups for operand in (group.source, *group.others))
+    return [map_ for name, map_ in {map_.name: map_ for map_ in read}.items() if name not in made]
 
 
-def _without_wrap(feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:
-    """(row, rows) of the stretches of rows first to last - 1 that lie behind each other in the ring."""
+def _runs(map_: Map, feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:
+    """(row, rows) of the stretches of rows first to last - 1 that lie behind each other in DRAM and in the ring."""
     found: list[tuple[int, int]] = []
+    contiguous = map_.row_step == feature_map.row_words
     for y in range(first, last):
         slot = (y + feature_map.shift) % feature_map.ring_rows
-        if found and slot:
+        if found and slot and contiguous:
             found[-1] = (found[-1][0], found[-1][1] + 1)
         else:
             found.append((y, 1))

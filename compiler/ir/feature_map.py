@@ -150,6 +150,17 @@ class FeatureMap:
 
 
 @dataclass(frozen=True)
+class PartMap(FeatureMap):
+    """A map that lies in a larger one. whole_row: words from one row to the next there"""
+
+    whole_row: int = 0
+
+    @property
+    def row_step(self) -> int:
+        return self.whole_row
+
+
+@dataclass(frozen=True)
 class FoldedMap(FeatureMap):
     """A map of one row, as a folded window sees it (Window.fold): rows that overlap.
 

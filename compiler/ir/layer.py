@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers as the accelerator runs them: feature maps, quantisation parameters, and fused operators."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -20,10 +21,20 @@ OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 
 @dataclass(frozen=True)
+class Part:
+    """The place of a feature map in a larger one: its first row and its first word group there."""
+
+    whole: "Map"
+    row: int
+    group: int
+
+
+@dataclass(frozen=True)
 class Map:
     """A feature map: int8 [H, W, C] of one image.
 
-    packed: two pixels share a word; planar: NC/8HW8 layout if it is whole; patches: of an input that the host lays out
+    packed: two pixels share a word; planar: NC/8HW8 layout if it is whole; patches: of an input that the host lays out;
+    part: its place in a concatenation of feature maps
     """
 
     name: str
@@ -32,6 +43,7 @@ class Map:
     packed: bool = False
     planar: bool = False
     patches: Patches | None = None
+    part: Part | None = None
 
     @cached_property
     def layout(self) -> FeatureMap:
@@ -42,6 +54,36 @@ class Map:
     @property
     def zero_point(self) -> int:
         return self.quantization.zero_point
+
+    @cached_property
+    def storage(self) -> "Map":
+        """Return the feature map that has its words: itself, or the largest one that it is a part of."""
+        return self.part.whole.storage if self.part else self
+
+    @cached_property
+    def around(self) -> tuple["Map", ...]:
+        """Return the feature map, and those that it is a part of, the smallest first."""
+        return (self, *self.part.whole.around) if self.part else (self,)
+
+    @cached_property
+    def first_row(self) -> int:
+        """Return its first row in its storage."""
+        return self.part.whole.first_row + self.part.row if self.part else 0
+
+    @cached_property
+    def first_group(self) -> int:
+        """Return its first word group in its storage."""
+        return self.part.whole.first_group + self.part.group if self.part else 0
+
+    @cached_property
+    def offset(self) -> int:
+        """Return the words from the first word of its storage to its own first word."""
+        return self.first_row * self.row_step + self.first_group * self.layout.pitch
+
+    @property
+    def row_step(self) -> int:
+        """Return the words in its storage from one row to the next."""
+        return self.storage.layout.row_words
 
 
 def map_of(tensor: Tensor) -> Map:
@@ -85,7 +127,7 @@ class Group:
 
     others    feature maps that it reads beside the source: second operands of its epilogue's operations, in order
     epilogue  operations on the result before it is stored
-    stored    whether its output is one of the network's
+    stored    whether its output, or the feature map that this is a part of, is one of the network's
     image     its image in a batch, or the first of `images`
     images    0: one image; else the number of images, all in the GLB at once
     """
@@ -333,6 +375,12 @@ class Separable(Filtered):
         return self.table, self.middle
 
 
+def divided_maps(groups: Iterable[Group]) -> set[str]:
+    """Return the names of the feature maps that are parts of others, or have parts: they all lie row by row."""
+    maps = (map_ for group in groups for map_ in (group.source, group.output, *group.others) if map_.part)
+    return {each.name for map_ in maps for each in map_.around}
+
+
 def sliced(group: Group, slices: int) -> Group:
     """Return a fused operator with the first of `slices` parts of its filters, or of its channels if it does not mix
     them."""
@@ -356,6 +404,7 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
         name=f"{group.output.name}#depthwise",
         shape=(*group.map_shape, group.depthwise.shape[-1]),
         quantization=Quantization(1.0, group.middle.output.zero_point),
+        part=None,
     )
     number = group.name.removeprefix("block")
     first = Depthwise(

@@ -141,14 +141,16 @@ class Segment:
 class MapPlan:
     """A feature map, as a fused operator reads or makes it.
 
-    layout: in the GLB; its address is valid once `buffer` is placed. Work in place shares a buffer.
+    layout: in the GLB; its address is valid once `buffer` is placed. Work in place shares a buffer, and so do a feature
+    map and its parts. offset: its first word in the buffer
     """
 
     layout: FeatureMap
     buffer: Buffer
+    offset: int = 0
 
     def placed(self) -> FeatureMap:
-        return replace(self.layout, address=self.buffer.placed)
+        return replace(self.layout, address=self.buffer.placed + self.offset)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a list of fused operators."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from math import prod
+
+import numpy as np
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import InternalError
@@ -24,17 +26,18 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     """
     read: dict[str, Map] = {}
     for operand in (operand for group in groups for operand in (group.source, *group.others)):
-        read.setdefault(operand.name, operand)
+        for map_ in operand.around:
+            read.setdefault(map_.name, map_)
     stored = set(ends)
     maps = {map_.name: _as_read(map_, read.get(map_.name)) for map_ in inputs}
-    names: set[str] = set()
+    names, joins = set[str](), _Joins()
     for group in groups:
         if group.name in names:
             raise InternalError(f"group {group.name}: two have this name")
         for operand in (group.source, *group.others):
-            if operand.name not in maps:
+            if operand.name not in maps and not joins.is_inside(operand, maps):
                 raise InternalError(f"group {group.name}: reads {operand.name}, which no group before it makes")
-            if operand != maps[operand.name]:
+            if operand != maps.get(operand.name, operand):
                 raise InternalError(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
         if _packed_amiss(group):
             raise InternalError(
@@ -43,17 +46,60 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
             )
         if group.output.name in maps:
             raise InternalError(f"group {group.name}: makes {group.output.name}, which is there already")
-        if group.stored != (group.output.name in stored):
+        if group.stored != (group.output.storage.name in stored):
             raise InternalError(
                 f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of the network"
             )
-        if not group.stored and group.output.name not in read:
+        if not group.stored and not group.output.part and group.output.name not in read:
             raise InternalError(f"group {group.name}: no group reads {group.output.name}")
         _verify_shapes(group)
         names.add(group.name)
         maps[group.output.name] = group.output
-    if missing := stored - {group.output.name for group in groups}:
+        joins.add(group.output, maps)
+    joins.verify(stored | set(read))
+    if missing := stored - set(maps):
         raise InternalError(f"no group makes the output {min(missing)}")
+
+
+class _Joins:
+    """Feature maps in the making whose parts are the outputs of several fused operators. missing: bool [rows, groups],
+    the words of each that no part has yet"""
+
+    def __init__(self) -> None:
+        self._missing: dict[str, np.ndarray] = {}
+        self._outermost: set[str] = set()
+
+    def add(self, map_: Map, maps: dict[str, Map]) -> None:
+        """Add a feature map to what it is a part of. Add to `maps` what is complete. Raise InternalError."""
+        if not map_.part:
+            return
+        whole, row, group = map_.part.whole, map_.part.row, map_.part.group
+        missing = self._missing.setdefault(whole.name, np.ones((whole.shape[0], whole.layout.groups), bool))
+        own = missing[row : row + map_.shape[0], group : group + map_.layout.groups]
+        if own.shape != (map_.shape[0], map_.layout.groups) or not own.all():
+            raise InternalError(f"{map_.name}: it is no part of {whole.name}, or another part is at its place")
+        own[:] = False
+        if not whole.part:
+            self._outermost.add(whole.name)
+        if not missing.any():
+            maps[whole.name] = whole
+            self.add(whole, maps)
+
+    @staticmethod
+    def is_inside(map_: Map, maps: dict[str, Map]) -> bool:
+        """Return whether a feature map that no group makes is a part of one that is complete."""
+        if not map_.part:
+            return False
+        whole, row, group = map_.part.whole, map_.part.row, map_.part.group
+        fits = row + map_.shape[0] <= whole.shape[0] and group + map_.layout.groups <= whole.layout.groups
+        return fits and (maps.get(whole.name) == whole or _Joins.is_inside(whole, maps))
+
+    def verify(self, read: Collection[str]) -> None:
+        """Raise InternalError if a feature map lacks a part, or is not read."""
+        if missing := [name for name, missing in self._missing.items() if missing.any()]:
+            raise InternalError(f"{missing[0]}: a part of it is missing")
+        if unread := self._outermost - set(read):
+            raise InternalError(f"{min(unread)}: no group reads it")
 
 
 def _as_read(map_: Map, read: Map | None) -> Map:

@@ -7,9 +7,10 @@ Then a vector pass copies the words, and a pointwise convolution permutes the ch
 1. Parts from several inputs are joined by maxima with a feature map that has -128 elsewhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -29,6 +30,16 @@ MOST_LOOPS = 6  # over pixels, beside those over images and groups
 
 class Unmovable(ValueError):
     """A data-movement operator that loops cannot express; the message names the obstacle."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a feature map that lies in another one as it is. source, made: its first row and word group in each;
+    shape: (H, W, C)"""
+
+    source: tuple[int, int]
+    made: tuple[int, int]
+    shape: tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,22 @@ class Move:
     @cached_property
     def same_pixels(self) -> bool:
         return self.source[:2] == self.made[:2] and not self.loops and self.window == Window()
+
+    @property
+    def block(self) -> Block | None:
+        """Return what the result has of the source if that is whole rows and whole words of channels."""
+        top, bottom, left, right = self.window.pads
+        taken = np.flatnonzero(self.channels >= 0)
+        made, count = int(taken[0]), len(taken)
+        first = int(self.channels[made])
+        in_order = np.array_equal(self.channels[made : made + count], np.arange(first, first + count))
+        of_words = first % 8 == made % 8 == 0
+        of_words &= count % 8 == 0 or (first + count, made + count) == (self.source[2], self.made[2])
+        as_they_are = not self.loops and self.repeat == (1, 1) and self.window.stride == (1, 1) and left == right == 0
+        if not (in_order and of_words and as_they_are):
+            return None
+        rows = self.made[0] - max(top, 0) - max(bottom, 0)
+        return Block((max(-top, 0), first // 8), (max(top, 0), made // 8), (rows, self.source[1], count))
 
 
 def moves_of(node: Node) -> list[list[Move]]:
@@ -213,6 +240,31 @@ def _decomposed(places: np.ndarray) -> list[Loop]:
     if step.sum() < 0 or step.sum() > STREAM_LEVEL.largest("step"):
         raise Unmovable("pixels backwards, or far apart")
     return [Loop(run, axis, int(step.sum())), *_decomposed(blocks[:, 0])]
+
+
+# ---- As parts of other maps ----
+
+
+def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str]) -> list[list[Block]]:
+    """Return the blocks of its inputs that each output consists of. Return [] if an output is more than that, or if it
+    has to lie by itself. ends: names of the outputs of the network. Raise Unmovable."""
+    inputs, outputs = ([maps[tensor.name] for tensor in side] for side in (node.inputs, node.outputs))
+    if len({map_.layout.pitch for map_ in (*inputs, *outputs)}) > 1:
+        return []
+    found = []
+    for output, moves in zip(outputs, moves_of(node), strict=True):
+        blocks = [block for block in (move.block for move in moves) if block]
+        whole = sum(prod(block.shape) for block in blocks) == prod(output.shape)
+        if not whole or len(blocks) < len(moves) or (len(moves) == 1 and output.name in ends):
+            return []
+        found.append(blocks)
+    return found
+
+
+def copied(where: str, source: Map, name: str) -> Elementwise:
+    """Return the vector pass that copies a map."""
+    made = replace(source, name=name, packed=False, part=None)
+    return Elementwise(name=where, source=source, output=made, epilogue=(copy(),))
 
 
 # ---- As groups ----

@@ -15,7 +15,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Group, Map, Pointwise, map_of
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.compiler.operators.moves import Unmovable, move_groups
+from eyrie.compiler.operators.moves import Unmovable, blocks_of, copied, move_groups
 from eyrie.compiler.passes.constraints import is_view, of_operator
 from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move
 
@@ -50,7 +50,7 @@ class Effort:
         )
 
 
-def search_iterations(groups: Iterable[Group]) -> Effort:
+def effort(groups: Iterable[Group]) -> Effort:
     """Return the work of the fused operators of data-movement operators."""
     copied = dealt = filters = at_once = count = 0
     for group in groups:
@@ -144,7 +144,7 @@ class _Composer:
             return None
         before = _all([self._of(each) for each in (*left_out, *behind)])
         after = _all([self._of(each) for parts in found.values() for each in parts])
-        if after is None or (before is not None and not search_iterations(after).within(search_iterations(before))):
+        if after is None or (before is not None and not effort(after).within(effort(before))):
             return None
         return left_out, found
 
@@ -201,4 +201,14 @@ def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:
         return []
     if of_operator(node, graph):
         return None
-    return move_groups(node, {tensor.name: map_of(tensor) for tensor in (*node.inputs, *node.outputs)})
+    maps = {tensor.name: map_of(tensor) for tensor in (*node.inputs, *node.outputs)}
+    if not (blocks := blocks_of(node, maps, {tensor.name for tensor in graph.outputs})):
+        return move_groups(node, maps)
+    if len(node.inputs) == 1:
+        return []
+    inputs = [maps[tensor.name] for tensor in node.inputs]
+    return [
+        copied(node.where, replace(source, shape=block.shape), source.name)
+        for source, block in zip(inputs, blocks[0], strict=True)
+        if source.shape != block.shape
+    ]

@@ -19,7 +19,7 @@ from eyrie.compiler.operators.fully_connected import FullyConnected
 from eyrie.compiler.operators.moves import Unmovable
 from eyrie.compiler.operators.shapes import Reshape
 from eyrie.compiler.operators.weights import Weighted
-from eyrie.compiler.passes.compose_moves import groups_of_move, layout, search_iterations
+from eyrie.compiler.passes.compose_moves import effort, groups_of_move, layout
 from eyrie.compiler.passes.constraints import is_view, of_operator
 from eyrie.compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
 from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
@@ -228,7 +228,7 @@ def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]
     if sum(map(_filter_values, layers)) > _filter_values(layer):
         raise Unfoldable("its filters would be loaded more than once")
     groups = [group for move in moves for group in groups_of_move(move, graph) or []]
-    before = max(_room(layer), search_iterations(groups).at_once, FITS)
+    before = max(_room(layer), effort(groups).at_once, FITS)
     if max(map(_room, layers)) > before:
         raise Unfoldable("rows would be too long to be made in turn")
 

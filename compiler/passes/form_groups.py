@@ -15,6 +15,7 @@ from eyrie.compiler.ir.layer import (
     Average,
     Group,
     Map,
+    Part,
     Pointwise,
     Separable,
     map_of,
@@ -24,6 +25,8 @@ from eyrie.compiler.operators.binary import Binary, operands_of
 from eyrie.compiler.operators.convolution import DepthwiseConv2D
 from eyrie.compiler.operators.elementwise import Mul, Sub
 from eyrie.compiler.operators.lookup import Function
+from eyrie.compiler.operators.move import Movement
+from eyrie.compiler.operators.moves import Block, blocks_of, copied
 from eyrie.compiler.operators.pooling import AveragePool2D
 from eyrie.compiler.operators.quantization import Requantize
 from eyrie.compiler.operators.record import Record
@@ -65,6 +68,8 @@ class _Forming:
         self.groups: list[Group] = []
         self.made: dict[str, int] = {}
         self.halves: dict[str, tuple[Node, DepthwiseConv2D]] = {}
+        self.parts: dict[str, Part] = {}  # by feature map
+        self.joined: set[str] = set()  # results of concatenations that no pass makes
 
     def take(self, node: Node) -> None:
         operator, source, maps = node.operator, self.maps[node.activations[0].name], self.maps
@@ -79,6 +84,8 @@ class _Forming:
             self.halves[maps[node.outputs[0].name].name] = node, operator
         elif isinstance(operator, Weighted) and source.name in self.halves and operator.is_pointwise(node):
             self._add(_separable(*self.halves.pop(source.name), node, operator, maps))
+        elif isinstance(operator, Movement) and (blocks := blocks_of(node, maps, self.ends)):
+            self._divide(node, blocks)
         else:
             assert isinstance(operator, Record)  # constraints.check
             for group in operator.groups(node, maps):
@@ -118,6 +125,38 @@ class _Forming:
             and pool.activation == "NONE"
             and not pool.unsigned
         )
+
+    def _divide(self, node: Node, blocks: list[list[Block]]) -> None:
+        """Make the result of a data-movement operator a part of its input, or its inputs parts of the result. What has
+        a place already, or is not made by a fused operator, is copied."""
+        inputs = [self.maps[tensor.name] for tensor in node.inputs]
+        for tensor, of in zip(node.outputs, blocks, strict=True):
+            whole = self.maps[tensor.name]
+            if len(inputs) == 1:
+                self.parts[whole.name] = Part(inputs[0], *of[0].source)
+                continue
+            for n, (part, block) in enumerate(zip(inputs, of, strict=True)):
+                if part.shape != block.shape or not self._has_no_place(part):
+                    part = self._copied(node, part, block, f"{whole.name}#{n}")
+                self.parts[part.name] = Part(whole, *block.made)
+            self.joined.add(whole.name)
+
+    def _has_no_place(self, map_: Map) -> bool:
+        """Return whether a feature map of this network has no place yet."""
+        return map_.name in self.made.keys() | self.joined and map_.name not in self.ends | self.parts.keys()
+
+    def _copied(self, node: Node, source: Map, block: Block, name: str) -> Map:
+        """Add a copy of a block of a feature map."""
+        if source.shape != block.shape:
+            self.parts[f"{name}#source"] = Part(source, *block.source)
+            source = replace(source, name=f"{name}#source", shape=block.shape)
+        self._add(copied(node.where, source, name))
+        return self.groups[-1].output
+
+    def _laid(self, map_: Map) -> Map:
+        """Return a feature map with its place in the one that it is a part of."""
+        part = self.parts.get(map_.name)
+        return replace(map_, part=replace(part, whole=self._laid(part.whole))) if part else map_
 
     def _look_up(self, source: Map, node: Node, operator: Function) -> None:
         """Add a table. It is fused as epilogue of the maker of its input, if it is the single consumer.
@@ -168,21 +207,31 @@ class _Forming:
 
     def finished(self) -> list[Group]:
         """Return all fused operators, named. Raise Unsupported if one is missing."""
-        groups = [
-            replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}", stored=group.output.name in self.ends)
-            for n, group in enumerate(self.groups)
-        ]
-        known = {tensor.name for tensor in self.graph.inputs}
+        groups = [self._finished(n, group) for n, group in enumerate(self.groups)]
+        known = {tensor.name for tensor in self.graph.inputs} | self.joined | set(self.parts)
         for group in groups:
             for operand in (group.source, *group.others):
                 if operand.name not in known:
                     raise Unsupported(f"group {group.name}: no group before it makes {operand.name}")
             known.add(group.output.name)
         read = {operand.name for group in groups for operand in (group.source, *group.others)}
-        made = {group.output.name for group in groups}
+        read |= {*self.parts, *(part.whole.name for part in self.parts.values())}
+        made = {map_.name for group in groups for map_ in (group.output, group.output.storage)}
         if not self.ends <= made <= read | self.ends:
             raise Unsupported(f"the groups {', '.join(group.name for group in groups)} are not the whole network")
         return groups
+
+    def _finished(self, n: int, group: Group) -> Group:
+        """Return fused operator n with its name and with the places of its feature maps."""
+        output = self._laid(group.output)
+        return replace(
+            group,
+            name=f"{_NAMES.get(group.kind, group.kind)}{n}",
+            source=self._laid(group.source),
+            output=output,
+            others=tuple(map(self._laid, group.others)),
+            stored=output.storage.name in self.ends,
+        )
 
 
 def maps_of(graph: Graph) -> dict[str, Map]:

@@ -9,13 +9,18 @@ from eyrie.compiler.ir.layer import Group, Map
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 
 
+def operands(group: Group) -> tuple[Map, ...]:
+    """Return the source and the other operands."""
+    return group.source, *group.others
+
+
 @dataclass(frozen=True)
 class Flow:
     """A sequence of groups, each behind those that make what it reads.
 
     A map that the next group alone reads, as its source, is passed on. Others that groups make and read are held: in
     the GLB from the job that writes them to the last that reads them; or in DRAM, stored when they are made and loaded
-    for each reader, as inputs and outputs of the network are.
+    for each reader, as inputs and outputs of the network are. The parts of a map are held together.
 
     in_dram: names of the held maps that go through DRAM
     """
@@ -24,22 +29,50 @@ class Flow:
     in_dram: frozenset[str] = frozenset()
 
     @cached_property
-    def makers(self) -> list[tuple[int, ...]]:
-        """Of each group, the groups that make its source and its other operands; in a batch those of its image."""
+    def writers(self) -> list[tuple[tuple[int, ...], ...]]:
+        """Of each group, the groups that make its source, or the parts of it, in order, and so of its other operands;
+        in a batch those of its image."""
         latest: dict[str, int] = {}
         found = []
         for n, group in enumerate(self.groups):
-            found.append(tuple(latest.get(operand.name, OUTSIDE) for operand in (group.source, *group.others)))
+            parts = ([latest.get(name, OUTSIDE) for name in self._parts(operand)] for operand in operands(group))
+            found.append(tuple(tuple(sorted(each)) for each in parts))
             latest[group.output.name] = n
         return found
 
+    def _parts(self, map_: Map) -> list[str]:
+        """Return the names of the outputs that have the words of a map: its own, those of its parts, or those of the
+        map that it is a part of."""
+        if map_.part and map_.name not in self._made and map_.name not in self._parts_of:
+            return self._parts(map_.part.whole)
+        return self._parts_of.get(map_.name) or [map_.name]
+
+    @cached_property
+    def _made(self) -> set[str]:
+        return {group.output.name for group in self.groups}
+
+    @cached_property
+    def _parts_of(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for output in {group.output.name: group.output for group in self.groups}.values():
+            part = output.part
+            while part:
+                found.setdefault(part.whole.name, []).append(output.name)
+                part = part.whole.part
+        return found
+
+    @cached_property
+    def makers(self) -> list[tuple[int, ...]]:
+        """Of each group, the group that makes its source, or the last part of it, and so of its other operands."""
+        return [tuple(each[-1] for each in writers) for writers in self.writers]
+
     @cached_property
     def readers(self) -> list[list[int]]:
-        """Of each group, the groups that read its output, in order, each once."""
+        """Of each group, the groups that read its output, by itself or as a part, in order, each once."""
         found: list[list[int]] = [[] for _ in self.groups]
-        for n, makers in enumerate(self.makers):
-            for maker in sorted(set(makers) - {OUTSIDE}):
-                found[maker].append(n)
+        for n, writers in enumerate(self.writers):
+            for writer in sorted({each for of in writers for each in of} - {OUTSIDE}):
+                found[writer].append(n)
         return found
 
     @property
@@ -49,16 +82,17 @@ class Flow:
 
     def passed_on(self, n: int) -> bool:
         """Whether the group behind group n, and no other, reads its output, as its source."""
-        if self.readers[n] != [n + 1] or self.groups[n].stored:
+        if self.readers[n] != [n + 1] or self.groups[n].stored or self.groups[n].output.part:
             return False
         source, *others = self.makers[n + 1]
-        return source == n and n not in others
+        is_all = self.groups[n + 1].source.name == self.groups[n].output.name
+        return source == n and n not in others and is_all
 
     def held(self, n: int) -> bool:
         """Whether the output of group n stays in the GLB for others than the next group."""
         group = self.groups[n]
         stays = bool(self.readers[n]) and not self.passed_on(n)
-        return stays and not group.stored and group.output.name not in self.in_dram
+        return stays and not group.stored and group.output.storage.name not in self.in_dram
 
     def from_dram(self, maker: int) -> bool:
         """Whether a map that is not passed on comes from DRAM; maker: the group that makes it."""
@@ -79,8 +113,8 @@ class Flow:
             if self.from_dram(maker)
         ]
 
-    def freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], int]:
-        """Return the operand, with its maker, whose rows fall free as groups first to last - 1 read them.
+    def freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], tuple[int, ...]]:
+        """Return the operand, with its writers, whose rows fall free as groups first to last - 1 read them.
 
         It is the largest one that no later group reads: the output can take the place of one operand only. A source
         from DRAM is another one in any case: its rows come and go. An operand is (group, counted from the first one;
@@ -92,27 +126,33 @@ class Flow:
         return self._freed[key]
 
     @cached_property
-    def _freed(self) -> dict[tuple[int, int, bool], dict[tuple[int, int], int]]:
+    def _freed(self) -> dict[tuple[int, int, bool], dict[tuple[int, int], tuple[int, ...]]]:
         return {}
 
-    def _found_freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], int]:
+    def _found_freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], tuple[int, ...]]:
         dying = {
-            (n - first, number): maker
+            (n - first, number): (-operand.layout.words, writers)
             for n in range(first, last)
-            for number, maker in enumerate(self.makers[n])
-            if 0 <= maker < first and self._dies(maker, n) and not (from_dram and (n, number) == (first, 0))
+            for number, (operand, writers) in enumerate(zip(operands(self.groups[n]), self.writers[n], strict=True))
+            if self._dies(operand, writers, first, n) and not (from_dram and (n, number) == (first, 0))
         }
-        most = sorted(dying, key=lambda operand: -self.groups[dying[operand]].output.layout.words)[:1]
-        source = {(0, 0): OUTSIDE} if from_dram else {}
-        return source | {operand: dying[operand] for operand in most}
+        most = sorted(dying, key=lambda operand: dying[operand][0])[:1]
+        source = {(0, 0): (OUTSIDE,)} if from_dram else {}
+        return source | {operand: dying[operand][1] for operand in most}
 
-    def _dies(self, maker: int, n: int) -> bool:
-        """Return whether group n is the last one that reads a map in the GLB."""
-        return (self.held(maker) or self.passed_on(maker)) and self.readers[maker][-1] == n
+    def _dies(self, operand: Map, writers: tuple[int, ...], first: int, n: int) -> bool:
+        """Return whether group n is the last one that reads what groups before `first` leave in the GLB, and reads all
+        of it."""
+        if writers[0] == OUTSIDE or writers[-1] >= first:
+            return False
+        stays = (self.held(writer) or self.passed_on(writer) for writer in writers)
+        words = sum(self.groups[writer].output.layout.words for writer in writers)
+        is_last = all(self.readers[writer][-1] == n for writer in writers)
+        return all(stays) and is_last and words == operand.layout.words
 
     def across(self, first: int, last: int, from_dram: bool) -> list[int]:
         """Return the makers of the other maps that live in the GLB while groups first to last - 1 run."""
-        freed = self.freed(first, last, from_dram).values()
+        freed = {writer for writers in self.freed(first, last, from_dram).values() for writer in writers}
         found = [n for n in self._all_held if n < first and self.readers[n][-1] >= first]
         if not from_dram and self.passed_on(first - 1):
             found.append(first - 1)
@@ -139,7 +179,7 @@ class Flow:
 
     def held_names(self) -> list[str]:
         """Of the maps that are held in the GLB, largest first."""
-        held = [self.groups[n].output for n in self._all_held]
+        held = {(map_ := self.groups[n].output.storage).name: map_ for n in self._all_held}.values()
         return [map_.name for map_ in sorted(held, key=lambda map_: (-map_.layout.words, map_.name))]
 
     def largest_held(self, group: str) -> str:
@@ -148,5 +188,6 @@ class Flow:
         number = {each.name: n for n, each in enumerate(self.groups)}.get(group, OUTSIDE)
         held = [n for n in range(len(self.groups)) if self.held(n)]
         here = [n for n in held if n <= number <= self.readers[n][-1]]
-        names = {self.groups[n].output.name: self.groups[n].output.layout.words for n in here or held}
+        maps = [self.groups[n].output.storage for n in here or held]
+        names = {map_.name: map_.layout.words for map_ in maps}
         return max(names, key=lambda name: (names[name], name), default="")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, divided_maps
 from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.nest_text import ScheduleText
 from eyrie.compiler.ir.plan import Segment
@@ -54,7 +54,7 @@ def check_segments(groups: list[Group], segments: list[Segment]) -> None:
 def _flow(groups: list[Group], segments: list[Segment]) -> Flow:
     """Return the flow in which the outputs of segments that go to DRAM are there."""
     flow, stored = Flow(tuple(groups)), {segment.last - 1 for segment in segments if segment.nest.to_dram}
-    return replace(flow, in_dram=frozenset(groups[n].output.name for n in stored if flow.held(n)))
+    return replace(flow, in_dram=frozenset(groups[n].output.storage.name for n in stored if flow.held(n)))
 
 
 def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], list[Segment]]:
@@ -64,6 +64,8 @@ def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], lis
     maps = {map_.name for group in found for map_ in (group.source, *group.others, group.output)}
     if unknown := [name for name in text.planar if name not in maps]:
         raise Unsupported(f"planar: there is no feature map {unknown[0]}", remedy="write the names that --dump prints")
+    if divided := sorted(set(text.planar) & divided_maps(found)):
+        raise Unsupported(f"planar: {divided[0]} has parts, or is one", remedy="leave it out")
     found = with_planar(found, set(text.planar))
     network, segments, first = tuple(found), list[Segment](), 0
     for each in text.segments:

@@ -27,7 +27,7 @@ class GreedyPlanner:
             raise InputError("the greedy plan is for one image: leave out --batch")
         self._estimates, self._config = Estimates(config, objective, port_busy(groups, config)), config
         self._groups = [piece for group in groups for piece in self._pieces(group)]
-        names = frozenset(group.output.name for group in self._groups)
+        names = frozenset(group.output.storage.name for group in self._groups)
         self._flow = Flow(tuple(self._groups), in_dram=names)
 
     def cheapest(self, rejected: frozenset) -> Network:

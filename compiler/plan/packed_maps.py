@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Group, Map
+from eyrie.compiler.ir.layer import Convolution, Group, Map, divided_maps
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
@@ -17,7 +17,7 @@ from eyrie.model.encoding import ArrayMode
 def with_packed_inputs(groups: list[Group], config: AcceleratorConfig, unpacked: Collection[str] = ()) -> list[Group]:
     """The groups, which read packed those inputs that all of their readers take so at no loss; unpacked: names of those
     that are not."""
-    made = {group.output.name for group in groups}
+    made = {group.output.name for group in groups} | divided_maps(groups)
     sources = {group.source.name: group.source for group in groups}
     packed = {
         name
@@ -39,7 +39,7 @@ def _takes_packed(group: Group, map_: Map, groups: list[Group], config: Accelera
         return True
     if isinstance(group, Elementwise):
         readers = [each for each in groups if group.output in (each.source, *each.others)]
-        narrow = group.is_table and not group.stored and map_.shape[2] <= WORD_CHANNELS
+        narrow = group.is_table and not group.stored and not group.output.part and map_.shape[2] <= WORD_CHANNELS
         return narrow and all(_takes_packed(each, group.output, groups, config) for each in readers)
     if not isinstance(group, Convolution) or map_ in group.others or map_.shape[2] > WORD_CHANNELS:
         return False

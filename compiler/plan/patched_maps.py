@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise
+from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise, divided_maps
 from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.filters import filter_words
@@ -36,7 +36,7 @@ def with_patched_inputs(
 ) -> list[Group]:
     """The groups, which read those inputs as patches that a single one reads, to its gain; unpacked: names of those
     that others lay out; larger: whether patches may be more bytes than the input as it is."""
-    made = {group.output.name for group in groups}
+    made = {group.output.name for group in groups} | divided_maps(groups)
     read = [operand.name for group in groups for operand in (group.source, *group.others)]
 
     def suits(group: Group) -> bool:

@@ -79,7 +79,9 @@ class SegmentPlanner:
 
     def _to_dram(self, name: str) -> None:
         """A held map goes through DRAM: what is known of the segments that meet it is so no more."""
-        maker = next(n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.name == name)
+        maker = next(
+            n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.storage.name == name
+        )
         self.flow = replace(self.flow, in_dram=self.flow.in_dram | {name})
         for first in range(maker - MOST_GROUPS + 1, self.flow.readers[maker][-1] + 1):
             self._known_fits.pop(first, None)

@@ -9,6 +9,7 @@ from eyrie.compiler.ir.layer import Group, Map, sliced
 from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
+from eyrie.compiler.plan.joins import Joins, row_lives
 from eyrie.compiler.plan.mappings import first_tile
 from eyrie.model.config import AcceleratorConfig
 
@@ -24,6 +25,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
     read: list[MapPlan] = []
     made: list[MapPlan] = []
     others: list[tuple[MapPlan, ...]] = []
+    joins = Joins(jobs, flow)
     for n, group in enumerate(groups):
         segment = segment_of[n]
         nest = segment.nest
@@ -32,8 +34,8 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
             in_planes = n > 0 and not before.rows and not before.whole  # tiles of filters lie one after the other
             read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
         else:
-            read.append(made[flow.makers[n][0]])
-        others.append(tuple(_beside(jobs, n, k, maker, segment_of, made) for k, maker in enumerate(flow.makers[n][1:])))
+            read.append(joins.read(group.source, group.image, made[flow.makers[n][0]]))
+        others.append(tuple(_beside(jobs, n, k, flow, segment_of, made, joins) for k in range(len(group.others))))
         if nest.in_place:
             made.append(_in_place(groups, n, read[-1], segment))
         elif n + 1 < segment.last:
@@ -43,7 +45,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
         elif nest.to_dram and nest.rows:
             made.append(_staged(jobs, n, group, segment, free_behind.get(n, 0)))
         elif not nest.to_dram and not flow.passed_on(n):
-            made.append(_held(jobs, n, flow))
+            made.append(joins.made(n) if group.output.part else _held(jobs, n, flow))
         else:
             made.append(_kept(jobs, n, groups, segment_of, early, free_behind.get(n, 0)))
     return Plan(groups, segments, jobs, segment_of, read, made, others, early, stores_overlap)
@@ -87,13 +89,15 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 
 
-def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segment], made: list[MapPlan]) -> MapPlan:
+def _beside(
+    jobs: list[Job], n: int, k: int, flow: Flow, segment_of: list[Segment], made: list[MapPlan], joins: "Joins"
+) -> MapPlan:
     """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed; of
     a group in slices those in two places in turn, each for a job."""
-    if maker != OUTSIDE and not segment_of[maker].nest.to_dram:
-        return made[maker]
-    group = segment_of[n].network[n]
+    group, maker = flow.groups[n], flow.makers[n][k + 1]
     other = group.others[k]
+    if maker != OUTSIDE and not segment_of[maker].nest.to_dram:
+        return joins.read(other, group.image, made[maker])
     rows, slices = segment_of[n].operand_rows(n, other.shape[0]), segment_of[n].parts_of(n)
     if slices > 1:
         layout = _draft(replace(other, shape=(*other.shape[:2], other.shape[2] // slices)), rows)
@@ -112,26 +116,8 @@ def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
     if group.images or group.output.planar:
         life = span(jobs, n)[0], span(jobs, readers[-1])[1]
         return MapPlan(layout, whole(group.name, "output", layout.words, *life))
-    lives = [(2 * len(jobs), 0)] * layout.rows
-    for place, job in enumerate(jobs):
-        for y in _rows_touched(job, n, flow):
-            birth, death = lives[y]
-            lives[y] = min(birth, 2 * place), max(death, 2 * place + 1)
+    lives = row_lives(jobs, n, flow)
     return MapPlan(layout, Buffer(group.name, "output", _merged(lives, layout.row_words)))
-
-
-def _rows_touched(job: Job, n: int, flow: Flow) -> range:
-    """Return the rows of a group's output that a job writes or reads."""
-    group, reader, rows = flow.groups[n], flow.groups[job.group], flow.groups[n].output.shape[0]
-    if job.group == n:
-        return range(rows) if group.averaged else range(job.first, job.last)
-    if job.group not in flow.readers[n]:
-        return range(0)
-    source, *others = flow.makers[job.group]
-    if n in others and rows != reader.map_shape[0]:
-        return range(rows)
-    first, last = job.reads if source == n else (job.first, job.last)
-    return range(min(first, job.first), max(last, job.last)) if n in others else range(first, last)
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:

@@ -7,7 +7,7 @@ from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Map
 from eyrie.compiler.ir.plan import Job, Plan
-from eyrie.compiler.plan.flow import OUTSIDE, Flow
+from eyrie.compiler.plan.flow import OUTSIDE, Flow, operands
 from eyrie.compiler.plan.search import Placed
 from eyrie.model.config import AcceleratorConfig
 
@@ -19,7 +19,7 @@ def verify_plan(plan: Plan) -> None:
     """
     _verify_segments(plan)
     _verify_planes(plan)
-    makers = Flow(tuple(plan.groups)).makers
+    writers = Flow(tuple(plan.groups)).writers
     heights = [group.map_shape[0] for group in plan.groups]
     rows, slices = [0] * len(heights), [0] * len(heights)  # rows made in all slices, and slices of the next ones
     for job in plan.jobs:
@@ -32,12 +32,13 @@ def verify_plan(plan: Plan) -> None:
                 f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}"
             )
         _verify_reads(plan, job)
-        for operand, maker in enumerate(makers[n]):
-            if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], maker):
-                raise InternalError(
-                    f"group {name}: a job from row {job.first} on reads what "
-                    f"{plan.groups[maker].name} has not made before"
-                )
+        for operand, makers in enumerate(writers[n]):
+            for maker in makers:
+                if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], maker):
+                    raise InternalError(
+                        f"group {name}: a job from row {job.first} on reads what "
+                        f"{plan.groups[maker].name} has not made before"
+                    )
         slices[n] = (slices[n] + 1) % plan.segment_of[n].parts_of(n)
         if slices[n] == 0:
             rows[n] = job.last
@@ -105,10 +106,11 @@ def _verify_reads(plan: Plan, job: Job) -> None:
 
 def _is_made(plan: Plan, job: Job, operand: int, rows: int, maker: int) -> bool:
     """Whether so many rows of a maker are all that a job reads of its operand, 0 being the source."""
-    made, height = plan.groups[maker], plan.groups[maker].map_shape[0]
-    if made.averaged:
+    made, reader, height = plan.groups[maker], plan.groups[job.group], plan.groups[maker].map_shape[0]
+    is_part = made.output.name != operands(reader)[operand].name
+    if made.averaged or is_part:
         return rows == height
-    alike = made.output.shape[0] == plan.groups[job.group].map_shape[0]
+    alike = made.output.shape[0] == reader.map_shape[0]
     return rows >= (job.reads[1] if operand == 0 else job.last if alike else height)
 
 

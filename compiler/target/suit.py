@@ -69,7 +69,7 @@ def _folded(group: Depthwise | Separable) -> Iterator[tuple[tuple[Group, ...], D
         yield (), made
         return
     width, channels = source.shape[1:]
-    padded = replace(source, name=f"{group.output.name}#padded", shape=(1, left + width + right, channels))
+    padded = replace(source, name=f"{group.output.name}#padded", shape=(1, left + width + right, channels), part=None)
     move = Elementwise(
         name=f"move{group.name.lstrip(ascii_lowercase)}",
         source=source,
@@ -85,7 +85,8 @@ def _folded(group: Depthwise | Separable) -> Iterator[tuple[tuple[Group, ...], D
 
 def average_apart(group: Group) -> tuple[Group, Elementwise]:
     """A group and its average."""
-    between = replace(group.output, name=f"{group.output.name}#all", shape=(*group.map_shape, group.output.shape[2]))
+    shape = (*group.map_shape, group.output.shape[2])
+    between = replace(group.output, name=f"{group.output.name}#all", shape=shape, part=None)
     operation = average_of_window(np.array([[group.averaged]]), group.averaged)
     average = Elementwise(
         name=f"average{group.name.lstrip(ascii_lowercase)}",

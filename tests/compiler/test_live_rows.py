@@ -79,7 +79,7 @@ def test_an_estimate_counts_each_map_once(seed: int) -> None:
             operands = [maker for maker in flow.makers[n] if maker != OUTSIDE and not flow.from_dram(maker)]
             operands += [n - 1] if n and flow.passed_on(n - 1) else []
             freed, across = flow.freed(n, n + 1, from_dram=False), flow.across(n, n + 1, from_dram=False)
-            makers = [maker for maker in freed.values() if maker != OUTSIDE]
+            makers = [maker for of in freed.values() for maker in of if maker != OUTSIDE]
             assert set(operands) <= {*makers, *across} and not set(makers) & set(across)
             assert len(makers) <= 1 and len(set(across)) == len(across)
             for maker in makers:

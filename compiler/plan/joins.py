@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Feature maps in the GLB that have parts, which lie in their buffers: parts that fused operators make, or read."""
+
+from dataclasses import replace
+
+from eyrie.compiler.ir.buffer import Buffer, LiveRange
+from eyrie.compiler.ir.feature_map import PartMap
+from eyrie.compiler.ir.layer import Map
+from eyrie.compiler.ir.plan import Job, MapPlan
+from eyrie.compiler.plan.flow import Flow, operands
+
+
+class Joins:
+    """The buffers of the feature maps that several fused operators make, by name and image."""
+
+    def __init__(self, jobs: list[Job], flow: Flow) -> None:
+        self._jobs, self._flow = jobs, flow
+        self._buffers: dict[tuple[str, int], Buffer] = {}
+
+    def made(self, n: int) -> MapPlan:
+        """Return the plan of the output of a fused operator, which is a part. The first one brings the buffer."""
+        group = self._flow.groups[n]
+        key = group.output.storage.name, group.image
+        if key not in self._buffers:
+            self._buffers[key] = Buffer(group.name, "output and others", self._lives(*key))
+        return _inside(group.output, self._buffers[key])
+
+    def read(self, map_: Map, image: int, made: MapPlan) -> MapPlan:
+        """Return the plan of a feature map that is read. made: the plan of the last fused operator that makes words of
+        it"""
+        shared = self._buffers.get((map_.storage.name, image))
+        return _inside(map_, shared or made.buffer) if shared or map_.part else made
+
+    def _lives(self, storage: str, image: int) -> list[LiveRange]:
+        """Return the lifetimes of the rows of all parts."""
+        found = []
+        for n, group in enumerate(self._flow.groups):
+            output = group.output
+            if output.storage.name == storage and group.image == image:
+                for row, life in enumerate(row_lives(self._jobs, n, self._flow)):
+                    found.append(LiveRange(output.offset + row * output.row_step, output.layout.row_words, *life))
+        return _merged(sorted(found, key=lambda part: part.offset))
+
+
+def _inside(map_: Map, buffer: Buffer) -> MapPlan:
+    own = map_.layout
+    layout = PartMap(own.rows, own.cols, own.groups, 0, own.rows, whole_row=map_.row_step)
+    return MapPlan(layout, buffer, map_.offset)
+
+
+def _merged(parts: list[LiveRange]) -> list[LiveRange]:
+    """Return the lifetimes with neighbours of the same life as one."""
+    found: list[LiveRange] = []
+    for part in parts:
+        if found and found[-1].end == part.offset and (found[-1].birth, found[-1].death) == (part.birth, part.death):
+            found[-1] = replace(found[-1], words=found[-1].words + part.words)
+        else:
+            found.append(part)
+    return found
+
+
+def row_lives(jobs: list[Job], n: int, flow: Flow) -> list[tuple[int, int]]:
+    """Return the lifetime of each row of a fused operator's output: from the first job that writes it to the last one
+    that reads it."""
+    lives = [(2 * len(jobs), 0)] * flow.groups[n].output.shape[0]
+    for place, job in enumerate(jobs):
+        for y in _rows_touched(job, n, flow):
+            birth, death = lives[y]
+            lives[y] = min(birth, 2 * place), max(death, 2 * place + 1)
+    return lives
+
+
+def _rows_touched(job: Job, n: int, flow: Flow) -> range:
+    """Return the rows of a group's output that a job writes or reads, by itself or as rows of a larger map."""
+    group, reader = flow.groups[n], flow.groups[job.group]
+    output, rows = group.output, group.output.shape[0]
+    if job.group == n:
+        return range(rows) if group.averaged else range(job.first, job.last)
+    firsts, lasts = [], []
+    for number, (operand, writers) in enumerate(zip(operands(reader), flow.writers[job.group], strict=True)):
+        if n in writers:
+            whole = number and operand.shape[0] != reader.map_shape[0]
+            first, last = (0, operand.shape[0]) if whole else (job.first, job.last) if number else job.reads
+            above = output.first_row - operand.first_row
+            firsts.append(max(first - above, 0))
+            lasts.append(min(last - above, rows))
+    return range(min(firsts), max(lasts)) if firsts else range(0)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Concatenations and slices of whole rows and whole words: parts lie where the larger map has them, and few passes copy
+anything."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.failure import DoesNotFit, InternalError, Unsupported
+from eyrie.compiler.ir.layer import Group, Map, Part
+from eyrie.compiler.ir.nest_text import read_schedule
+from eyrie.compiler.ir.verify import verify_groups
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.pipeline import Built
+from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
+from eyrie.model.errors import InputError
+from eyrie.model.interpreters import RUN
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.inputs import random_inputs
+from eyrie.testing.samples import scaled
+from tests.compiler.test_moves import Drawn
+from tests.compiler.test_schedules import changed, golden, run
+from tests.compiler.test_turned_maps import check_program, compiled
+
+NETWORKS = scaled(40)
+CHANNELS, ROWS = 3, 1  # axes
+WIDTHS = (8, 16, 24, 40)
+CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), WIDE, replace(DEFAULT, glb_bank_words=256))
+
+
+def joined_network(rng: np.random.Generator) -> tuple[bytes, str]:
+    """Concatenations of convolutions, in concatenations too; some parts are also read by others. With its kind."""
+    net = Drawn(int(rng.integers(1 << 30)), (1, *map(int, rng.integers(4, 24, 2)), int(rng.choice(WIDTHS))))
+    axis, filters = int(rng.choice([CHANNELS, CHANNELS, ROWS])), int(rng.choice(WIDTHS))
+
+    def branch(count: int = 0) -> int:
+        return net.conv(net.input, filters if axis == ROWS else count or int(rng.choice(WIDTHS)))
+
+    kind = str(rng.choice(["plain", "nested", "shared", "twice", "input", "ragged", "output"]))
+    first, *others = [branch() for _ in range(int(rng.integers(2, 5)))]
+    if kind == "nested":
+        others = [net.concatenation(axis, *others, branch())]
+    elif kind == "twice":
+        others.append(first)
+    elif kind == "input" and axis == CHANNELS:
+        others.append(net.input)
+    elif kind == "ragged":
+        others.append(branch(11))
+    joined = net.concatenation(axis, first, *others)
+    outputs = [net.conv(joined, 8, *map(int, rng.integers(1, 4, 2)))]
+    outputs += [net.conv(others[-1], 8, rows=2, cols=3)] if kind in ("shared", "nested") else []
+    outputs += [joined, others[0]] if kind == "output" else []
+    return net.model(*outputs), kind
+
+
+def divided_network(rng: np.random.Generator) -> tuple[bytes, str]:
+    """Convolutions of parts of an input, of a convolution or of a concatenation, and of parts of parts."""
+    shape = (1, *map(int, rng.integers(4, 24, 2)), int(rng.choice([16, 24, 40, 20])))
+    net = Drawn(int(rng.integers(1 << 30)), shape)
+    kind = str(rng.choice(["input", "made", "joined", "nested", "swapped"]))
+    x = net.input if kind == "input" else net.conv(net.input, int(rng.choice([16, 24, 40])))
+    if kind == "joined":
+        x = net.concatenation(int(rng.choice([CHANNELS, ROWS])), x, net.conv(net.input, net.shapes[x][CHANNELS]))
+    outputs = [net.conv(part_of(net, x, rng), 8, cols=int(rng.integers(1, 4))) for _ in range(rng.integers(1, 4))]
+    if kind == "nested":
+        outputs.append(net.conv(part_of(net, part_of(net, x, rng), rng), 8))
+    if kind == "swapped":
+        half = net.shapes[x][CHANNELS] // 16 * 8
+        first, second = (part_of(net, x, rng, (CHANNELS, at, half)) for at in (0, half))
+        outputs.append(net.conv(net.concatenation(CHANNELS, second, first, net.conv(x, 8)), 8))
+    if rng.random() < 0.3:
+        outputs.append(net.conv(x, 8, cols=2))
+    return net.model(*outputs), kind
+
+
+def part_of(net: Drawn, x: int, rng: np.random.Generator, place: tuple[int, int, int] | None = None) -> int:
+    """Return rows, or words of channels, of a tensor. place: axis, first and number"""
+    axis = int(rng.choice([CHANNELS, ROWS]))
+    size, step = net.shapes[x][axis], 8 if axis == CHANNELS else 1
+    places = -(-size // step)
+    first = int(rng.integers(places))
+    end = min(int(rng.integers(first + 1, places + 1)) * step, size)
+    axis, first, count = place or (axis, first * step, end - first * step)
+    begin, shape = [0, 0, 0, 0], list(net.shapes[x])
+    begin[axis], shape[axis] = first, count
+    return net.slice(x, tuple(begin), tuple(shape))
+
+
+def copies(built: Built) -> int:
+    return sum(isinstance(group, Elementwise) for group in built.groups)
+
+
+@pytest.mark.parametrize("draw", [joined_network, divided_network])
+def test_random_networks(draw, seed: int) -> None:
+    """Their outputs are the reference's. Nothing is copied but what has two places, or is no output of a layer."""
+    seen = Counter[str]()
+    for n in range(NETWORKS):
+        model, kind = draw(np.random.default_rng([seed, n]))
+        config, graph, where = CONFIGS[n % len(CONFIGS)], tflite.from_bytes(model), f"network {n} of seed {seed}"
+        [values] = random_inputs(graph, 1, seed)
+        try:
+            built = compiled(graph, config, turn=False)
+        except (DoesNotFit, Unsupported):
+            seen["rejected"] += 1
+            continue
+        assert copies(built) <= {"twice": 1, "input": 1, "output": 1, "swapped": 2}.get(kind, 0), where
+        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, where)
+        seen[kind] += 1
+    assert len(seen) > 2 and seen["rejected"] <= NETWORKS // 3, seen
+
+
+def squeezing(side: int, channels: int) -> bytes:
+    """A SqueezeNet module: few channels, and two convolutions of them, joined."""
+    net = Drawn(1, (1, side, side, channels))
+    squeezed = net.conv(net.input, channels // 4)
+    padded = net.pad(squeezed, (0, 0), (1, 1), (1, 1), (0, 0))
+    joined = net.concatenation(CHANNELS, net.conv(squeezed, channels), net.conv(padded, channels, 3, 3))
+    return net.model(net.conv(joined, channels // 4))
+
+
+@pytest.mark.parametrize(("side", "channels"), [(8, 32), (28, 64)])
+def test_joins_take_no_time(side: int, channels: int) -> None:
+    """Small results stay in the GLB, large ones go through DRAM: the layers alone cost cycles."""
+    built = compiled(tflite.from_bytes(squeezing(side, channels)), DEFAULT, turn=False)
+    macs = sum(group.macs for group in built.groups)
+    assert macs == side * side * channels**2 * (1 + 1 + 9 + 2) // 4
+    assert predict(built.image).cycles < 1.3 * macs / DEFAULT.total_multipliers + 1000
+    spilt = [name for name in built.schedule.dram.areas if name.startswith("spill")]
+    assert bool(spilt) == (side * side * 2 * channels > DEFAULT.glb_bytes)
+
+
+def test_given_schedules(seed: int, tmp_path: Path) -> None:
+    """A changed schedule, in which one part may go to DRAM and another not, changes no output, or is rejected."""
+    model, path, counts = tmp_path / "net.tflite", tmp_path / "schedule.txt", Counter[str]()
+    for n in range(scaled(6)):
+        random = Random(f"{seed}.{n}")
+        draw = (joined_network, divided_network)[n % 2]
+        model.write_bytes(draw(np.random.default_rng([seed, 1, n]))[0])
+        stages = compile_network(model, search_iterations=4)
+        printed, expected = stages.dump("segments"), golden(stages.graph, seed)
+        for _ in range(scaled(12, least=6)):
+            path.write_text(changed(printed, random))
+            try:
+                found = compile_network(model, search_iterations=4, schedule=read_schedule(path))
+            except InputError as error:
+                assert str(error).startswith(f"{path}: ") and "\n" not in str(error), error
+                counts["rejected"] += 1
+                continue
+            for mine, right in zip(run(found, seed), expected, strict=True):
+                np.testing.assert_array_equal(mine, right, err_msg=path.read_text())
+            counts["accepted"] += 1
+    assert counts["accepted"] and counts["rejected"], counts
+
+
+def test_maps_with_parts_have_no_planes(tmp_path: Path) -> None:
+    model, path = tmp_path / "net.tflite", tmp_path / "schedule.txt"
+    model.write_bytes(squeezing(14, 32))
+    stages = compile_network(model, search_iterations=4)
+    part = stages.groups[1].output.name
+    path.write_text(f"planar: {part}\n{stages.dump('segments')}")
+    with pytest.raises(InputError, match=f"planar: {part} has parts, or is one: leave it out"):
+        compile_network(model, search_iterations=4, schedule=read_schedule(path))
+
+
+def joined_groups() -> tuple[list[Group], Map, list[str]]:
+    built = compiled(tflite.from_bytes(squeezing(8, 32)), DEFAULT, turn=False)
+    return list(built.groups), built.inputs[0], list(built.ends.values())
+
+
+def moved(group: Group, row: int, word_group: int) -> Group:
+    part = group.output.part
+    assert part
+    return replace(group, output=replace(group.output, part=Part(part.whole, row, word_group)))
+
+
+@pytest.mark.parametrize(("row", "word_group"), [(0, 0), (0, 5), (1, 4)])
+def test_parts_are_verified(row: int, word_group: int) -> None:
+    """Parts must lie inside, and beside each other."""
+    groups, source, ends = joined_groups()
+    verify_groups(groups, [source], ends)
+    groups[2] = moved(groups[2], row, word_group)
+    with pytest.raises(InternalError, match="is no part of|a part of it is missing"):
+        verify_groups(groups, [source], ends)
+
+
+def test_a_result_needs_all_parts() -> None:
+    groups, source, ends = joined_groups()
+    with pytest.raises(InternalError, match="which no group before it makes"):
+        verify_groups([groups[0], groups[1], groups[3]], [source], ends)
