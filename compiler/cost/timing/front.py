@@ -6,6 +6,7 @@ an event and works its way to it; no unit steps through cycles. What the numbers
 """
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from eyrie.compiler.ir.program import Command, Config, Run, Transfer, encoded
 from eyrie.model.config import AcceleratorConfig
 
 READ_BURSTS = 28  # of loads under way at most (axi_reader)
+WRITE_BURSTS = 8  # of stores, until their response (axi_writer)
+RESPONDED = 5  # from a response until the beat of the burst that waits for it
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
 PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
 TURNS = 1.05  # of the decoder for two words: some only bring bits
@@ -130,6 +133,7 @@ class Front:
         self._moved = 0  # words of that load that have
         self._row_taken = self._splitter_free = 0  # cycles: the last row is taken; the next can be
         self._store_free = 0
+        self._responses = deque([-RESPONDED] * WRITE_BURSTS, WRITE_BURSTS)  # cycles in which bursts of stores count
         self._list(commands, ids)
 
     def _list(self, commands: list[Command], ids: range) -> None:
@@ -340,8 +344,12 @@ class Front:
         return start + cycles + DECODED - 1
 
     def _store_row(self, transfer: Transfer) -> int:
-        first = max(self._row_taken + STORE_START - 1, self._store_free)
-        self._banks.sweep(False, first - STORE_READ, transfer.glb_address, transfer.words)
-        self._store_free = first + transfer.words // self._bus_words * self._interval
-        self._splitter_free = self._row_taken + 1
-        return self._store_free - self._interval + self._stored
+        first, moved = max(self._row_taken + STORE_START - 1, self._store_free), 0
+        for beats in bursts(transfer.dram_address, transfer.dram_words, self._bus_words):
+            first = max(first, self._responses[0] + RESPONDED)
+            self._banks.sweep(False, first - STORE_READ, transfer.glb_address + moved, beats * self._bus_words)
+            moved += beats * self._bus_words
+            first += beats * self._interval
+            self._responses.append(first - self._interval + self._stored)
+        self._store_free, self._splitter_free = first, self._row_taken + 1
+        return self._responses[-1]
