@@ -6,7 +6,9 @@ the array. An average pool over the whole map, or an elementwise operation on a 
 fused as epilogue.
 """
 
+from collections import Counter
 from dataclasses import replace
+from math import prod
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import Unsupported
@@ -127,23 +129,43 @@ class _Forming:
         )
 
     def _divide(self, node: Node, blocks: list[list[Block]]) -> None:
-        """Make the result of a data-movement operator a part of its input, or its inputs parts of the result. What has
-        a place already, or is not made by a fused operator, is copied."""
-        inputs = [self.maps[tensor.name] for tensor in node.inputs]
+        """Make the result of a data-movement operator a part of its input, or its inputs parts of the result."""
         for tensor, of in zip(node.outputs, blocks, strict=True):
             whole = self.maps[tensor.name]
-            if len(inputs) == 1:
-                self.parts[whole.name] = Part(inputs[0], *of[0].source)
-                continue
-            for n, (part, block) in enumerate(zip(inputs, of, strict=True)):
-                if part.shape != block.shape or not self._has_no_place(part):
-                    part = self._copied(node, part, block, f"{whole.name}#{n}")
-                self.parts[part.name] = Part(whole, *block.made)
-            self.joined.add(whole.name)
+            if len(node.inputs) == 1:
+                self.parts[whole.name] = Part(self.maps[node.inputs[0].name], *of[0].source)
+            else:
+                self._join(node, whole, of)
+                self.joined.add(whole.name)
 
-    def _has_no_place(self, map_: Map) -> bool:
-        """Return whether a feature map of this network has no place yet."""
-        return map_.name in self.made.keys() | self.joined and map_.name not in self.ends | self.parts.keys()
+    def _join(self, node: Node, whole: Map, blocks: list[Block]) -> None:
+        """Make the inputs of a data-movement operator parts of its result. Inputs that are all of a larger feature map
+        bring that with them. What has a place already, or is not made by a fused operator, is copied."""
+        framed = [
+            self._framed(self.maps[tensor.name], block) for tensor, block in zip(node.inputs, blocks, strict=True)
+        ]
+        values = Counter[Part]()
+        for frame, block in zip(framed, blocks):
+            values[frame] += prod(block.shape)
+        for n, (frame, block) in enumerate(zip(framed, blocks)):
+            place = Part(whole, frame.row, frame.group)
+            if values[frame] != prod(frame.whole.shape) or not self._can_be_part(frame.whole, place):
+                source = self.maps[node.inputs[n].name]
+                self.parts[self._copied(node, source, block, f"{whole.name}#{n}").name] = Part(whole, *block.made)
+            else:
+                self.parts[frame.whole.name] = place
+
+    def _framed(self, source: Map, block: Block) -> Part:
+        """Return the map that a block of an input lies in, and its place in the result if all of it is there."""
+        row, group = block.made[0] - block.source[0], block.made[1] - block.source[1]
+        while known := self.parts.get(source.name):
+            source, row, group = known.whole, row - known.row, group - known.group
+        return Part(source, row, group)
+
+    def _can_be_part(self, map_: Map, place: Part) -> bool:
+        """Return whether fused operators of this network make a feature map, and it has no other place."""
+        made = map_.name in self.made or map_.name in self.joined
+        return made and map_.name not in self.ends and self.parts.get(map_.name, place) == place
 
     def _copied(self, node: Node, source: Map, block: Block, name: str) -> Map:
         """Add a copy of a block of a feature map."""

@@ -29,13 +29,15 @@ from tests.compiler.test_moves import Drawn
 from tests.compiler.test_schedules import changed, golden, run
 from tests.compiler.test_turned_maps import check_program, compiled
 
-NETWORKS = scaled(40)
+NETWORKS = scaled(40, least=8)
 CHANNELS, ROWS = 3, 1  # axes
 WIDTHS = (8, 16, 24, 40)
+JOINED = ("plain", "nested", "shared", "twice", "input", "ragged", "output", "growing")
+DIVIDED = ("input", "made", "joined", "nested", "swapped")
 CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), WIDE, replace(DEFAULT, glb_bank_words=256))
 
 
-def joined_network(rng: np.random.Generator) -> tuple[bytes, str]:
+def joined_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
     """Concatenations of convolutions, in concatenations too; some parts are also read by others. With its kind."""
     net = Drawn(int(rng.integers(1 << 30)), (1, *map(int, rng.integers(4, 24, 2)), int(rng.choice(WIDTHS))))
     axis, filters = int(rng.choice([CHANNELS, CHANNELS, ROWS])), int(rng.choice(WIDTHS))
@@ -43,7 +45,7 @@ def joined_network(rng: np.random.Generator) -> tuple[bytes, str]:
     def branch(count: int = 0) -> int:
         return net.conv(net.input, filters if axis == ROWS else count or int(rng.choice(WIDTHS)))
 
-    kind = str(rng.choice(["plain", "nested", "shared", "twice", "input", "ragged", "output"]))
+    kind = JOINED[number % len(JOINED)]
     first, *others = [branch() for _ in range(int(rng.integers(2, 5)))]
     if kind == "nested":
         others = [net.concatenation(axis, *others, branch())]
@@ -53,6 +55,8 @@ def joined_network(rng: np.random.Generator) -> tuple[bytes, str]:
         others.append(net.input)
     elif kind == "ragged":
         others.append(branch(11))
+    elif kind == "growing":
+        others.append(net.conv(net.concatenation(axis, first, *others), net.shapes[first][CHANNELS]))
     joined = net.concatenation(axis, first, *others)
     outputs = [net.conv(joined, 8, *map(int, rng.integers(1, 4, 2)))]
     outputs += [net.conv(others[-1], 8, rows=2, cols=3)] if kind in ("shared", "nested") else []
@@ -60,11 +64,11 @@ def joined_network(rng: np.random.Generator) -> tuple[bytes, str]:
     return net.model(*outputs), kind
 
 
-def divided_network(rng: np.random.Generator) -> tuple[bytes, str]:
+def divided_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
     """Convolutions of parts of an input, of a convolution or of a concatenation, and of parts of parts."""
     shape = (1, *map(int, rng.integers(4, 24, 2)), int(rng.choice([16, 24, 40, 20])))
     net = Drawn(int(rng.integers(1 << 30)), shape)
-    kind = str(rng.choice(["input", "made", "joined", "nested", "swapped"]))
+    kind = DIVIDED[number % len(DIVIDED)]
     x = net.input if kind == "input" else net.conv(net.input, int(rng.choice([16, 24, 40])))
     if kind == "joined":
         x = net.concatenation(int(rng.choice([CHANNELS, ROWS])), x, net.conv(net.input, net.shapes[x][CHANNELS]))
@@ -102,7 +106,7 @@ def test_random_networks(draw, seed: int) -> None:
     """Their outputs are the reference's. Nothing is copied but what has two places, or is no output of a layer."""
     seen = Counter[str]()
     for n in range(NETWORKS):
-        model, kind = draw(np.random.default_rng([seed, n]))
+        model, kind = draw(np.random.default_rng([seed, n]), n)
         config, graph, where = CONFIGS[n % len(CONFIGS)], tflite.from_bytes(model), f"network {n} of seed {seed}"
         [values] = random_inputs(graph, 1, seed)
         try:
@@ -113,7 +117,7 @@ def test_random_networks(draw, seed: int) -> None:
         assert copies(built) <= {"twice": 1, "input": 1, "output": 1, "swapped": 2}.get(kind, 0), where
         check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, where)
         seen[kind] += 1
-    assert len(seen) > 2 and seen["rejected"] <= NETWORKS // 3, seen
+    assert seen["rejected"] <= NETWORKS // 2, seen
 
 
 def squeezing(side: int, channels: int) -> bytes:
@@ -142,7 +146,7 @@ def test_given_schedules(seed: int, tmp_path: Path) -> None:
     for n in range(scaled(6)):
         random = Random(f"{seed}.{n}")
         draw = (joined_network, divided_network)[n % 2]
-        model.write_bytes(draw(np.random.default_rng([seed, 1, n]))[0])
+        model.write_bytes(draw(np.random.default_rng([seed, 1, n]), n)[0])
         stages = compile_network(model, search_iterations=4)
         printed, expected = stages.dump("segments"), golden(stages.graph, seed)
         for _ in range(scaled(12, least=6)):
