@@ -34,7 +34,7 @@ class Map:
     """A feature map: int8 [H, W, C] of one image.
 
     packed: two pixels share a word; planar: NC/8HW8 layout if it is whole; patches: of an input that the host lays out;
-    part: its place in a concatenation of feature maps
+    part: its place in a larger feature map
     """
 
     name: str
@@ -243,7 +243,12 @@ class Group:
         packed = " patches" * bool(self.source.patches) + " packed" * self.source.packed
         said = f"{self.name:10} {self.operators:20} {shape[0]}{packed} -> {shape[1]} {self.window}"
         others = [other.name for other in self.others]
-        return " ".join([said, *(operation.name for operation in self.operations), *others])
+        places = [
+            f"{end} at row {map_.first_row}, word {map_.first_group} of {map_.storage.name}"
+            for end, map_ in (("reads", self.source), ("stores", self.output))
+            if map_.part
+        ]
+        return " ".join([said, *(operation.name for operation in self.operations), *others, *places])
 
 
 @dataclass(frozen=True, kw_only=True)

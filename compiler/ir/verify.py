@@ -5,8 +5,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from math import prod
 
-import numpy as np
-
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable
@@ -62,44 +60,71 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
 
 
 class _Joins:
-    """Feature maps in the making whose parts are the outputs of several fused operators. missing: bool [rows, groups],
-    the words of each that no part has yet"""
+    """Feature maps whose parts are the outputs of several fused operators."""
 
     def __init__(self) -> None:
-        self._missing: dict[str, np.ndarray] = {}
-        self._outermost: set[str] = set()
+        self._wholes: dict[str, Map] = {}
+        self._parts: dict[str, list[Map]] = {}
 
     def add(self, map_: Map, maps: dict[str, Map]) -> None:
         """Add a feature map to what it is a part of. Add to `maps` what is complete. Raise InternalError."""
         if not map_.part:
             return
-        whole, row, group = map_.part.whole, map_.part.row, map_.part.group
-        missing = self._missing.setdefault(whole.name, np.ones((whole.shape[0], whole.layout.groups), bool))
-        own = missing[row : row + map_.shape[0], group : group + map_.layout.groups]
-        if own.shape != (map_.shape[0], map_.layout.groups) or not own.all():
+        whole = map_.part.whole
+        others = self._parts.setdefault(whole.name, [])
+        if (
+            self._wholes.setdefault(whole.name, whole) != whole
+            or not _fits(map_)
+            or any(_meet(map_, other) for other in others)
+        ):
             raise InternalError(f"{map_.name}: it is no part of {whole.name}, or another part is at its place")
-        own[:] = False
-        if not whole.part:
-            self._outermost.add(whole.name)
-        if not missing.any():
+        others.append(map_)
+        if _is_complete(whole, others):
             maps[whole.name] = whole
             self.add(whole, maps)
 
-    @staticmethod
-    def is_inside(map_: Map, maps: dict[str, Map]) -> bool:
+    def is_inside(self, map_: Map, maps: dict[str, Map]) -> bool:
         """Return whether a feature map that no group makes is a part of one that is complete."""
-        if not map_.part:
+        if not map_.part or not _fits(map_):
             return False
-        whole, row, group = map_.part.whole, map_.part.row, map_.part.group
-        fits = row + map_.shape[0] <= whole.shape[0] and group + map_.layout.groups <= whole.layout.groups
-        return fits and (maps.get(whole.name) == whole or _Joins.is_inside(whole, maps))
+        whole = map_.part.whole
+        return maps.get(whole.name) == whole or self.is_inside(whole, maps)
 
     def verify(self, read: Collection[str]) -> None:
         """Raise InternalError if a feature map lacks a part, or is not read."""
-        if missing := [name for name, missing in self._missing.items() if missing.any()]:
-            raise InternalError(f"{missing[0]}: a part of it is missing")
-        if unread := self._outermost - set(read):
-            raise InternalError(f"{min(unread)}: no group reads it")
+        for name, parts in self._parts.items():
+            if not _is_complete(self._wholes[name], parts):
+                raise InternalError(f"{name}: a part of it is missing")
+            if name not in read and not self._wholes[name].part:
+                raise InternalError(f"{name}: no group reads it")
+
+
+def _fits(map_: Map) -> bool:
+    """Return whether a part lies in its feature map as it would by itself."""
+    part = map_.part
+    assert part
+    whole, ends = part.whole, part.group * 8 + map_.shape[2]
+    inside = min(part.row, part.group) >= 0 and part.row + map_.shape[0] <= whole.shape[0] and ends <= whole.shape[2]
+    alike = map_.shape[1] == whole.shape[1] and map_.quantization == whole.quantization
+    by_rows = not any(each.packed or each.planar or each.patches for each in (map_, whole))
+    of_words = map_.shape[2] % 8 == 0 or ends == whole.shape[2]
+    return inside and alike and by_rows and of_words and map_.layout.pitch == whole.layout.pitch
+
+
+def _meet(first: Map, second: Map) -> bool:
+    """Return whether two parts of a feature map have common words."""
+    return all(
+        max(ours, theirs) < min(ours + own, theirs + other)
+        for ours, own, theirs, other in (
+            (first.first_row, first.shape[0], second.first_row, second.shape[0]),
+            (first.first_group, first.layout.groups, second.first_group, second.layout.groups),
+        )
+    )
+
+
+def _is_complete(whole: Map, parts: list[Map]) -> bool:
+    """Return whether parts that do not meet are all of a feature map."""
+    return sum(prod(part.shape) for part in parts) == prod(whole.shape)
 
 
 def _as_read(map_: Map, read: Map | None) -> Map:

@@ -2,6 +2,7 @@
 """Concatenations and slices of whole rows and whole words: parts lie where the larger map has them, and few passes copy
 anything."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from eyrie.compiler.command_line import what_is_wrong
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
@@ -17,16 +19,20 @@ from eyrie.compiler.ir.failure import DoesNotFit, InternalError, Unsupported
 from eyrie.compiler.ir.layer import Group, Map, Part
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.verify import verify_groups
+from eyrie.compiler.ir_text import compiled as compiled_text
+from eyrie.compiler.ir_text import text_of
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Built
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import RUN
+from eyrie.model.messages import about
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.samples import scaled
 from tests.compiler.test_moves import Drawn
 from tests.compiler.test_schedules import changed, golden, run
+from tests.compiler.test_text import outputs, same
 from tests.compiler.test_turned_maps import check_program, compiled
 
 NETWORKS = scaled(40, least=8)
@@ -81,6 +87,8 @@ def divided_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
         outputs.append(net.conv(net.concatenation(CHANNELS, second, first, net.conv(x, 8)), 8))
     if rng.random() < 0.3:
         outputs.append(net.conv(x, 8, cols=2))
+    if kind != "input" and rng.random() < 0.3:
+        outputs.append(x)
     return net.model(*outputs), kind
 
 
@@ -171,6 +179,32 @@ def test_maps_with_parts_have_no_planes(tmp_path: Path) -> None:
     path.write_text(f"planar: {part}\n{stages.dump('segments')}")
     with pytest.raises(InputError, match=f"planar: {part} has parts, or is one: leave it out"):
         compile_network(model, search_iterations=4, schedule=read_schedule(path))
+
+
+@pytest.mark.parametrize("level", ["groups", "segments"])
+def test_texts(level: str, seed: int, tmp_path: Path) -> None:
+    """A text gives the same program. A damaged one is rejected in one line, or computes the same if it says so."""
+    model, path, counts = tmp_path / "net.tflite", tmp_path / "net.txt", Counter[str]()
+    model.write_bytes(joined_network(np.random.default_rng(seed), JOINED.index("nested"))[0])
+    stages = compile_network(model, search_iterations=4)
+    text, random = text_of(stages, level), Random(seed)
+    path.write_text(text)
+    assert compiled_text(path).text == stages.text
+    parts = list(re.finditer(r"(?<=, row=)\d+|(?<=, group=)\d+", text))
+    for _ in range(12):
+        match = random.choice(parts)
+        path.write_text(text[: match.start()] + str(random.choice([0, 1, 2, 5, -1, 10**9])) + text[match.end() :])
+        try:
+            with about(path):
+                found = compiled_text(path)
+        except ValueError as error:
+            said = what_is_wrong(error)
+            assert said and "\n" not in said and said.startswith(str(path)), said
+            counts["rejected"] += 1
+            continue
+        made, golden = outputs(found, stages.graph, seed)
+        assert same(made, golden), path.read_text()
+    assert counts["rejected"], counts
 
 
 def joined_groups() -> tuple[list[Group], Map, list[str]]:
