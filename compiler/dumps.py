@@ -3,9 +3,10 @@
 
 from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.ir.buffer import Buffer
+from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.layer import Group, sliced
+from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.nest_text import header, lines_of
 from eyrie.compiler.ir.plan import Plan, Segment
 from eyrie.compiler.passes.fold_moves import why_cached

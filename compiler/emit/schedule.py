@@ -128,7 +128,7 @@ class _Emitter:
         return self._areas[map_.name]
 
     def _fetch(self, n: int, source: FeatureMap, first: int, last: int) -> None:
-        """Loads those of rows first to last - 1 of an input that are not there yet; planes, and the maps of several
+        """Load rows first to last - 1 of an input, as far as they are not there yet; planes, and the maps of several
         images, at once."""
         group = self.plan.groups[n]
         if group.images or group.source.planar:
@@ -215,7 +215,7 @@ def _planes(made: FeatureMap, slices: int, number: int) -> FeatureMap:
 def _inputs(groups: list[Group]) -> list[Map]:
     """Maps that no group makes, in the order in which they are read."""
     made = {map_.name for group in groups for map_ in (group.output, group.output.storage)}
-    read = (operand.storage for group in groups for operand in (group.source, *group.others))
+    read = (operand.storage for group in groups for operand in group.operands)
     return [map_ for name, map_ in {map_.name: map_ for map_ in read}.items() if name not in made]
 
 

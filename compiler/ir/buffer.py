@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buffers: GLB words with a name and a lifetime."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Region = list[tuple[int, int]]  # (first GLB word, words)
 
@@ -21,6 +21,17 @@ class LiveRange:
     @property
     def end(self) -> int:
         return self.offset + self.words
+
+
+def merged(parts: list[LiveRange]) -> list[LiveRange]:
+    """Return words in their order with neighbours of one lifetime together."""
+    found: list[LiveRange] = []
+    for part in parts:
+        if found and found[-1].end == part.offset and (found[-1].birth, found[-1].death) == (part.birth, part.death):
+            found[-1] = replace(found[-1], words=found[-1].words + part.words)
+        else:
+            found.append(part)
+    return found
 
 
 @dataclass

@@ -23,7 +23,7 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     inputs: of the network, in the layout of their first consumer; ends: names of the feature maps that are its outputs
     """
     read: dict[str, Map] = {}
-    for operand in (operand for group in groups for operand in (group.source, *group.others)):
+    for operand in (operand for group in groups for operand in group.operands):
         for map_ in operand.around:
             read.setdefault(map_.name, map_)
     stored = set(ends)
@@ -32,7 +32,7 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     for group in groups:
         if group.name in names:
             raise InternalError(f"group {group.name}: two have this name")
-        for operand in (group.source, *group.others):
+        for operand in group.operands:
             if operand.name not in maps and not joins.is_inside(operand, maps):
                 raise InternalError(f"group {group.name}: reads {operand.name}, which no group before it makes")
             if operand != maps.get(operand.name, operand):
@@ -67,7 +67,7 @@ class _Joins:
         self._parts: dict[str, list[Map]] = {}
 
     def add(self, map_: Map, maps: dict[str, Map]) -> None:
-        """Add a feature map to what it is a part of. Add to `maps` what is complete. Raise InternalError."""
+        """Add a part to its feature map, which is added to `maps` when it is complete. Raise InternalError."""
         if not map_.part:
             return
         whole = map_.part.whole

@@ -34,8 +34,8 @@ class Unmovable(ValueError):
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a feature map that lies in another one as it is. source, made: its first row and word group in each;
-    shape: (H, W, C)"""
+    """Rows and words of a feature map that another one has, too, in the same order. source, made: the first row and
+    word group in each; shape: (H, W, C)"""
 
     source: tuple[int, int]
     made: tuple[int, int]
@@ -261,10 +261,9 @@ def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str]) -> lis
     return found
 
 
-def copied(where: str, source: Map, name: str) -> Elementwise:
+def copy_of(where: str, source: Map, name: str) -> Elementwise:
     """Return the vector pass that copies a map."""
-    made = replace(source, name=name, packed=False, part=None)
-    return Elementwise(name=where, source=source, output=made, epilogue=(copy(),))
+    return Elementwise(name=where, source=source, output=replace(source, name=name), epilogue=(copy(),))
 
 
 # ---- As groups ----

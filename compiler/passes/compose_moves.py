@@ -15,7 +15,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Group, Map, Pointwise, map_of
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.compiler.operators.moves import Unmovable, blocks_of, copied, move_groups
+from eyrie.compiler.operators.moves import Unmovable, blocks_of, copy_of, move_groups
 from eyrie.compiler.passes.constraints import is_view, of_operator
 from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move
 
@@ -208,7 +208,7 @@ def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:
         return []
     inputs = [maps[tensor.name] for tensor in node.inputs]
     return [
-        copied(node.where, replace(source, shape=block.shape), source.name)
+        copy_of(node.where, replace(source, shape=block.shape), source.name)
         for source, block in zip(inputs, blocks[0], strict=True)
         if source.shape != block.shape
     ]

@@ -28,7 +28,7 @@ from eyrie.compiler.operators.convolution import DepthwiseConv2D
 from eyrie.compiler.operators.elementwise import Mul, Sub
 from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.move import Movement
-from eyrie.compiler.operators.moves import Block, blocks_of, copied
+from eyrie.compiler.operators.moves import Block, blocks_of, copy_of
 from eyrie.compiler.operators.pooling import AveragePool2D
 from eyrie.compiler.operators.quantization import Requantize
 from eyrie.compiler.operators.record import Record
@@ -172,7 +172,7 @@ class _Forming:
         if source.shape != block.shape:
             self.parts[f"{name}#source"] = Part(source, *block.source)
             source = replace(source, name=f"{name}#source", shape=block.shape)
-        self._add(copied(node.where, source, name))
+        self._add(copy_of(node.where, source, name))
         return self.groups[-1].output
 
     def _laid(self, map_: Map) -> Map:
@@ -232,11 +232,11 @@ class _Forming:
         groups = [self._finished(n, group) for n, group in enumerate(self.groups)]
         known = {tensor.name for tensor in self.graph.inputs} | self.joined | set(self.parts)
         for group in groups:
-            for operand in (group.source, *group.others):
+            for operand in group.operands:
                 if operand.name not in known:
                     raise Unsupported(f"group {group.name}: no group before it makes {operand.name}")
             known.add(group.output.name)
-        read = {operand.name for group in groups for operand in (group.source, *group.others)}
+        read = {operand.name for group in groups for operand in group.operands}
         read |= {*self.parts, *(part.whole.name for part in self.parts.values())}
         made = {map_.name for group in groups for map_ in (group.output, group.output.storage)}
         if not self.ends <= made <= read | self.ends:

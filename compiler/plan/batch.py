@@ -12,8 +12,9 @@ together well is done in several turns.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Group, Separable, halves
+from eyrie.compiler.ir.layer import Group, Separable
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.plan.bounds import port_busy
 from eyrie.compiler.plan.estimates import Cost, Estimates

@@ -7,8 +7,9 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
+from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Map, Separable, sliced
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Map, Separable
 from eyrie.compiler.ir.plan import Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
@@ -161,7 +162,7 @@ class Bounds:
     def _operand(self, n: int, number: int) -> Map:
         """Return an operand of pass n; number: 0 for the source."""
         group = self.segment.groups[n]
-        return (group.source, *group.others)[number]
+        return group.operands[number]
 
     def _unread_words(self) -> list[int]:
         """Return the words of freed operands that are in the GLB during each job of a segment with row tiles; 0 if

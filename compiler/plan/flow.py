@@ -9,11 +9,6 @@ from eyrie.compiler.ir.layer import Group, Map
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 
 
-def operands(group: Group) -> tuple[Map, ...]:
-    """Return the source and the other operands."""
-    return group.source, *group.others
-
-
 @dataclass(frozen=True)
 class Flow:
     """A sequence of groups, each behind those that make what it reads.
@@ -30,19 +25,18 @@ class Flow:
 
     @cached_property
     def writers(self) -> list[tuple[tuple[int, ...], ...]]:
-        """Of each group, the groups that make its source, or the parts of it, in order, and so of its other operands;
-        in a batch those of its image."""
+        """Return the groups that make each operand of each group, or its parts, in order; in a batch, for the same
+        image."""
         latest: dict[str, int] = {}
         found = []
         for n, group in enumerate(self.groups):
-            parts = ([latest.get(name, OUTSIDE) for name in self._parts(operand)] for operand in operands(group))
+            parts = ([latest.get(name, OUTSIDE) for name in self._parts(operand)] for operand in group.operands)
             found.append(tuple(tuple(sorted(each)) for each in parts))
             latest[group.output.name] = n
         return found
 
     def _parts(self, map_: Map) -> list[str]:
-        """Return the names of the outputs that have the words of a map: its own, those of its parts, or those of the
-        map that it is a part of."""
+        """Return the names of the outputs that have the words of a map: itself, its parts, or the map around it."""
         if map_.part and map_.name not in self._made and map_.name not in self._parts_of:
             return self._parts(map_.part.whole)
         return self._parts_of.get(map_.name) or [map_.name]
@@ -63,12 +57,12 @@ class Flow:
 
     @cached_property
     def makers(self) -> list[tuple[int, ...]]:
-        """Of each group, the group that makes its source, or the last part of it, and so of its other operands."""
+        """Return the group that makes each operand of each group, or the last part of it."""
         return [tuple(each[-1] for each in writers) for writers in self.writers]
 
     @cached_property
     def readers(self) -> list[list[int]]:
-        """Of each group, the groups that read its output, by itself or as a part, in order, each once."""
+        """Return the groups that read the output of each group, by itself or as a part, in order, each once."""
         found: list[list[int]] = [[] for _ in self.groups]
         for n, writers in enumerate(self.writers):
             for writer in sorted({each for of in writers for each in of} - {OUTSIDE}):
@@ -133,7 +127,7 @@ class Flow:
         dying = {
             (n - first, number): (-operand.layout.words, writers)
             for n in range(first, last)
-            for number, (operand, writers) in enumerate(zip(operands(self.groups[n]), self.writers[n], strict=True))
+            for number, (operand, writers) in enumerate(zip(self.groups[n].operands, self.writers[n], strict=True))
             if self._dies(operand, writers, first, n) and not (from_dram and (n, number) == (first, 0))
         }
         most = sorted(dying, key=lambda operand: dying[operand][0])[:1]

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feature maps in the GLB that have parts, which lie in their buffers: parts that fused operators make, or read."""
 
-from dataclasses import replace
-
-from eyrie.compiler.ir.buffer import Buffer, LiveRange
+from eyrie.compiler.ir.buffer import Buffer, LiveRange, merged
 from eyrie.compiler.ir.feature_map import PartMap
 from eyrie.compiler.ir.layer import Map
 from eyrie.compiler.ir.plan import Job, MapPlan
-from eyrie.compiler.plan.flow import Flow, operands
+from eyrie.compiler.plan.flow import Flow
 
 
 class Joins:
@@ -39,24 +37,13 @@ class Joins:
             if output.storage.name == storage and group.image == image:
                 for row, life in enumerate(row_lives(self._jobs, n, self._flow)):
                     found.append(LiveRange(output.offset + row * output.row_step, output.layout.row_words, *life))
-        return _merged(sorted(found, key=lambda part: part.offset))
+        return merged(sorted(found, key=lambda part: part.offset))
 
 
 def _inside(map_: Map, buffer: Buffer) -> MapPlan:
     own = map_.layout
     layout = PartMap(own.rows, own.cols, own.groups, 0, own.rows, whole_row=map_.row_step)
     return MapPlan(layout, buffer, map_.offset)
-
-
-def _merged(parts: list[LiveRange]) -> list[LiveRange]:
-    """Return the lifetimes with neighbours of the same life as one."""
-    found: list[LiveRange] = []
-    for part in parts:
-        if found and found[-1].end == part.offset and (found[-1].birth, found[-1].death) == (part.birth, part.death):
-            found[-1] = replace(found[-1], words=found[-1].words + part.words)
-        else:
-            found.append(part)
-    return found
 
 
 def row_lives(jobs: list[Job], n: int, flow: Flow) -> list[tuple[int, int]]:
@@ -77,7 +64,7 @@ def _rows_touched(job: Job, n: int, flow: Flow) -> range:
     if job.group == n:
         return range(rows) if group.averaged else range(job.first, job.last)
     firsts, lasts = [], []
-    for number, (operand, writers) in enumerate(zip(operands(reader), flow.writers[job.group], strict=True)):
+    for number, (operand, writers) in enumerate(zip(reader.operands, flow.writers[job.group], strict=True)):
         if n in writers:
             whole = number and operand.shape[0] != reader.map_shape[0]
             first, last = (0, operand.shape[0]) if whole else (job.first, job.last) if number else job.reads

@@ -35,7 +35,7 @@ def with_packed_inputs(groups: list[Group], config: AcceleratorConfig, unpacked:
 def _takes_packed(group: Group, map_: Map, groups: list[Group], config: AcceleratorConfig) -> bool:
     """Whether a group does not read a map, or does so row-stationary, in no more cycles than by taps and with filters
     that leave the GLB room: by taps they need not stay there. A table takes one if all that reads its result does."""
-    if map_ not in (group.source, *group.others):
+    if map_ not in group.operands:
         return True
     if isinstance(group, Elementwise):
         readers = [each for each in groups if group.output in (each.source, *each.others)]

@@ -37,7 +37,7 @@ def with_patched_inputs(
     """The groups, which read those inputs as patches that a single one reads, to its gain; unpacked: names of those
     that others lay out; larger: whether patches may be more bytes than the input as it is."""
     made = {group.output.name for group in groups} | divided_maps(groups)
-    read = [operand.name for group in groups for operand in (group.source, *group.others)]
+    read = [operand.name for group in groups for operand in group.operands]
 
     def suits(group: Group) -> bool:
         name = group.source.name

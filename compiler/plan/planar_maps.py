@@ -5,7 +5,8 @@ busy with a map of one row than with rows that do not divide well."""
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from eyrie.compiler.ir.layer import Group, Map, Pointwise, Separable, divided_maps, halves
+from eyrie.compiler.ir.divisions import halves
+from eyrie.compiler.ir.layer import Group, Map, Pointwise, Separable, divided_maps
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import AcceleratorConfig
 
@@ -37,7 +38,7 @@ def _gains(group: Pointwise, config: AcceleratorConfig) -> bool:
 def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
     """The groups, with those maps in planes that lie between them and that groups of these sizes take as one row; not
     those that others read, or that have parts or are parts."""
-    read = {operand.name for group in groups for operand in (group.source, *group.others)}
+    read = {operand.name for group in groups for operand in group.operands}
     inner = read & {group.output.name for group in groups[:-1] if not group.stored} - divided_maps(groups)
     return with_planar(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
 

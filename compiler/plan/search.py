@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eyrie.compiler.ir.buffer import Buffer
+from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import sliced
 from eyrie.compiler.ir.plan import Plan, Segment
 from eyrie.compiler.plan.arrangement import Arrangement
 from eyrie.compiler.plan.arrival import Piece, finished, soonest

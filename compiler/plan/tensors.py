@@ -3,9 +3,10 @@
 
 from dataclasses import replace
 
-from eyrie.compiler.ir.buffer import Buffer, LiveRange, whole
+from eyrie.compiler.ir.buffer import Buffer, LiveRange, merged, whole
+from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
-from eyrie.compiler.ir.layer import Group, Map, sliced
+from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
@@ -117,7 +118,7 @@ def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
         life = span(jobs, n)[0], span(jobs, readers[-1])[1]
         return MapPlan(layout, whole(group.name, "output", layout.words, *life))
     lives = row_lives(jobs, n, flow)
-    return MapPlan(layout, Buffer(group.name, "output", _merged(lives, layout.row_words)))
+    return MapPlan(layout, Buffer(group.name, "output", _by_row(lives, layout.row_words)))
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
@@ -137,7 +138,7 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
             slot = (row + layout.shift) % layout.ring_rows
             birth, death = lives[slot]
             lives[slot] = min(birth, 2 * place), max(death, 2 * place + 1)
-    return MapPlan(layout, Buffer(group.name, "output rows", _merged(lives, layout.row_words)))
+    return MapPlan(layout, Buffer(group.name, "output rows", _by_row(lives, layout.row_words)))
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
@@ -199,7 +200,7 @@ def _kept(
         reader = _reader(n, segment_of)
         death = span(jobs, reader)[1] - (reader in early_tile)
         lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
-    return MapPlan(layout, Buffer(group.name, "output", _merged(lives, layout.row_words)))
+    return MapPlan(layout, Buffer(group.name, "output", _by_row(lives, layout.row_words)))
 
 
 def _reader(n: int, segment_of: list[Segment]) -> int:
@@ -210,15 +211,9 @@ def _reader(n: int, segment_of: list[Segment]) -> int:
     return last
 
 
-def _merged(lives: list[tuple[int, int]], row_words: int) -> list[LiveRange]:
-    """Parts of neighbouring rows with the same life."""
-    parts: list[LiveRange] = []
-    for row, (birth, death) in enumerate(lives):
-        if parts and (parts[-1].birth, parts[-1].death) == (birth, death):
-            parts[-1] = replace(parts[-1], words=parts[-1].words + row_words)
-        else:
-            parts.append(LiveRange(row * row_words, row_words, birth, death))
-    return parts
+def _by_row(lives: list[tuple[int, int]], row_words: int) -> list[LiveRange]:
+    """Return the words of rows with these lifetimes."""
+    return merged([LiveRange(row * row_words, row_words, *life) for row, life in enumerate(lives)])
 
 
 def _in_place(groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:

@@ -7,7 +7,7 @@ from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Map
 from eyrie.compiler.ir.plan import Job, Plan
-from eyrie.compiler.plan.flow import OUTSIDE, Flow, operands
+from eyrie.compiler.plan.flow import OUTSIDE, Flow
 from eyrie.compiler.plan.search import Placed
 from eyrie.model.config import AcceleratorConfig
 
@@ -107,7 +107,7 @@ def _verify_reads(plan: Plan, job: Job) -> None:
 def _is_made(plan: Plan, job: Job, operand: int, rows: int, maker: int) -> bool:
     """Whether so many rows of a maker are all that a job reads of its operand, 0 being the source."""
     made, reader, height = plan.groups[maker], plan.groups[job.group], plan.groups[maker].map_shape[0]
-    is_part = made.output.name != operands(reader)[operand].name
+    is_part = made.output.name != reader.operands[operand].name
     if made.averaged or is_part:
         return rows == height
     alike = made.output.shape[0] == reader.map_shape[0]

@@ -12,9 +12,10 @@ from string import ascii_lowercase
 
 import numpy as np
 
+from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, halves
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window, copy
 from eyrie.compiler.target.limits import folded

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.ir.layer import Group, Separable, halves
+from eyrie.compiler.ir.divisions import halves
+from eyrie.compiler.ir.layer import Group, Separable
 from eyrie.compiler.ir.nest import Nest, Tiling
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.network import compile_network

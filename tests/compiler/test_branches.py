@@ -39,7 +39,7 @@ def seen(stages: Built) -> set[str]:
     """What there is in a plan that a chain does not have, and stripes."""
     groups, segments = stages.groups, stages.plan.segments
     riding = [group for group in groups if group.others and not isinstance(group, Elementwise)]
-    read = {operand.name for group in groups for operand in (group.source, *group.others)}
+    read = {operand.name for group in groups for operand in group.operands}
     what = {
         "held": any(segment.beside > segment.fetched for segment in segments),
         "fetched": any(segment.fetched for segment in segments),

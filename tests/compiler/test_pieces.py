@@ -8,8 +8,9 @@ from math import inf
 import numpy as np
 import pytest
 
+from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Average, Group, Map, Output, Pointwise, Separable, Table, halves
+from eyrie.compiler.ir.layer import Average, Group, Map, Output, Pointwise, Separable, Table
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import in_pieces
