@@ -115,6 +115,8 @@ def _places(plan: Plan, n: int) -> tuple[str, str]:
     """Return the memories that hold a fused operator's input and output."""
     segment = plan.segment_of[n]
     ifmap = _place(plan.read[n].layout, n == segment.first and segment.nest.from_dram)
+    if plan.groups[n].source.table:
+        ifmap += ", looked up by the host"
     if segment.nest.in_place:
         return ifmap, "DRAM, in place of the ifmap" if segment.nest.to_dram else "in place of the ifmap"
     ofmap = _place(plan.made[n].layout, n == segment.last - 1 and segment.nest.to_dram)

@@ -197,12 +197,14 @@ def _passes(work: Imported) -> Simplified:
 
 def _groups(work: Simplified) -> Grouped:
     from eyrie.compiler.passes.form_groups import form_groups, maps_of
+    from eyrie.compiler.plan.input_tables import with_input_tables
     from eyrie.compiler.plan.packed_maps import with_packed_inputs
     from eyrie.compiler.plan.patched_maps import with_patched_inputs
     from eyrie.compiler.target.suit import suited
 
     maps = maps_of(work.folded)
-    groups = with_packed_inputs(suited(form_groups(work.folded), work.config), work.config, work.unpacked)
+    groups = suited(with_input_tables(form_groups(work.folded), work.unpacked), work.config)
+    groups = with_packed_inputs(groups, work.config, work.unpacked)
     groups = with_patched_inputs(groups, work.config, work.unpacked, work.objective == "cycles")
     inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
     ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}

@@ -6,7 +6,7 @@ import numpy as np
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
-from eyrie.compiler.ir.image_layout import Area, DramMap, ImageBuffer, ImageStep
+from eyrie.compiler.ir.image_layout import Area, DramMap, ImageBuffer, ImageStep, ValueTable
 from eyrie.compiler.ir.program import Command, assemble
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -105,4 +105,9 @@ def image_of(
 def _map(place: Place) -> DramMap:
     map_ = place.map
     shape = map_.patches.shape if map_.patches else map_.shape
-    return DramMap(place.address, shape, place.layout, map_.patches, float(map_.quantization.scale), map_.zero_point)
+    quantization, table = map_.quantization, None
+    if map_.table:
+        quantization = map_.table.quantization
+        table = ValueTable(tuple(np.frombuffer(map_.table.values, np.int8).tolist()), map_.zero_point)
+    scale = float(quantization.scale)
+    return DramMap(place.address, shape, place.layout, map_.patches, scale, quantization.zero_point, table)

@@ -59,8 +59,6 @@ def _elementwise_descriptor(
     others: tuple[FeatureMap, ...],
 ) -> Descriptor:
     """address: of the constants of the operation"""
-    last_channels = 8 if made.packed else (group.output.shape[2] - 1) % 8 + 1
-    source, made = source.of_words, made.of_words
     operation, rows = group.operation, (job.first, job.last)
     pixels, first = group.pixels(job.last - job.first), job.first // group.together
     residual = windows = None
@@ -73,6 +71,7 @@ def _elementwise_descriptor(
     elif others:
         [other] = others
         residual = words_beside(other, made, *rows)
+    last_channels = (group.output.shape[2] - 1) % 8 + 1
     return elementwise_descriptor(
         config,
         operation,

@@ -77,22 +77,16 @@ class Elementwise(Group):
         """Return whether each output word depends only on the input word at the same place."""
         return self.window == Window() and not self.walk and self.repeat == (1, 1)
 
-    @property
-    def is_table(self) -> bool:
-        """Return whether it looks up each value in one table."""
-        return self.in_place and self.operation.kind == Operation.TABLE
-
     def input_rows(self, first: int, last: int) -> tuple[int, int]:
         if self.walk:
             return 0, self.source.shape[0]
         return super().input_rows(first // self.repeat[0], -(-last // self.repeat[0]))
 
     def pixels(self, rows: int) -> tuple[Loop, ...]:
-        """Return the loops over pixels of the source, or words of a packed one, for so many rows of the output."""
+        """Return the loops over pixels of the source for so many rows of the output."""
         if self.walk:
             return self.walk
-        (down, across), (times_down, times_across) = self.window.stride, self.repeat
-        cols = self.output.layout.of_words.cols
+        (down, across), (times_down, times_across), cols = self.window.stride, self.repeat, self.output.shape[1]
         loops = (
             Loop(times_across, Axis.COLUMN, 0),
             Loop(cols // times_across, Axis.COLUMN, across),

@@ -111,11 +111,6 @@ class FeatureMap:
             raise InputError("a map that is one row lies whole, in planes")
         return replace(self, rows=1, cols=self.rows * self.pitch, ring_rows=1)
 
-    @property
-    def of_words(self) -> "FeatureMap":
-        """Return the same words as a map in which each is a pixel: words of a packed map have two."""
-        return replace(self, cols=-(-self.cols // 2), packed=False) if self.packed else self
-
     def folded(self, window: Window) -> "FeatureMap":
         """Return the same words as a window sees them: if it is folded, with a row for each row of taps."""
         if not window.fold:

@@ -28,7 +28,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
 
-VERSION = 3  # of the format of a compiled network
+VERSION = 4  # of the format of a compiled network
 REMEDY = "give a folder that eyrie compile wrote"
 LAYOUT, MEMORY = "layout.json", "image.bin"
 
@@ -67,10 +67,7 @@ class Image(ImageLayout):
             expected = self._shape(map_)
             if values[name].shape != expected or values[name].dtype != np.int8:
                 raise InputError(f"input {name} is {array(values[name])}, the network takes int8 {times(expected)}")
-            patches = map_.patches
-            images = values[name].reshape(-1, *map_.shape)
-            laid = [patches.of(image, map_.zero_point) for image in images] if patches else images
-            packed = np.stack([map_.layout.pack(image) for image in laid])
+            packed = np.stack([map_.pack(image) for image in values[name].reshape(-1, *map_.shape)])
             dram[map_.address :][: packed.nbytes] = packed.view(np.uint8).ravel()
         return dram
 

@@ -4,10 +4,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.patches import Patches
+from eyrie.compiler.ir.input_layout import Patches
 from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.errors import InputError
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,17 @@ class Area:
 
 
 @dataclass(frozen=True)
+class ValueTable:
+    """Values that the host writes instead of an input's own: int8, for -128 to 127.
+
+    zero_point  value of the padding around the input
+    """
+
+    values: tuple[int, ...]
+    zero_point: int
+
+
+@dataclass(frozen=True)
 class DramMap:
     """The memory of an input or output.
 
@@ -30,6 +44,7 @@ class DramMap:
     shape              (H, W, C) of an image
     patches            None unless an input is stored as patches
     scale, zero_point  the quantisation
+    table              None unless an input is stored as values of a table
     """
 
     address: int
@@ -38,6 +53,15 @@ class DramMap:
     patches: Patches | None
     scale: float
     zero_point: int
+    table: ValueTable | None
+
+    def pack(self, values: np.ndarray) -> np.ndarray:
+        """Return int8 [H, W, C] of an input as it is stored: uint64 [rows, groups, pitch]."""
+        outside = self.zero_point
+        if self.table:
+            outside = self.table.zero_point
+            values = np.array(self.table.values, np.int8)[values.astype(np.int16) - INT8_MIN]
+        return self.layout.pack(self.patches.of(values, outside) if self.patches else values)
 
     def area(self, images: int) -> Area:
         """Return the area of all images of a run."""
@@ -158,6 +182,8 @@ def _check_map(map_: DramMap) -> None:
     _least(map_, address=0)
     _least(layout, rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
     rows, columns, channels = _stored_shape(map_)
+    if map_.table and not (len(map_.table.values) == 256 and all(INT8_MIN <= n <= INT8_MAX for n in map_.table.values)):
+        raise InputError("a table must have 256 values of int8")
     if (rows, columns) != (layout.rows, layout.cols) or not (
         0 < channels <= (WORD_CHANNELS if layout.packed else 8 * layout.groups)
     ):

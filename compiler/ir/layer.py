@@ -10,8 +10,8 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import map_shape
+from eyrie.compiler.ir.input_layout import InputTable, Patches
 from eyrie.compiler.ir.operator import quantized
-from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.ir.window import POINTWISE, Window, input_rows, output_size
 from eyrie.compiler.ir.word_operation import WordOperation
@@ -33,8 +33,8 @@ class Part:
 class Map:
     """A feature map: int8 [H, W, C] of one image.
 
-    packed: two pixels share a word; planar: NC/8HW8 layout if it is whole; patches: of an input that the host lays out;
-    part: its place in a larger feature map
+    packed: two pixels share a word; planar: NC/8HW8 layout if it is whole; patches, table: of an input, as the host
+    writes it; part: its place in a larger feature map
     """
 
     name: str
@@ -43,6 +43,7 @@ class Map:
     packed: bool = False
     planar: bool = False
     patches: Patches | None = None
+    table: InputTable | None = None
     part: Part | None = None
 
     @cached_property
@@ -245,8 +246,9 @@ class Group:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        packed = " patches" * bool(self.source.patches) + " packed" * self.source.packed
-        said = f"{self.name:10} {self.operators:20} {shape[0]}{packed} -> {shape[1]} {self.window}"
+        source = self.source
+        form = " table" * bool(source.table) + " patches" * bool(source.patches) + " packed" * source.packed
+        said = f"{self.name:10} {self.operators:20} {shape[0]}{form} -> {shape[1]} {self.window}"
         others = [other.name for other in self.others]
         places = [
             f"{end} at row {map_.first_row}, word {map_.first_group} of {map_.storage.name}"

@@ -4,8 +4,8 @@
 import string
 import zlib
 
-from eyrie.compiler.ir.image_layout import DramMap, ImageLayout
-from eyrie.compiler.ir.patches import Patches
+from eyrie.compiler.ir.image_layout import DramMap, ImageLayout, ValueTable
+from eyrie.compiler.ir.input_layout import Patches
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
  * Written by eyrie compile: the network of image.bin beside it. docs/howto/driver.md says how to run it.
@@ -27,11 +27,13 @@ def network_text(layout: ImageLayout, memory: bytes, name: str) -> str:
     """Return a struct eyrie_network of this name, and the arrays that it needs."""
     sizes = ", ".join(str(size) for size in layout.config.parameters.values())
     ends = {"inputs": layout.inputs, "outputs": layout.outputs}
-    arrays = "\n".join(
-        f"static const struct eyrie_map {name}_{end}[] = {{\n{''.join(map(_map, maps, maps.values()))}}};\n"
-        for end, maps in ends.items()
-    )
-    return f"""{arrays}
+    tables = {own: f"{name}_table{number}" for number, (own, map_) in enumerate(layout.inputs.items()) if map_.table}
+    arrays = [_table(tables[own], map_.table) for own, map_ in layout.inputs.items() if map_.table]
+    for end, maps in ends.items():
+        entries = "".join(_map(own, map_, f"&{tables[own]}" if map_.table else "NULL") for own, map_ in maps.items())
+        arrays.append(f"static const struct eyrie_map {name}_{end}[] = {{\n{entries}}};\n")
+    joined = "\n".join(arrays)
+    return f"""{joined}
 static const struct eyrie_network {name} = {{
     {len(memory)}u, /* bytes */
     0x{zlib.crc32(memory):08x}u, /* crc */
@@ -39,14 +41,20 @@ static const struct eyrie_network {name} = {{
     {layout.program.bytes}u, /* program_bytes */
     {layout.images}u, /* images */
     {{{sizes}}}, /* sizes */
-    {len(ends["inputs"])}u, /* input_count */
-    {len(ends["outputs"])}u, /* output_count */
+    {len(layout.inputs)}u, /* input_count */
+    {len(layout.outputs)}u, /* output_count */
     {name}_inputs, {name}_outputs}};
 """
 
 
-def _map(name: str, map_: DramMap) -> str:
-    """Return a struct eyrie_map."""
+def _table(name: str, table: ValueTable) -> str:
+    """Return a struct eyrie_table."""
+    rows = ",\n     ".join(", ".join(map(str, table.values[n : n + 16])) for n in range(0, len(table.values), 16))
+    return f"static const struct eyrie_table {name} = {{\n    {{{rows}}},\n    {table.zero_point}}};\n"
+
+
+def _map(name: str, map_: DramMap, table: str) -> str:
+    """Return a struct eyrie_map. table: its address in C"""
     layout = map_.layout
     height, width, channels = map_.shape
     groups = layout.groups
@@ -57,7 +65,8 @@ def _map(name: str, map_: DramMap) -> str:
         f"     {height}u, {width}u, {channels}u, /* height, width, channels */\n"
         f"     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n"
         f"     {_float(map_.scale)}, {map_.zero_point}, /* scale, zero_point */\n"
-        f"     {{{patches}}}}}, /* patches */\n"
+        f"     {{{patches}}}, /* patches */\n"
+        f"     {table}}}, /* table */\n"
     )
 
 

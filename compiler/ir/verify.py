@@ -17,8 +17,8 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     """Raise InternalError if the list of fused operators is inconsistent.
 
     Each feature map must be made once, before its consumers, in the form that they read, and must be read or stored.
-    All outputs must be stored. Only convolutions may read packed maps, which are inputs of few channels, and tables,
-    which make packed maps of them. Shapes must follow from windows and weights.
+    All outputs must be stored. Only convolutions may read packed maps, which are inputs of few channels. Shapes must
+    follow from windows and weights.
 
     inputs: of the network, in the layout of their first consumer; ends: names of the feature maps that are its outputs
     """
@@ -39,8 +39,8 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
                 raise InternalError(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
         if _packed_amiss(group):
             raise InternalError(
-                f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, or a table of one, "
-                "and its readers are convolutions or a table"
+                f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, "
+                "whose readers are convolutions"
             )
         if group.output.name in maps:
             raise InternalError(f"group {group.name}: makes {group.output.name}, which is there already")
@@ -106,7 +106,7 @@ def _fits(map_: Map) -> bool:
     whole, ends = part.whole, part.group * 8 + map_.shape[2]
     inside = min(part.row, part.group) >= 0 and part.row + map_.shape[0] <= whole.shape[0] and ends <= whole.shape[2]
     alike = map_.shape[1] == whole.shape[1] and map_.quantization == whole.quantization
-    by_rows = not any(each.packed or each.planar or each.patches for each in (map_, whole))
+    by_rows = not any(each.packed or each.planar or each.patches or each.table for each in (map_, whole))
     of_words = map_.shape[2] % 8 == 0 or ends == whole.shape[2]
     return inside and alike and by_rows and of_words and map_.layout.pitch == whole.layout.pitch
 
@@ -131,6 +131,8 @@ def _as_read(map_: Map, read: Map | None) -> Map:
     """Return an input with the layout that its readers expect."""
     if read is None:
         return map_
+    if read.table and read.table.quantization == map_.quantization:
+        map_ = replace(map_, quantization=read.quantization, table=read.table)
     patches = read.patches
     if patches and patches.shape == map_.shape:
         map_ = replace(map_, shape=(patches.rows, patches.cols, patches.channels), patches=patches)
@@ -139,8 +141,6 @@ def _as_read(map_: Map, read: Map | None) -> Map:
 
 def _packed_amiss(group: Group) -> bool:
     """Return whether a fused operator makes a packed feature map, or cannot read one that it reads."""
-    if isinstance(group, Elementwise) and group.is_table:
-        return group.source.packed != group.output.packed
     if group.source.packed and not (isinstance(group, Convolution) and group.source.shape[2] <= WORD_CHANNELS):
         return True
     return any(map_.packed for map_ in (*group.others, group.output))

@@ -145,7 +145,6 @@ def can_be_in_place(flow: Flow, first: int, from_dram: bool) -> bool:
         and flow.passed_on(first - 1)
         and not flow.held(first)
         and group.source.shape == group.output.shape
-        and group.source.packed == group.output.packed
         and group.window.stride == (1, 1)
     )
 

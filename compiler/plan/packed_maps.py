@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which maps lie packed, two pixels in a word: the inputs of a network that only row-stationary convolutions read, and
-tables of their values that only such convolutions read."""
+"""Which maps lie packed, two pixels in a word: the inputs of a network that only row-stationary convolutions read."""
 
 from collections.abc import Collection
 from dataclasses import replace
 
-from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Group, Map, divided_maps
 from eyrie.compiler.plan.filters import filter_words
@@ -20,27 +18,18 @@ def with_packed_inputs(groups: list[Group], config: AcceleratorConfig, unpacked:
     made = {group.output.name for group in groups} | divided_maps(groups)
     sources = {group.source.name: group.source for group in groups}
     packed = {
-        name
+        name: replace(map_, packed=True)
         for name, map_ in sources.items()
-        if name not in {*made, *unpacked} and all(_takes_packed(group, map_, groups, config) for group in groups)
+        if name not in {*made, *unpacked} and all(_takes_packed(group, map_, config) for group in groups)
     }
-    packed |= {group.output.name for group in groups if isinstance(group, Elementwise) and group.source.name in packed}
-
-    def laid(map_: Map) -> Map:
-        return replace(map_, packed=True) if map_.name in packed else map_
-
-    return [replace(group, source=laid(group.source), output=laid(group.output)) for group in groups]
+    return [replace(group, source=packed.get(group.source.name, group.source)) for group in groups]
 
 
-def _takes_packed(group: Group, map_: Map, groups: list[Group], config: AcceleratorConfig) -> bool:
+def _takes_packed(group: Group, map_: Map, config: AcceleratorConfig) -> bool:
     """Whether a group does not read a map, or does so row-stationary, in no more cycles than by taps and with filters
-    that leave the GLB room: by taps they need not stay there. A table takes one if all that reads its result does."""
+    that leave the GLB room: by taps they need not stay there."""
     if map_ not in group.operands:
         return True
-    if isinstance(group, Elementwise):
-        readers = [each for each in groups if group.output in (each.source, *each.others)]
-        narrow = group.is_table and not group.stored and not group.output.part and map_.shape[2] <= WORD_CHANNELS
-        return narrow and all(_takes_packed(each, group.output, groups, config) for each in readers)
     if not isinstance(group, Convolution) or map_ in group.others or map_.shape[2] > WORD_CHANNELS:
         return False
     if filter_words(group, ArrayMode.CONVOLUTION, word_groups(len(group.filters)) * 8) > config.glb_words // 2:

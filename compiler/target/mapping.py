@@ -136,8 +136,8 @@ class _Candidates:
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
     """The words of the rows in turn: two cycles each, or one for each word of their windows; copies take one."""
-    width = group.output.layout.of_words.cols
-    words = max(group.images, 1) * rows * width * word_groups(group.output.shape[2])
+    _, width, channels = group.output.shape
+    words = max(group.images, 1) * rows * width * word_groups(channels)
     each = 1 if group.operation.kind == Operation.NONE else max(2, group.window.taps)
     return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, each * words)
 

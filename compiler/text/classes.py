@@ -27,7 +27,7 @@ MODULES = (  # those of a Graph come first, so that reading one imports no other
     "eyrie.compiler.ir.layer",
     "eyrie.compiler.ir.window",
     "eyrie.compiler.ir.nest",
-    "eyrie.compiler.ir.patches",
+    "eyrie.compiler.ir.input_layout",
     "eyrie.compiler.ir.plan",
     "eyrie.compiler.ir.word_operation",
 )

@@ -48,6 +48,10 @@ class Patches(ctypes.Structure):
     _fields_ = [(name, U32) for name in ("rows", "cols", "height", "width", "row_step", "column_step", "top", "left")]
 
 
+class Table(ctypes.Structure):
+    _fields_ = [("values", ctypes.c_int8 * 256), ("zero_point", ctypes.c_int32)]
+
+
 class Map(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p),
@@ -56,6 +60,7 @@ class Map(ctypes.Structure):
         ("scale", ctypes.c_float),
         ("zero_point", ctypes.c_int32),
         ("patches", Patches),
+        ("table", ctypes.POINTER(Table)),
     ]
 
 
@@ -146,7 +151,10 @@ def described(image: Image) -> Network:
 
 
 def _map(name: str, map_: DramMap) -> Map:
-    layout = map_.layout
+    layout, table = map_.layout, None
+    if map_.table:
+        values = (ctypes.c_int8 * 256)(*map_.table.values)
+        table = ctypes.pointer(Table(values, map_.table.zero_point))
     return Map(
         name.encode(),
         map_.address,
@@ -157,6 +165,7 @@ def _map(name: str, map_: DramMap) -> Map:
         map_.scale,
         map_.zero_point,
         Patches(*patch_numbers(map_.patches)),
+        table,
     )
 
 

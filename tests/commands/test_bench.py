@@ -39,7 +39,7 @@ def step(name: str, passes: tuple[int, ...], macs: int, weight_bytes: int, chann
 
 def whole(channels: int) -> DramMap:
     """Return a map of one pixel at the beginning of the memory."""
-    return DramMap(0, (1, 1, channels), FeatureMap(1, 1, word_groups(channels), 0, 1), None, 1.0, 0)
+    return DramMap(0, (1, 1, channels), FeatureMap(1, 1, word_groups(channels), 0, 1), None, 1.0, 0, None)
 
 
 @pytest.fixture

@@ -6,25 +6,16 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.frontend import tflite
-from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group
 from eyrie.compiler.ir.window import Window
-from eyrie.compiler.ir.word_operation import lookup
 from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.target.descriptors.streams import columns_level
 from eyrie.compiler.target.mapping import mappings
 from eyrie.compiler.target.suit import suited
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
-from eyrie.model.interpreters import RUN
-from eyrie.model.operators.reference import Reference
-from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.layers import int8
-from eyrie.testing.samples import scaled
-from tests.compiler.test_moves import Drawn
-from tests.compiler.test_turned_maps import check_program, compiled
 from tests.compiler.windows import convolution_chain
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -133,41 +124,3 @@ def test_all_readers_count() -> None:
     assert packed([first, other]) == [False, False]
     assert packed([first, again]) == [False, False]
     assert packed([first, behind]) == [True, False]
-
-
-def table_of(group: Convolution) -> tuple[Elementwise, Convolution]:
-    """A table of an input, and a convolution of its values."""
-    map_ = replace(group.source, name="values")
-    table = Elementwise(
-        name="table", source=group.source, output=map_, epilogue=(lookup(np.arange(256).astype(np.int8)),)
-    )
-    return table, replace(group, source=map_)
-
-
-def test_tables_of_inputs() -> None:
-    """A table makes a packed map for a row-stationary convolution, not for others, nor of more than four channels."""
-    table, group = table_of(convolution())
-    assert packed([table, group]) == [True, True]
-    found = with_packed_inputs([table, group], DEFAULT)
-    assert found[0].output.packed
-    assert mappings(DEFAULT, found[0], 16)[0].cycles < 0.6 * mappings(DEFAULT, table, 16)[0].cycles
-    assert packed([replace(table, stored=True), group]) == [False, False]
-    assert packed([table, group, replace(convolution(kernel=(5, 5)), source=group.source, name="other")]) == [False] * 3
-    assert packed([*table_of(convolution(5))]) == [False, False]
-
-
-@pytest.mark.parametrize("channels", [1, 3, 4])
-def test_results_of_packed_tables(channels: int, seed: int) -> None:
-    """A function of the input, then a convolution: the program makes what tflite-micro makes, for odd widths, too."""
-    rng = np.random.default_rng([seed, channels])
-    for n in range(scaled(20)):
-        net = Drawn(seed + n, (1, *map(int, rng.integers(3, 40, 2)), channels))
-        x = net.move("HARD_SWISH", net.input, net.shapes[net.input])
-        x = net.pad(x, (0, 0), (1, 1), (1, 1), (0, 0)) if n % 2 else x
-        content = net.model(net.conv(x, int(rng.integers(1, 30)), rows=3, cols=3))
-        graph = tflite.from_bytes(content)
-        built = compiled(graph, DEFAULT, turn=False)
-        assert built.schedule.plan.groups[0].output.packed
-        [values] = random_inputs(graph, 1, seed)
-        expected = RUN[Reference.MICRO](content, values[0])
-        check_program(built.image, graph, values[0], expected, DEFAULT, f"network {n}")

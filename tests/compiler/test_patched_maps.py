@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.failure import InternalError
+from eyrie.compiler.ir.input_layout import Patches
 from eyrie.compiler.ir.layer import Convolution, Group, Pointwise
-from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.packed_maps import with_packed_inputs

@@ -113,10 +113,7 @@ def shaped(*shape: int) -> Callable[[Group], Map]:
     return lambda group: replace(group.output, shape=shape)
 
 
-PACKED = (
-    "group conv0: a packed map is an input of at most 4 channels, or a table of one, "
-    "and its readers are convolutions or a table"
-)
+PACKED = "group conv0: a packed map is an input of at most 4 channels, whose readers are convolutions"
 GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "two of a name": (change(1, name="conv0"), "group conv0: two have this name"),
     "one is missing": (lambda groups: groups[1:], "group .*: reads first.*, which no group before it makes"),

@@ -57,14 +57,16 @@ def packed(rng: np.random.Generator, images: int = 1) -> Driven:
     return found
 
 
-def patched(rng: np.random.Generator, images: int = 1) -> Driven:
-    """An input that lies as patches, some of which are outside of it."""
+def patched(rng: np.random.Generator, images: int = 1, table: bool = False) -> Driven:
+    """An input that lies as patches, some of which are outside of it; table: of the values of a function."""
     net = TfliteBuilder("patched")
     x = net.input("image", (1, int(rng.integers(14, 30)), int(rng.integers(14, 30)), int(rng.integers(1, 4))), INPUT)
+    if table:
+        x = net.hard_swish("function", x, INPUT._replace(zero_point=31))
     stride = int(rng.integers(1, 4))
     x = net.conv("conv", x, weights(rng, 24, 7, 5, x.shape[3]), scales(rng, 24), bias(rng, 24), INPUT, stride)
     found = _compiled(rng, net.build([x]), images)
-    assert found.image.input_map.patches
+    assert found.image.input_map.patches and bool(found.image.input_map.table) == table
     return found
 
 
@@ -100,6 +102,7 @@ def every_layout(rng: np.random.Generator) -> list[Driven]:
         packed(rng, int(rng.integers(2, 5))),
         patched(rng),
         patched(rng, 2),
+        patched(rng, table=True),
         wide(rng),
         grouped(rng),
         several_ends(rng),

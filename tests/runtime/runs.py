@@ -46,7 +46,7 @@ def made_up(
                 last=2 * numbers[-1] + 1,
             )
         )
-    ends = {"map": DramMap(0, (1, 1, 8), FeatureMap(1, 1, 1, 0, 1), None, 1.0, 0)}
+    ends = {"map": DramMap(0, (1, 1, 8), FeatureMap(1, 1, 1, 0, 1), None, 1.0, 0, None)}
     image = Image(images, Area(0, 512), ends, ends, {}, config, tuple(steps), tuple(buffers), np.zeros(0, np.uint8))
     total = now | {"CYCLES": now["CYCLES"] + 30}
     return image, network_metrics(image, total, passes), passes

@@ -72,16 +72,23 @@ enum eyrie_byte eyrie_byte_of(const struct eyrie_map *map, uint32_t y, uint32_t 
   return EYRIE_VALUE;
 }
 
+/* A byte of an input as it is written. */
+static uint8_t written(const struct eyrie_map *map, enum eyrie_byte byte, const int8_t *value) {
+  const struct eyrie_table *table = map->table;
+  if (byte == EYRIE_NO_VALUE) return 0;
+  if (byte == EYRIE_OUTSIDE) return (uint8_t)(table != NULL ? table->zero_point : map->zero_point);
+  return (uint8_t)(table != NULL ? table->values[*value + 128] : *value);
+}
+
 static void put_row(const struct eyrie_device *device, const struct place *place, const int8_t *values) {
   const uint32_t row_bytes = place->map->pitch * EYRIE_WORD_BYTES;
   for (uint32_t begin = 0; begin < row_bytes; begin += BUFFER_BYTES) {
     uint8_t buffer[BUFFER_BYTES];
     const uint32_t count = least(BUFFER_BYTES, row_bytes - begin);
     for (uint32_t n = 0; n < count; n++) {
-      size_t index;
+      size_t index = 0;
       const enum eyrie_byte byte = eyrie_byte_of(place->map, place->y, place->group, begin + n, &index);
-      buffer[n] = byte == EYRIE_VALUE ? (uint8_t)values[index]
-                                      : byte == EYRIE_OUTSIDE ? (uint8_t)place->map->zero_point : 0;
+      buffer[n] = written(place->map, byte, &values[index]);
     }
     device->platform.write_memory(device->platform.context, place->row + begin, buffer, count);
   }

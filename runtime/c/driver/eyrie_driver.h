@@ -66,12 +66,18 @@ struct eyrie_platform {
 
 /* An input in space-to-depth layout: each pixel in DRAM has the values of height x width pixels of the input as its
  * channels, in C order. The patch (y, x) begins at row y * row_step - top and column x * column_step - left; values
- * outside the input are its zero point. */
+ * outside the input are its zero point, or its table's. */
 struct eyrie_patches {
   uint32_t rows, cols;  /* number of patches; 0: not in this layout */
   uint32_t height, width;
   uint32_t row_step, column_step;
   uint32_t top, left;
+};
+
+/* Values that are written instead of an input's own, for -128 to 127, and their zero point. */
+struct eyrie_table {
+  int8_t values[256];
+  int32_t zero_point;
 };
 
 /* An input or output: int8 [height][width][channels]. A value q stands for scale * (q - zero_point). In DRAM a map is
@@ -87,6 +93,7 @@ struct eyrie_map {
   float scale;
   int32_t zero_point;
   struct eyrie_patches patches;  /* of an input */
+  const struct eyrie_table *table;  /* of an input; NULL: its values are written as they are */
 };
 
 /* Description of a compiled network, from network.h. Addresses are from its first byte. */

@@ -34,7 +34,8 @@ static uint32_t pitch_of(uint32_t width, uint32_t groups) {
 struct eyrie_map eyrie_map_of(const struct eyrie_tensor_setting *setting) {
   const uint32_t groups = groups_of(setting->c);
   const struct eyrie_map map = {NULL, 0, setting->h, setting->w, setting->c, groups, pitch_of(setting->w, groups),
-                                false, setting->scale, setting->zero_point, {0, 0, 0, 0, 0, 0, 0, 0}};
+                                false, setting->scale, setting->zero_point, {0, 0, 0, 0, 0, 0, 0, 0},
+                                NULL};
   return map;
 }
 

@@ -12,7 +12,8 @@
 
 static bool is_tensor(const struct eyrie_map *map, const struct eyrie_map *tensor) {
   return map->height == tensor->height && map->width == tensor->width && map->channels == tensor->channels &&
-         map->groups == tensor->groups && map->pitch == tensor->pitch && !map->packed && map->patches.rows == 0;
+         map->groups == tensor->groups && map->pitch == tensor->pitch && !map->packed && map->patches.rows == 0 &&
+         map->table == NULL;
 }
 
 /* Which tensor of the operation an input of the network is: its name, input0 or input1, ends with it. */

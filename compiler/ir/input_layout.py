@@ -1,11 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs as patches (space-to-depth): a pixel of the map has the values of several neighbouring pixels of the input."""
+"""Inputs as the host writes them: as patches (space-to-depth), of which a pixel has the values of several neighbouring
+pixels of the input, and as values of a lookup table."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from eyrie.model.operators.quantization import Quantization
+
 Pair = tuple[int, int]  # of rows, of columns
+
+
+@dataclass(frozen=True)
+class InputTable:
+    """Values that the host writes instead of an input's own.
+
+    values        the int8 values for -128 to 127
+    quantization  of the input; its map has the quantisation of the results
+    """
+
+    values: bytes
+    quantization: Quantization
 
 
 @dataclass(frozen=True)

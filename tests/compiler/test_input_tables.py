@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lookup tables of inputs that the host applies: which ones, and the results."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.layer import Group, Part
+from eyrie.compiler.ir.window import Window
+from eyrie.compiler.ir.word_operation import lookup
+from eyrie.compiler.plan.input_tables import with_input_tables
+from eyrie.model.config import DEFAULT
+from eyrie.model.interpreters import RUN
+from eyrie.model.operators.quantization import Quantization
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.inputs import random_inputs
+from eyrie.testing.samples import scaled
+from tests.compiler.test_moves import Drawn
+from tests.compiler.test_turned_maps import check_program, compiled
+from tests.compiler.windows import convolution_chain
+
+VALUES = np.roll(np.arange(-128, 128), 7).astype(np.int8)
+
+
+def looked_up() -> list[Group]:
+    """A table of an input, and two readers of its results."""
+    [group] = convolution_chain(np.random.default_rng(1), (16, 17, 3), Window((3, 3)), 16).groups
+    map_ = replace(group.source, name="values", quantization=Quantization(np.float32(0.5), 3))
+    table = Elementwise(name="table", source=group.source, output=map_, epilogue=(lookup(VALUES),))
+    first = replace(group, source=map_)
+    return [table, first, replace(first, name="second", others=(map_,))]
+
+
+def test_the_host_applies_the_table_of_an_input() -> None:
+    table, *readers = looked_up()
+    found = with_input_tables([table, *readers])
+    assert [group.name for group in found] == [group.name for group in readers]
+    source = found[0].source
+    assert (source.name, source.quantization) == (table.source.name, table.output.quantization)
+    assert source.table and source.table.quantization == table.source.quantization
+    assert source.table.values == VALUES.tobytes()
+    assert found[1].operands == (source, source)
+
+
+KEPT: dict[str, Callable[[list[Group]], list[Group]]] = {
+    "an output": lambda groups: [replace(groups[0], stored=True), *groups[1:]],
+    "another reader": lambda groups: [*groups, replace(groups[1], source=groups[0].source)],
+    "an operand of another": lambda groups: [*groups, replace(groups[1], others=(groups[0].source,))],
+    "no input": lambda groups: [replace(groups[1], source=groups[2].source, output=groups[0].source), *groups],
+    "a part": lambda groups: [
+        replace(groups[0], output=replace(groups[0].output, part=Part(groups[0].output, 0, 0))),
+        *groups[1:],
+    ],
+    "another operation": lambda groups: [replace(groups[0], epilogue=2 * groups[0].epilogue), *groups[1:]],
+    "some of the pixels": lambda groups: [replace(groups[0], window=Window(stride=(2, 2))), *groups[1:]],
+}
+
+
+@pytest.mark.parametrize("change", KEPT.values(), ids=KEPT)
+def test_the_machine_runs_other_tables(change: Callable[[list[Group]], list[Group]]) -> None:
+    groups = change(looked_up())
+    assert with_input_tables(groups) == groups
+
+
+def test_inputs_of_another_program_stay() -> None:
+    groups = looked_up()
+    assert with_input_tables(groups, [groups[0].source.name]) == groups
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4, 11])
+def test_results(channels: int, seed: int) -> None:
+    """A function of the input, then a convolution with padding: the program makes what tflite-micro makes."""
+    rng = np.random.default_rng([seed, channels])
+    for n in range(scaled(20)):
+        net = Drawn(seed + n, (1, *map(int, rng.integers(8, 40, 2)), channels))
+        x = net.move("HARD_SWISH", net.input, net.shapes[net.input])
+        x = net.pad(x, (0, 0), (1, 1), (1, 1), (0, 0)) if n % 2 else x
+        kernel = 3 if n % 4 < 2 else 7
+        content = net.model(net.conv(x, int(rng.integers(1, 30)), rows=kernel, cols=kernel))
+        graph = tflite.from_bytes(content)
+        built = compiled(graph, DEFAULT, turn=False)
+        [place] = built.image.inputs.values()
+        assert place.table and len(built.schedule.plan.groups) == 1
+        [values] = random_inputs(graph, 1, seed)
+        expected = RUN[Reference.MICRO](content, values[0])
+        check_program(built.image, graph, values[0], expected, DEFAULT, f"network {n}")
