@@ -12,7 +12,7 @@ from eyrie.compiler.emit.timeline import Timeline, rows_region
 from eyrie.compiler.ir.buffer import Buffer, Region
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Group, Map
-from eyrie.compiler.ir.plan import Job, Plan
+from eyrie.compiler.ir.plan import SOURCE, Job, Plan
 from eyrie.compiler.ir.program import Command, End
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.search import Placed
@@ -90,8 +90,8 @@ class _Emitter:
         if segment.tiling_of(n).channels > 1:
             source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
             self._load_slice(group, group.source, source, job.part, job.reads)
-        elif n == segment.first and segment.nest.from_dram:
-            self._fetch(n, source, *job.reads)
+        elif segment.nest.from_dram and (rows := segment.rows_read(job, SOURCE)):
+            self._fetch(segment.first, self.plan.read[segment.first].placed(), *rows)
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
         if others and segment.parts_of(n) > 1:
@@ -136,8 +136,10 @@ class _Emitter:
                 self.timeline.load(self._base(group, group.source), source.address, source.words)
             self._fetched[n] = last
             return
-        self._load_rows(group, group.source, source, max(self._fetched.get(n, 0), first), last)
-        self._fetched[n] = max(self._fetched.get(n, 0), last)
+        there = self._fetched.get(n, 0)
+        begin = there if self.plan.segment_of[n].shares_input else max(there, first)  # else no job reads those between
+        self._load_rows(group, group.source, source, begin, last)
+        self._fetched[n] = max(there, last)
 
     def _load_slice(self, group: Group, map_: Map, part: FeatureMap, number: int, rows: tuple[int, int]) -> None:
         """Loads rows, first and last + 1, of a slice of a map's channels."""
@@ -152,7 +154,7 @@ class _Emitter:
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""
         for map_, plan in zip(group.others, self.plan.others[n]):
-            if not plan.buffer.loaded:
+            if not plan.buffer.loaded or plan is self.plan.read[self.plan.segment_of[n].first]:
                 continue
             other = plan.placed()
             if other.ring_rows < other.rows:

@@ -13,6 +13,8 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.nest import Nest, Tiling
 
+SOURCE = -1  # in place of a pass that makes an operand: the input of the segment, from DRAM
+
 
 class Job(NamedTuple):
     """One tile: output rows first to last - 1 (before pooling) of a fused operator.
@@ -25,6 +27,14 @@ class Job(NamedTuple):
     last: int
     reads: tuple[int, int]
     part: int = 0
+
+
+def is_source(first: Group, reader: Group, number: int) -> bool:
+    """Return whether an operand is the source of the first pass of a loop, and is read row by row: it comes from DRAM
+    once for both."""
+    operand = reader.operands[number]
+    by_row = not operand.planar and not reader.images and number * operand.shape[0] in (0, number * reader.map_shape[0])
+    return operand.name == first.source.name and by_row
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,48 @@ class Segment:
         return self.tiling_of(n).parts
 
     @cached_property
+    def inner(self) -> dict[tuple[int, int], int]:
+        """Return the operands, (pass, number), that passes of this segment make, or that are its input from DRAM: the
+        pass that makes each, or SOURCE."""
+        found, makers = dict[tuple[int, int], int](), dict[str, int]()
+        for n, group in enumerate(self.groups):
+            for number, operand in enumerate(group.operands):
+                if operand.name in makers:
+                    found[n, number] = makers[operand.name]
+                elif self.nest.from_dram and self._is_input(n, number):
+                    found[n, number] = SOURCE
+            makers[group.output.name] = n
+        return found
+
+    def _is_input(self, n: int, number: int) -> bool:
+        """Return whether an operand of a pass is the input of the segment; slices of an operand come by themselves."""
+        first, group = self.groups[0], self.groups[n]
+        return (n, number) == (0, 0) or (self.nest.tilings[n].parts == 1 and is_source(first, group, number))
+
+    @cached_property
+    def readers(self) -> dict[int, list[tuple[int, int]]]:
+        """Return the operands of `inner` by the pass that makes them, or SOURCE."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for operand, maker in self.inner.items():
+            found.setdefault(maker, []).append(operand)
+        return found
+
+    @property
+    def shares_input(self) -> bool:
+        """Return whether several passes read the input, which comes from DRAM once."""
+        return len(self.readers.get(SOURCE, ())) > 1
+
+    def rows_read(self, job: Job, maker: int) -> tuple[int, int] | None:
+        """Return the rows, first and last + 1, that a job reads of the output of a pass, or of SOURCE."""
+        own = job.group - self.first
+        rows = [job.reads if number == 0 else (job.first, job.last) for n, number in self.readers[maker] if n == own]
+        return (min(first for first, _ in rows), max(last for _, last in rows)) if rows else None
+
+    def last_reader(self, maker: int) -> int:
+        """Return the fused operator of the network that is the last one to read the output of a pass, or SOURCE."""
+        return self.first + max(n for n, _ in self.readers[maker])
+
+    @cached_property
     def jobs(self) -> list[Job]:
         """Return the jobs in the order of the loop nest."""
         heights = [group.map_shape[0] for group in self.groups]
@@ -84,35 +136,58 @@ class Segment:
     def _targets(self, heights: list[int]) -> list[list[int]]:
         """Return the rows of each fused operator's output that must exist when each row tile is done."""
         rows = self.nest.rows or heights[-1]
-        targets = [[min(heights[-1], (tile + 1) * rows) for tile in range(-(-heights[-1] // rows))]]
-        for n in reversed(range(len(self.groups) - 1)):
-            needed = [self.groups[n + 1].input_rows(0, rows)[1] for rows in targets[0]]
+        last = len(heights) - 1
+        targets = {last: [min(heights[-1], (tile + 1) * rows) for tile in range(-(-heights[-1] // rows))]}
+        for n in reversed(range(last)):
+            needs = [
+                targets[reader] if number else [self.groups[reader].input_rows(0, rows)[1] for rows in targets[reader]]
+                for reader, number in self.readers[n]
+            ]
+            needed = [max(rows) for rows in zip(*needs)] if len(needs) > 1 else needs[0]
             needed[-1] = max(needed[-1], 1)  # each group has a job, even if all that reads its map is padding
             together = self.groups[n].together
-            targets.insert(0, [min(heights[n], -(-rows // together) * together) for rows in needed])
-        return targets
+            targets[n] = [min(heights[n], -(-rows // together) * together) for rows in needed]
+        return [targets[n] for n in range(len(heights))]
 
     def ring_rows(self, n: int) -> int:
-        """Return the rows of the circular buffer between fused operators n and n + 1 of the segment; 1 if no row is
-        read."""
+        """Return the rows of the circular buffer after fused operator n of the segment; 1 if no row is read."""
         most, needed = 1, self.groups[n].map_shape[0]  # the first row that is read from a job on
+        readers = {self.first + reader for reader, _ in self.readers[n]}
         for job in reversed(self.jobs):
-            if job.group == self.first + n + 1:
-                needed = min(needed, job.reads[0])
+            if job.group in readers and (rows := self.rows_read(job, n)):
+                needed = min(needed, rows[0])
             elif job.group == self.first + n:
                 most = max(most, job.last - needed)
         return most
 
     def input_ring_rows(self) -> int:
-        """Return the rows of an input from DRAM that two successive jobs need, 1 if all read padding. In NC/8HW8
-        layout, the input comes as a whole."""
+        """Return the rows of an input from DRAM that two successive jobs need, and the jobs of other passes until then;
+        1 if all read padding. In NC/8HW8 layout, the input comes as a whole."""
         if self.groups[0].source.planar:
             return self.groups[0].source.shape[0]
+        if self.shares_input:
+            return self.shared_input_rows()
         readers = [job for job in self.jobs if job.group == self.first]
         if self.tiling_of(self.first).channels > 1 or not self.nest.ahead:
             return max(1, *(job.reads[1] - job.reads[0] for job in readers))
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
+
+    def shared_input_rows(self, early: bool = False) -> int:
+        """Return the rows of an input that several passes read. The rows of the next job of the first pass come during
+        its job; early: from its last job on."""
+        height = self.groups[0].source.shape[0]
+        most, needed = 1, height  # the first row that is read from a job on
+        own = ahead = 0  # the ends of the rows of the next job of the first pass, and of the one after that
+        for job in reversed(self.jobs):
+            if job.group == self.first and early:
+                own, ahead = job.reads[1], own
+            if rows := self.rows_read(job, SOURCE):
+                needed = min(needed, rows[0])
+                most = max(most, max(ahead if self.nest.ahead else 0, rows[1]) - needed)
+            if job.group == self.first and not early:
+                ahead = job.reads[1]
+        return min(height, most)
 
     def operand_rows(self, n: int, height: int) -> int:
         """Return the rows of a second operand from DRAM that are in the GLB at once, of `height` rows.

@@ -10,7 +10,7 @@ from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
 from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Map, Separable
-from eyrie.compiler.ir.plan import Job, Segment
+from eyrie.compiler.ir.plan import SOURCE, Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
@@ -156,7 +156,7 @@ class Bounds:
             if n + 1 < segment.last:
                 ring = segment.ring_rows(n - segment.first) * group.output.layout.row_words
                 steps[begin[n]] += ring
-                steps[end[n + 1] + 1] -= ring
+                steps[end[segment.last_reader(n - segment.first)] + 1] -= ring
         return steps[:-1]
 
     def _operand(self, n: int, number: int) -> Map:
@@ -173,11 +173,12 @@ class Bounds:
             operand = self._operand(n, number)
             height, row_words, pass_, words = operand.shape[0], operand.layout.row_words, segment.first + n, 0
             whole = operand.planar or (number > 0 and height != segment.groups[n].map_shape[0])
-            rows = segment.input_ring_rows() if number == 0 and segment.nest.from_dram else height if whole else 0
+            from_dram = number == 0 and segment.nest.from_dram
+            rows = segment.input_ring_rows() if from_dram else height if whole else 0
             place = len(total)
             for job in reversed(segment.jobs):
                 place -= 1
-                if job.group == pass_:
+                if job.group == pass_ or (from_dram and segment.rows_read(job, SOURCE)):
                     words = (rows or height - (job.first if number else job.reads[0])) * row_words
                 total[place] += words
         return total
@@ -244,7 +245,8 @@ class Bounds:
         jobs = self.segment.jobs
         total: float = self.array_cycles + BETWEEN * len(jobs)
         for before, job in pairwise(jobs):
-            if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
+            rows = self.segment.rows_read(job, before.group - self.segment.first) if before.group < job.group else None
+            if rows and before.last > rows[0] and before.first < rows[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.nest.ahead:  # each row tile's input is waited for
             total += self.segment.groups[0].source.layout.words // port_words(self.config)

@@ -136,7 +136,7 @@ class Estimates:
 
     def _key(self, segment: Segment) -> tuple:
         """Without what is there beside it."""
-        return tuple(map(self._kind, segment.groups)), segment.nest, segment.freed
+        return tuple(map(self._kind, segment.groups)), segment.nest, segment.freed, tuple(segment.inner.items())
 
     def _kind(self, group: Group) -> int:
         """Return a number that is equal for groups with the same segments."""

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which group of a sequence reads which map, and where those lie that others than the next group read."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.plan import is_source
 
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 
@@ -82,6 +84,30 @@ class Flow:
         is_all = self.groups[n + 1].source.name == self.groups[n].output.name
         return source == n and n not in others and is_all
 
+    def encloses(self, first: int, last: int) -> bool:
+        """Whether groups first to last - 1 can share a loop over rows."""
+        return not any(self.strays(first, last))
+
+    def strays(self, first: int, last: int) -> Iterator[str]:
+        """Yield why groups first to last - 1 cannot share a loop over rows: they alone must read the outputs of all but
+        the last, and their sources must be such outputs, or the source of the first."""
+        for n in range(first, last - 1):
+            group, readers = self.groups[n], self.readers[n]
+            if not self.passed_on(n) and (group.stored or group.output.part or not readers or readers[-1] >= last):
+                yield f"the output of {group.name} is read by others than the passes of the loop"
+        for n in range(first + 1, last):
+            reader = self.groups[n]
+            for number, (operand, writers) in enumerate(zip(reader.operands, self.writers[n], strict=True)):
+                if number == 0 and self.passed_on(n - 1):
+                    continue
+                if writers[-1] < first:
+                    by_row = number > 0 or is_source(self.groups[first], reader, number)
+                else:
+                    whole = operand.name == self.groups[writers[-1]].output.name
+                    by_row = whole and not operand.planar and (number == 0 or operand.shape[0] == reader.map_shape[0])
+                if not by_row:
+                    yield f"{reader.name} reads {operand.name}, which the loop does not bring row by row"
+
     def held(self, n: int) -> bool:
         """Whether the output of group n stays in the GLB for others than the next group."""
         group = self.groups[n]
@@ -98,13 +124,15 @@ class Flow:
             return False, True
         return (not self.held(n),)
 
-    def fetched(self, first: int, last: int) -> list[tuple[int, Map]]:
-        """Operands, beside the sources, that groups first to last - 1 have from DRAM, each with its group."""
+    def fetched(self, first: int, last: int, sliced: bool = False) -> list[tuple[int, Map]]:
+        """Operands, beside the sources, that groups first to last - 1 have from DRAM, each with its group; not those
+        that they make, or that are the source of the first. sliced: in slices, in which each comes by itself"""
+        source = self.groups[first]
         return [
             (n, other)
             for n in range(first, last)
-            for other, maker in zip(self.groups[n].others, self.makers[n][1:])
-            if self.from_dram(maker)
+            for number, (other, maker) in enumerate(zip(self.groups[n].others, self.makers[n][1:]), 1)
+            if maker < first and self.from_dram(maker) and (sliced or not is_source(source, self.groups[n], number))
         ]
 
     def freed(self, first: int, last: int, from_dram: bool) -> dict[tuple[int, int], tuple[int, ...]]:
@@ -158,10 +186,23 @@ class Flow:
         spans = [(first, end) for end in range(first + 1, last + 1)]
         return (
             first > 0 and self.passed_on(first - 1),
-            tuple((self.passed_on(n), self.held(n)) for n in range(first, last)),
-            tuple(tuple(self.from_dram(maker) for maker in self.makers[n][1:]) for n in range(first, last)),
+            tuple((self.passed_on(n), self.held(n), self._last_reader(n, first, last)) for n in range(first, last)),
+            tuple(tuple(self._origins(n, first)) for n in range(first, last)),
             tuple((self.words_across(*span, from_dram), tuple(self.freed(*span, from_dram))) for span in spans),
         )
+
+    def _last_reader(self, n: int, first: int, last: int) -> int:
+        """Return the last reader of a group's output, counted from group `first`; that of an output or of a part is
+        behind all."""
+        group, readers = self.groups[n], self.readers[n]
+        return last - first if group.stored or group.output.part or not readers else min(readers[-1], last) - first
+
+    def _origins(self, n: int, first: int) -> Iterator[tuple[int, bool]]:
+        """Yield, for each operand of a group, the group that makes it, counted from group `first`, and whether it comes
+        from DRAM; OUTSIDE for those from before, one less for the source of group `first`."""
+        for operand, maker in zip(self.groups[n].operands, self.makers[n]):
+            before = OUTSIDE - 1 if operand.name == self.groups[first].source.name else OUTSIDE
+            yield maker - first if maker >= first else before, self.from_dram(maker)
 
     @cached_property
     def _all_held(self) -> list[int]:

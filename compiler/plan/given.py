@@ -71,10 +71,9 @@ def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], lis
     for each in text.segments:
         segments.append(Segment(network, first, first + len(each.names), each.nest))
         first += len(each.names)
-    flow = _flow(found, segments)
-    segments = [segment_of(flow, each.first, each.last, each.nest) for each in segments]
     check_segments(found, segments)
-    return found, segments
+    flow = _flow(found, segments)
+    return found, [segment_of(flow, each.first, each.last, each.nest) for each in segments]
 
 
 def _named(groups: list[Group], names: list[str]) -> Iterator[Group]:
@@ -152,7 +151,7 @@ def _tiles(flow: Flow, n: int, group: Group, tiling: Tiling, nest: Nest) -> Iter
             yield f"{group.name} has no filter tiles"
         elif tiling.filters > TILES[-1] or len(group.filters) % (8 * tiling.filters):
             yield f"{len(group.filters)} filters of {group.name} do not make {tiling.filters} tiles of whole words"
-        elif not (nest.refetch and nest.to_dram) or len(flow.fetched(n, n + 1)) < len(group.others):
+        elif not (nest.refetch and nest.to_dram) or len(flow.fetched(n, n + 1, True)) < len(group.others):
             yield "filter tiles need refetched filters, a loop over rows, and an output and operands in DRAM"
     if tiling.channels > 1:
         channels = group.source.shape[2]
@@ -180,9 +179,7 @@ def _several(flow: Flow, segment: Segment) -> Iterator[str]:
     nest, groups, first = segment.nest, segment.groups, segment.first
     if len(groups) > MOST_GROUPS:
         yield f"{len(groups)} passes: at most {MOST_GROUPS} share a loop"
-    for n, group in enumerate(groups[:-1], first):
-        if not flow.passed_on(n):
-            yield f"the output of {group.name} is read by others than the next pass"
+    yield from flow.strays(first, segment.last)
     if not nest.lead:
         yield from _after_channel_tiles(segment)
         return

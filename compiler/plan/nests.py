@@ -49,7 +49,8 @@ def _nests(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
 
 def segment_of(flow: Flow, first: int, last: int, nest: Nest) -> Segment:
     """Return a segment with the words of the feature maps beside it."""
-    fetched, held = flow.fetched(first, last), flow.words_across(first, last, nest.from_dram)
+    sliced = max(tiling.parts for tiling in nest.tilings) > 1
+    fetched, held = flow.fetched(first, last, sliced), flow.words_across(first, last, nest.from_dram)
     words = sum(map_.layout.words for _, map_ in fetched)
     segment = Segment(flow.groups, first, last, nest, held, words, tuple(flow.freed(first, last, nest.from_dram)))
     if not fetched:
@@ -86,7 +87,7 @@ def refetched(flow: Flow, first: int, from_dram: bool) -> Nests:
     group = flow.groups[first]
     if not isinstance(group, Filtered) or group.averaged:
         return
-    height, all_fetched = group.map_shape[0], len(flow.fetched(first, first + 1)) == len(group.others)
+    height, all_fetched = group.map_shape[0], len(flow.fetched(first, first + 1, True)) == len(group.others)
     for to_dram in flow.exits(first):
         for rows in row_tiles(group):
             for tiles in filter_tiles(group):
@@ -163,8 +164,10 @@ def pipelined(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
         group, count = groups[last - 1], last - first
         if group.averaged or group.at_once:
             return
-        if count > 1 and (not flow.passed_on(last - 2) or max(groups[first].together, group.together) > 1):
+        if count > 1 and max(groups[first].together, group.together) > 1:
             return
+        if not flow.encloses(first, last):
+            continue
         for rows in row_tiles(group):
             for to_dram in flow.exits(last - 1):
                 if overwrites and count == 1 and not to_dram:

@@ -79,11 +79,11 @@ class SegmentPlanner:
 
     def _to_dram(self, name: str) -> None:
         """A held map goes through DRAM: what is known of the segments that meet it is so no more."""
-        maker = next(
-            n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.storage.name == name
-        )
+        outputs = enumerate(group.output for group in self.flow.groups)
+        makers = [n for n, output in outputs if self.flow.held(n) and output.storage.name == name]
+        last = max(self.flow.readers[maker][-1] for maker in makers)
         self.flow = replace(self.flow, in_dram=self.flow.in_dram | {name})
-        for first in range(maker - MOST_GROUPS + 1, self.flow.readers[maker][-1] + 1):
+        for first in range(makers[0] - MOST_GROUPS + 1, last + 1):
             self._known_fits.pop(first, None)
             for from_dram in (False, True):
                 self._fitting.pop((first, from_dram), None)

@@ -7,7 +7,7 @@ from eyrie.compiler.ir.buffer import Buffer, LiveRange, merged, whole
 from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.layer import Group, Map
-from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment
+from eyrie.compiler.ir.plan import SOURCE, Job, MapPlan, Plan, Segment
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
 from eyrie.compiler.plan.joins import Joins, row_lives
@@ -17,8 +17,11 @@ from eyrie.model.config import AcceleratorConfig
 
 def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorConfig, stores_overlap: bool) -> Plan:
     """Lifetimes of all maps; places nothing. stores_overlap: a map that is stored keeps its words beside the job
-    behind it, so that this need not wait for the store, where the next segment leaves room for them."""
-    free_behind = dict(zip((s.last - 1 for s in segments), _free_words(segments, config) if stores_overlap else []))
+    behind it, so that this need not wait for the store, where the next segment leaves room for them; as well, rows of
+    inputs that several passes read come early."""
+    free = [config.glb_words - Bounds(s, config).planned_words if stores_overlap else 0 for s in segments]
+    free_in = dict(zip((s.first for s in segments), free))
+    free_behind = dict(zip((s.last - 1 for s in segments), [*free[1:], config.glb_words * stores_overlap]))
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
     flow = Flow(tuple(groups))
@@ -33,10 +36,12 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
         if n == segment.first and nest.from_dram:
             before = segment_of[n - 1].nest
             in_planes = n > 0 and not before.rows and not before.whole  # tiles of filters lie one after the other
-            read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
+            read.append(_fetched(jobs, n, group, segment, in_planes, n in early, free_in[n]))
+        elif segment.inner.get((n - segment.first, 0)) == SOURCE:
+            read.append(read[segment.first])
         else:
             read.append(joins.read(group.source, group.image, made[flow.makers[n][0]]))
-        others.append(tuple(_beside(jobs, n, k, flow, segment_of, made, joins) for k in range(len(group.others))))
+        others.append(tuple(_beside(jobs, n, k, flow, segment_of, read, made, joins) for k in range(len(group.others))))
         if nest.in_place:
             made.append(_in_place(groups, n, read[-1], segment))
         elif n + 1 < segment.last:
@@ -50,11 +55,6 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
         else:
             made.append(_kept(jobs, n, groups, segment_of, early, free_behind.get(n, 0)))
     return Plan(groups, segments, jobs, segment_of, read, made, others, early, stores_overlap)
-
-
-def _free_words(segments: list[Segment], config: AcceleratorConfig) -> list[int]:
-    """Return the GLB words after each segment that the next one does not need with its planned mapping."""
-    return [config.glb_words - Bounds(segment, config).planned_words for segment in segments[1:]] + [config.glb_words]
 
 
 def _until(jobs: list[Job], n: int, words: int, free: int) -> int:
@@ -77,29 +77,42 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
     return 2 * places[0], 2 * places[-1] + 1
 
 
-def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool, early: bool) -> MapPlan:
+def _fetched(
+    jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool, early: bool, free: int
+) -> MapPlan:
     """Return the plan of an input that comes from DRAM: row by row; whole if it has several images; or in channel
-    tiles, which alternate between two places."""
+    tiles, which alternate between two places. free: words beside the segment"""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
+    if segment.shares_input and (more := segment.shared_input_rows(early=True) - rows) > 0:
+        rows += more if more * group.source.layout.row_words <= free else 0
     if segment.tiling_of(n).channels > 1:
         layout = _draft(sliced(group, segment.parts_of(n)).source, rows)
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
     layout = _draft(group.source, rows, group.images)
     layout = replace(layout, planar=in_planes or layout.planar)
-    first, last = span(jobs, n)
+    first, last = span(jobs, *{segment.first + reader for reader, _ in segment.readers[SOURCE]})
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 
 
 def _beside(
-    jobs: list[Job], n: int, k: int, flow: Flow, segment_of: list[Segment], made: list[MapPlan], joins: "Joins"
+    jobs: list[Job],
+    n: int,
+    k: int,
+    flow: Flow,
+    segment_of: list[Segment],
+    read: list[MapPlan],
+    made: list[MapPlan],
+    joins: "Joins",
 ) -> MapPlan:
     """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed; of
     a group in slices those in two places in turn, each for a job."""
     group, maker = flow.groups[n], flow.makers[n][k + 1]
-    other = group.others[k]
-    if maker != OUTSIDE and not segment_of[maker].nest.to_dram:
+    other, segment = group.others[k], segment_of[n]
+    if segment.inner.get((n - segment.first, k + 1)) == SOURCE:
+        return read[segment.first]
+    if maker >= segment.first or (maker != OUTSIDE and not segment_of[maker].nest.to_dram):
         return joins.read(other, group.image, made[maker])
-    rows, slices = segment_of[n].operand_rows(n, other.shape[0]), segment_of[n].parts_of(n)
+    rows, slices = segment.operand_rows(n, other.shape[0]), segment.parts_of(n)
     if slices > 1:
         layout = _draft(replace(other, shape=(*other.shape[:2], other.shape[2] // slices)), rows)
         return MapPlan(
@@ -124,16 +137,18 @@ def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     """A ring of rows, each from the first job that writes it to the last that reads it, or of planes, all together; the
     map's last row lies at the end: what is loaded first of the constants behind lies at the beginning."""
-    layout = _draft(group.output, segment.ring_rows(n - segment.first))
+    own = n - segment.first
+    layout = _draft(group.output, segment.ring_rows(own))
+    life = span(jobs, n, *(segment.first + reader for reader, _ in segment.readers[own]))
     if not segment.nest.lead:  # so that a channel tile lies in one piece
         layout = replace(layout, planar=True)
-        return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
+        return MapPlan(layout, whole(group.name, "output rows", layout.words, *life))
     layout = replace(layout, shift=-layout.rows % layout.ring_rows)
     if layout.planar:  # a row has words in every plane
-        return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
+        return MapPlan(layout, whole(group.name, "output rows", layout.words, *life))
     lives = [(2 * len(jobs), 0)] * layout.ring_rows
     for place, job in enumerate(jobs):
-        touched = (job.first, job.last) if job.group == n else job.reads if job.group == n + 1 else (0, 0)
+        touched = (job.first, job.last) if job.group == n else segment.rows_read(job, own) or (0, 0)
         for row in range(*touched):
             slot = (row + layout.shift) % layout.ring_rows
             birth, death = lives[slot]

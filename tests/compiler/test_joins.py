@@ -148,6 +148,13 @@ def test_joins_take_no_time(side: int, channels: int) -> None:
     assert bool(spilt) == (side * side * 2 * channels > DEFAULT.glb_bytes)
 
 
+def test_parts_that_go_to_dram_leave_room_for_all_readers(tmp_path: Path) -> None:
+    """Two layers read the map, one of them without its first part."""
+    model = tmp_path / "net.tflite"
+    model.write_bytes(joined_network(np.random.default_rng(4), JOINED.index("nested"))[0])
+    assert "spill.t17" in compile_network(model, search_iterations=4).schedule.dram.areas
+
+
 def test_given_schedules(seed: int, tmp_path: Path) -> None:
     """A changed schedule, in which one part may go to DRAM and another not, changes no output, or is rejected."""
     model, path, counts = tmp_path / "net.tflite", tmp_path / "schedule.txt", Counter[str]()

@@ -55,7 +55,8 @@ def test_rows_live_as_long_as_they_are_read(seed: int, tmp_path: Path) -> None:
             continue
         flow = Flow(tuple(plan.groups))
         for n, made in enumerate(plan.made):
-            if plan.segment_of[n].nest.to_dram or not flow.held(n):
+            segment = plan.segment_of[n]
+            if segment.nest.to_dram or n + 1 < segment.last or not flow.held(n):
                 continue
             needed = lives(plan, n)
             step = made.layout.row_words
