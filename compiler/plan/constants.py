@@ -19,6 +19,7 @@ from eyrie.compiler.plan.mappings import stays
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.mapping import Mapping, Packing
+from eyrie.compiler.target.times import port_words, ready
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import PARAMETER_WORDS, depthwise_group_words
 
@@ -63,9 +64,13 @@ class Chunks:
         """Of chunk n of all that come."""
         return self.buffer.placed + (self.buffer.start + n) % self.slots * self.words
 
-    def pieces(self, space: Space, jobs: list[int]) -> list[Piece]:
-        """As they are loaded, their commands through the port, too; jobs: of the group."""
+    def pieces(self, space: Space, jobs: list[int], config: AcceleratorConfig) -> list[Piece]:
+        """As they are loaded, their commands through the port, too; jobs: of the group. In a ring a chunk is asked for
+        when another has been used, so that the port waits for the DRAM if there are few slots."""
         free, words_of, start = space.free_from(self.buffer, self.words), self.words + LOAD_WORDS, self.buffer.start
+        if self.slots < self.count:
+            round_trip = self.words + int(ready(config) * port_words(config))
+            words_of = max(words_of, round_trip // max(self.slots - 1, 1))
         each = self.count // self.passes
         needs = (jobs[n // each] for n in range(self.count))
         pieces = [

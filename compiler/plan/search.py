@@ -198,7 +198,7 @@ class _Search:
         pieces = space.pieces()
         for n, of_group in enumerate(constants):
             if of_group.chunks:
-                pieces += of_group.chunks.pieces(space, self._jobs_of[n])
+                pieces += of_group.chunks.pieces(space, self._jobs_of[n], self.config)
         cycles_of = {(n, rows): constants[n].mappings[rows].cycles for n, rows in set(self._rows)}
         cycles = [cycles_of[job] for job in self._rows]
         return Placed(finished(cycles, pieces, self.config), cycles, pieces, constants, space.placed)

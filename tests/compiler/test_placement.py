@@ -10,6 +10,7 @@ import pytest
 from eyrie.compiler.ir.buffer import Buffer, LiveRange, whole
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.plan.arrival import Piece, finished
+from eyrie.compiler.plan.constants import LOAD_WORDS, Chunks
 from eyrie.compiler.plan.placement import Space
 from eyrie.compiler.target.times import late
 from eyrie.model.config import DEFAULT, WIDE
@@ -111,6 +112,21 @@ def test_rings_begin_where_words_fall_free_first() -> None:
     space.place(second := ring("second", 4, 4, 9, 1))
     assert (first.start, second.start) == (0, 2)
     assert space.free_from(second, 4) == pytest.approx([5 / 6, 1, 3 / 6, 4 / 6])
+
+
+def test_small_rings_wait_for_the_dram() -> None:
+    """By hand: 64 chunks of 32 words through two slots wait for each other's trip to the DRAM, through 16 slots the
+    port is busy; nothing waits where each chunk has a slot."""
+
+    def words(slots: int, latency: int = 30) -> int:
+        space, buffer = Space(4096), whole("layer", "filters", slots * 32, 0, 1, loaded=True)
+        buffer.chunk = 32
+        space.place(buffer)
+        chunks = Chunks(np.zeros((64, 32), np.uint64), buffer, 32, slots)
+        return sum(piece.words for piece in chunks.pieces(space, [0], replace(DEFAULT, dram_latency=latency)))
+
+    assert words(64) == words(16) == 64 * (32 + LOAD_WORDS)
+    assert words(2) == 64 * (32 + 30 + 10) and words(2, 100) == 64 * (32 + 100 + 10)
 
 
 def test_what_comes_in_time_costs_nothing() -> None:
