@@ -15,9 +15,10 @@ OUTSIDE = -1  # the maker of a map that none of the groups makes
 class Flow:
     """A sequence of groups, each behind those that make what it reads.
 
-    A map that the next group alone reads, as its source, is passed on. Others that groups make and read are held: in
-    the GLB from the job that writes them to the last that reads them; or in DRAM, stored when they are made and loaded
-    for each reader, as inputs and outputs of the network are. The parts of a map are held together.
+    A map that the next group alone reads, as its source, is passed on. Others that groups make and read are held,
+    unless all of these share a loop (`strays`): in the GLB from the job that writes them to the last that reads them;
+    or in DRAM, stored when they are made and loaded for each segment that reads them, as inputs and outputs of the
+    network are. The parts of a map are held together.
 
     in_dram: names of the held maps that go through DRAM
     """
