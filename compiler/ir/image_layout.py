@@ -56,7 +56,7 @@ class DramMap:
     table: ValueTable | None
 
     def pack(self, values: np.ndarray) -> np.ndarray:
-        """Return int8 [H, W, C] of an input as it is stored: uint64 [rows, groups, pitch]."""
+        """Return the stored words of an input, int8 [H, W, C]: uint64 [rows, groups, pitch]."""
         outside = self.zero_point
         if self.table:
             outside = self.table.zero_point

@@ -184,6 +184,10 @@ class Group:
         """Return the source and the other feature maps that it reads."""
         return self.source, *self.others
 
+    def broadcasts(self, number: int) -> bool:
+        """Return whether all rows of the output read the same row of an operand. number: 0 for the source"""
+        return number > 0 and self.operands[number].shape[0] != self.map_shape[0]
+
     @property
     def layer(self) -> str:
         """Return the name without the image's number."""

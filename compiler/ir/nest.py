@@ -57,6 +57,11 @@ class Nest:
         return not self.rows and self.tilings == (ONE,)
 
     @property
+    def sliced(self) -> bool:
+        """Return whether a pass has tiles of its filters or of its channels."""
+        return any(tiling.parts > 1 for tiling in self.tilings)
+
+    @property
     def streams_filters(self) -> bool:
         """Return whether each filter of the last pass is used by one job, or comes again for the next: filters may come
         while a job runs, and need not be in the GLB all together."""

@@ -33,7 +33,7 @@ def is_source(first: Group, reader: Group, number: int) -> bool:
     """Return whether an operand is the source of the first pass of a loop, and is read row by row: it comes from DRAM
     once for both."""
     operand = reader.operands[number]
-    by_row = not operand.planar and not reader.images and number * operand.shape[0] in (0, number * reader.map_shape[0])
+    by_row = not operand.planar and not reader.images and not reader.broadcasts(number)
     return operand.name == first.source.name and by_row
 
 
@@ -80,15 +80,14 @@ class Segment:
             for number, operand in enumerate(group.operands):
                 if operand.name in makers:
                     found[n, number] = makers[operand.name]
-                elif self.nest.from_dram and self._is_input(n, number):
+                elif self.nest.from_dram and ((n, number) == (0, 0) or self._is_input(group, number)):
                     found[n, number] = SOURCE
             makers[group.output.name] = n
         return found
 
-    def _is_input(self, n: int, number: int) -> bool:
-        """Return whether an operand of a pass is the input of the segment; slices of an operand come by themselves."""
-        first, group = self.groups[0], self.groups[n]
-        return (n, number) == (0, 0) or (self.nest.tilings[n].parts == 1 and is_source(first, group, number))
+    def _is_input(self, group: Group, number: int) -> bool:
+        """Return whether an operand is the input of the segment; slices of an operand come by themselves."""
+        return not self.nest.sliced and is_source(self.groups[0], group, number)
 
     @cached_property
     def readers(self) -> dict[int, list[tuple[int, int]]]:
@@ -109,9 +108,9 @@ class Segment:
         rows = [job.reads if number == 0 else (job.first, job.last) for n, number in self.readers[maker] if n == own]
         return (min(first for first, _ in rows), max(last for _, last in rows)) if rows else None
 
-    def last_reader(self, maker: int) -> int:
-        """Return the fused operator of the network that is the last one to read the output of a pass, or SOURCE."""
-        return self.first + max(n for n, _ in self.readers[maker])
+    def reading(self, maker: int) -> set[int]:
+        """Return the fused operators of the network that read the output of a pass, or SOURCE, in this segment."""
+        return {self.first + n for n, _ in self.readers[maker]}
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -152,9 +151,8 @@ class Segment:
     def ring_rows(self, n: int) -> int:
         """Return the rows of the circular buffer after fused operator n of the segment; 1 if no row is read."""
         most, needed = 1, self.groups[n].map_shape[0]  # the first row that is read from a job on
-        readers = {self.first + reader for reader, _ in self.readers[n]}
         for job in reversed(self.jobs):
-            if job.group in readers and (rows := self.rows_read(job, n)):
+            if rows := self.rows_read(job, n):
                 needed = min(needed, rows[0])
             elif job.group == self.first + n:
                 most = max(most, job.last - needed)

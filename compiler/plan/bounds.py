@@ -156,7 +156,7 @@ class Bounds:
             if n + 1 < segment.last:
                 ring = segment.ring_rows(n - segment.first) * group.output.layout.row_words
                 steps[begin[n]] += ring
-                steps[end[segment.last_reader(n - segment.first)] + 1] -= ring
+                steps[end[max(segment.reading(n - segment.first))] + 1] -= ring
         return steps[:-1]
 
     def _operand(self, n: int, number: int) -> Map:
@@ -172,7 +172,7 @@ class Bounds:
         for n, number in segment.freed if segment.nest.tilings[0].channels == 1 else ():
             operand = self._operand(n, number)
             height, row_words, pass_, words = operand.shape[0], operand.layout.row_words, segment.first + n, 0
-            whole = operand.planar or (number > 0 and height != segment.groups[n].map_shape[0])
+            whole = operand.planar or segment.groups[n].broadcasts(number)
             from_dram = number == 0 and segment.nest.from_dram
             rows = segment.input_ring_rows() if from_dram else height if whole else 0
             place = len(total)

@@ -86,7 +86,7 @@ class Flow:
         return source == n and n not in others and is_all
 
     def encloses(self, first: int, last: int) -> bool:
-        """Whether groups first to last - 1 can share a loop over rows."""
+        """Return whether groups first to last - 1 can share a loop over rows."""
         return not any(self.strays(first, last))
 
     def strays(self, first: int, last: int) -> Iterator[str]:
@@ -105,7 +105,7 @@ class Flow:
                     by_row = number > 0 or is_source(self.groups[first], reader, number)
                 else:
                     whole = operand.name == self.groups[writers[-1]].output.name
-                    by_row = whole and not operand.planar and (number == 0 or operand.shape[0] == reader.map_shape[0])
+                    by_row = whole and not operand.planar and not reader.broadcasts(number)
                 if not by_row:
                     yield f"{reader.name} reads {operand.name}, which the loop does not bring row by row"
 
@@ -193,8 +193,8 @@ class Flow:
         )
 
     def _last_reader(self, n: int, first: int, last: int) -> int:
-        """Return the last reader of a group's output, counted from group `first`; that of an output or of a part is
-        behind all."""
+        """Return the last reader of a group's output, counted from group `first`, or `last` if others may read it: of
+        an output of the network, or of a part."""
         group, readers = self.groups[n], self.readers[n]
         return last - first if group.stored or group.output.part or not readers else min(readers[-1], last) - first
 

@@ -35,7 +35,7 @@ def with_input_tables(groups: list[Group], unpacked: Collection[str] = ()) -> li
 
 
 def _is_table(group: Elementwise) -> bool:
-    """Whether a group only looks up values, for other groups that read all of its output."""
+    """Return whether a group only looks up values, for other groups that read all of its output."""
     own = not group.stored and not group.output.part
     return own and group.in_place and len(group.epilogue) == 1 and group.operation.kind == Operation.TABLE
 

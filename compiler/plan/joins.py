@@ -66,8 +66,8 @@ def _rows_touched(job: Job, n: int, flow: Flow) -> range:
     firsts, lasts = [], []
     for number, (operand, writers) in enumerate(zip(reader.operands, flow.writers[job.group], strict=True)):
         if n in writers:
-            whole = number and operand.shape[0] != reader.map_shape[0]
-            first, last = (0, operand.shape[0]) if whole else (job.first, job.last) if number else job.reads
+            whole = 0, operand.shape[0]
+            first, last = whole if reader.broadcasts(number) else (job.first, job.last) if number else job.reads
             above = output.first_row - operand.first_row
             firsts.append(max(first - above, 0))
             lasts.append(min(last - above, rows))

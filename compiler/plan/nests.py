@@ -49,8 +49,7 @@ def _nests(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
 
 def segment_of(flow: Flow, first: int, last: int, nest: Nest) -> Segment:
     """Return a segment with the words of the feature maps beside it."""
-    sliced = max(tiling.parts for tiling in nest.tilings) > 1
-    fetched, held = flow.fetched(first, last, sliced), flow.words_across(first, last, nest.from_dram)
+    fetched, held = flow.fetched(first, last, nest.sliced), flow.words_across(first, last, nest.from_dram)
     words = sum(map_.layout.words for _, map_ in fetched)
     segment = Segment(flow.groups, first, last, nest, held, words, tuple(flow.freed(first, last, nest.from_dram)))
     if not fetched:

@@ -33,15 +33,21 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
     for n, group in enumerate(groups):
         segment = segment_of[n]
         nest = segment.nest
+        shared = {number for reader, number in segment.readers.get(SOURCE, ()) if segment.first + reader == n}
         if n == segment.first and nest.from_dram:
             before = segment_of[n - 1].nest
             in_planes = n > 0 and not before.rows and not before.whole  # tiles of filters lie one after the other
             read.append(_fetched(jobs, n, group, segment, in_planes, n in early, free_in[n]))
-        elif segment.inner.get((n - segment.first, 0)) == SOURCE:
+        elif 0 in shared:
             read.append(read[segment.first])
         else:
             read.append(joins.read(group.source, group.image, made[flow.makers[n][0]]))
-        others.append(tuple(_beside(jobs, n, k, flow, segment_of, read, made, joins) for k in range(len(group.others))))
+        others.append(
+            tuple(
+                read[segment.first] if number in shared else _beside(jobs, n, number, flow, segment_of, made, joins)
+                for number in range(1, len(group.operands))
+            )
+        )
         if nest.in_place:
             made.append(_in_place(groups, n, read[-1], segment))
         elif n + 1 < segment.last:
@@ -90,36 +96,27 @@ def _fetched(
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
     layout = _draft(group.source, rows, group.images)
     layout = replace(layout, planar=in_planes or layout.planar)
-    first, last = span(jobs, *{segment.first + reader for reader, _ in segment.readers[SOURCE]})
+    first, last = span(jobs, *segment.reading(SOURCE))
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 
 
 def _beside(
-    jobs: list[Job],
-    n: int,
-    k: int,
-    flow: Flow,
-    segment_of: list[Segment],
-    read: list[MapPlan],
-    made: list[MapPlan],
-    joins: "Joins",
+    jobs: list[Job], n: int, number: int, flow: Flow, segment_of: list[Segment], made: list[MapPlan], joins: "Joins"
 ) -> MapPlan:
-    """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed; of
-    a group in slices those in two places in turn, each for a job."""
-    group, maker = flow.groups[n], flow.makers[n][k + 1]
-    other, segment = group.others[k], segment_of[n]
-    if segment.inner.get((n - segment.first, k + 1)) == SOURCE:
-        return read[segment.first]
+    """An operand of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed;
+    of a group in slices those in two places in turn, each for a job."""
+    group, maker, segment = flow.groups[n], flow.makers[n][number], segment_of[n]
+    other = group.operands[number]
     if maker >= segment.first or (maker != OUTSIDE and not segment_of[maker].nest.to_dram):
         return joins.read(other, group.image, made[maker])
     rows, slices = segment.operand_rows(n, other.shape[0]), segment.parts_of(n)
     if slices > 1:
         layout = _draft(replace(other, shape=(*other.shape[:2], other.shape[2] // slices)), rows)
         return MapPlan(
-            layout, whole(group.name, f"operand {k + 2} slices", 2 * layout.words, *span(jobs, n), loaded=True)
+            layout, whole(group.name, f"operand {number + 1} slices", 2 * layout.words, *span(jobs, n), loaded=True)
         )
     layout = _draft(other, rows, group.images)
-    return MapPlan(layout, whole(group.name, f"operand {k + 2}", layout.words, *span(jobs, n), loaded=True))
+    return MapPlan(layout, whole(group.name, f"operand {number + 1}", layout.words, *span(jobs, n), loaded=True))
 
 
 def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
@@ -139,7 +136,7 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
     map's last row lies at the end: what is loaded first of the constants behind lies at the beginning."""
     own = n - segment.first
     layout = _draft(group.output, segment.ring_rows(own))
-    life = span(jobs, n, *(segment.first + reader for reader, _ in segment.readers[own]))
+    life = span(jobs, n, *segment.reading(own))
     if not segment.nest.lead:  # so that a channel tile lies in one piece
         layout = replace(layout, planar=True)
         return MapPlan(layout, whole(group.name, "output rows", layout.words, *life))

@@ -87,7 +87,7 @@ def shared(segment: Segment) -> int:
 
 
 def test_random_networks(seed: int) -> None:
-    """Their outputs are those of tflite-micro, and many share loops."""
+    """They have the outputs of tflite-micro, and many share loops."""
     found = Counter[str]()
     for n in range(NETWORKS):
         kind = KINDS[n % len(KINDS)]
@@ -146,7 +146,7 @@ def test_rows_of_a_shortcut() -> None:
 
 
 def test_loops_have_all_readers_of_their_maps() -> None:
-    """Passes share a loop if no other reads what they make, and if they read it row by row."""
+    """Passes share a loop if no other reads their outputs, and if they read them row by row."""
     first, second, *others = groups = groups_of("nested")
     assert [len(list(Flow(groups).strays(0, last))) for last in range(1, 5)] == [0, 1, 1, 0]
     assert not list(Flow(groups).strays(1, 4)) and Flow(groups).encloses(0, 4)
