@@ -156,8 +156,11 @@ def drawn(number: int, rng: np.random.Generator) -> bytes:
 
 
 def outcomes(seed: int, damage: Callable[[bytes, np.random.Generator], bytes]) -> Counter:
+    """Of DAMAGED files, and of as many more as it takes until enough of them run."""
     seen: Counter = Counter()
-    for number in range(DAMAGED):
+    for number in range(20 * DAMAGED):
+        if number >= DAMAGED and seen["ran"] > DAMAGED // 10:
+            break
         rng = np.random.default_rng([seed, number])
         data = damage(drawn(number, rng), rng)
         try:
@@ -169,7 +172,7 @@ def outcomes(seed: int, damage: Callable[[bytes, np.random.Generator], bytes]) -
 
 def test_bytes(seed: int) -> None:
     seen = outcomes(seed, bytes_anywhere)
-    assert seen["rejected"] > 0 and (seen["ran"] > DAMAGED // 10 or DAMAGED < 100), seen
+    assert seen["rejected"] > 0 and seen["ran"] > DAMAGED // 10, seen
 
 
 def test_structure(seed: int) -> None:
