@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend import tflite
@@ -178,3 +179,11 @@ def test_bytes(seed: int) -> None:
 def test_structure(seed: int) -> None:
     seen = outcomes(seed, structure)
     assert seen["rejected"] > DAMAGED // 10 and seen["ran"] > 0, seen
+
+
+@pytest.mark.parametrize("part", ["buffers", "operatorCodes", "subgraphs"])
+def test_missing_parts(part: str) -> None:
+    model = schema.ModelT.InitFromPackedBuf(separable(np.random.default_rng(1)), 0)
+    setattr(model, part, None)
+    with pytest.raises(ModelImportError, match="^damaged TensorFlow Lite file: the model lacks a part"):
+        tflite.from_bytes(packed(model))

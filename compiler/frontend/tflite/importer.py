@@ -34,9 +34,9 @@ def import_model(data: bytes) -> Graph:
         raise ModelImportError(
             f"{_DAMAGED}: something in it lies beyond its end or cannot be read", remedy=_REMEDY
         ) from error
-    _take_outside(model, data)
     importer = _Importer(model)
     try:
+        _take_outside(model, data)
         return importer.graph().verified()
     except ModelImportError:
         raise
@@ -62,9 +62,9 @@ class _Importer:
     def __init__(self, model: schema.ModelT) -> None:
         self.model = model
         self.place = "the model"  # the part in progress, for messages
-        self.variables = Variables(model, [self._operator_name(code)[0] for code in model.operatorCodes])
 
     def graph(self) -> Graph:
+        self.variables = Variables(self.model, [self._operator_name(code)[0] for code in self.model.operatorCodes])
         subgraph = self.model.subgraphs[0]
         if not subgraph.operators:
             raise ModelImportError("the model has no operators")
