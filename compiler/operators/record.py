@@ -130,6 +130,7 @@ class Record(Operator, FloatOperator):
     constants  attributes that are constant inputs in a file, after the first input
     version    the first version of the operator in TensorFlow Lite with int8; versions: of names that have another one
     state_is_shown  whether a file has the next state among the outputs
+    in_no_interpreter  whether neither LiteRT nor tflite-micro has it
     constraints  of the accelerator, None if the accelerator has no such operator
     """
 
@@ -140,6 +141,7 @@ class Record(Operator, FloatOperator):
     version: ClassVar[int] = 2
     versions: ClassVar[Mapping[str, int]] = {}
     state_is_shown: ClassVar[bool] = False
+    in_no_interpreter: ClassVar[bool] = False
     constraints: ClassVar[tuple[Constraint, ...] | None] = None
 
     @property

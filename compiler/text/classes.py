@@ -19,6 +19,7 @@ MODULES = (  # those of a Graph come first, so that reading one imports no other
     "eyrie.compiler.ir.tensor",
     "eyrie.model.operators.quantization",
     "eyrie.model.operators.recurrent",
+    "eyrie.model.operators.poses",
     *(family.__name__ for family in FAMILIES),
     "eyrie.model.config",
     "eyrie.model.encoding",

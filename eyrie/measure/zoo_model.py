@@ -13,7 +13,6 @@ import resource
 import sys
 import time
 import traceback
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +24,13 @@ from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import format_of, load
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Malformed
-from eyrie.compiler.ir.operator import quantized
-from eyrie.compiler.ir.tensor import Quantized
-from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.parts import Compiled, compile_parts
+from eyrie.measure.expected import outputs_by, references
 from eyrie.measure.trials import Entry
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.model.interpreters import APART, Rejected
+from eyrie.model.interpreters import Rejected
 from eyrie.model.messages import array, one_line
-from eyrie.model.operators.reference import Reference
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
@@ -127,25 +123,6 @@ def _note(entry: Entry, compiled: Compiled, config: AcceleratorConfig) -> None:
     entry.host_share = round(compiled.partition.host_share, 6)
 
 
-def references(graph: Graph) -> tuple[Reference, ...]:
-    """Return the references that compute the operators as the golden model does.
-
-    The first one that runs a network is compared with. Of operators without a golden function, the one is first that
-    runs most.
-    """
-    tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
-    unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
-    rescaled = any(
-        node.operator.name == "RELU6"
-        and quantized(node.inputs[0]).quantization != quantized(node.outputs[0]).quantization
-        for node in graph.nodes
-    )
-    if unsigned or rescaled:
-        return (Reference.LITERT,)
-    by = Counter(node.operator.reference for node in graph.nodes if isinstance(node.operator, Interpreted))
-    return tuple(sorted((Reference.MICRO, Reference.LITERT), key=lambda reference: -by[reference.value]))
-
-
 def _compare(
     entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray], found: dict[str, list[np.ndarray]]
 ) -> None:
@@ -153,7 +130,7 @@ def _compare(
     runs, said = [*zip(*inputs)], []
     for reference in references(graph):
         try:
-            expected = [np.stack(values) for values in zip(*APART.run(reference, model, runs), strict=True)]
+            expected = [np.stack(values) for values in zip(*outputs_by(reference, model, graph, runs), strict=True)]
         except Rejected as rejection:
             said.append(f"{reference}: {rejection}")
             continue

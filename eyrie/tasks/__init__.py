@@ -10,8 +10,8 @@ found.draw("photo.jpg").save("answer.png")
 
 from eyrie.tasks.classification import Classification
 from eyrie.tasks.detection import Box, Detection
-from eyrie.tasks.functions import answer, classify, classify_sound, detect, find_pose, segment
-from eyrie.tasks.pose import Keypoint, Pose
+from eyrie.tasks.functions import answer, classify, classify_sound, detect, find_poses, segment
+from eyrie.tasks.pose import Keypoint, Person, Poses
 from eyrie.tasks.segmentation import Segmentation
 from eyrie.tasks.task import Answer, Category
 
@@ -22,12 +22,13 @@ __all__ = [
     "Classification",
     "Detection",
     "Keypoint",
-    "Pose",
+    "Person",
+    "Poses",
     "Segmentation",
     "answer",
     "classify",
     "classify_sound",
     "detect",
-    "find_pose",
+    "find_poses",
     "segment",
 ]

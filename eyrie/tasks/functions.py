@@ -15,7 +15,7 @@ from eyrie.session import Session
 from eyrie.tasks.classification import Classification, ClassVector
 from eyrie.tasks.detection import Detection
 from eyrie.tasks.labels import read_labels
-from eyrie.tasks.pose import Pose
+from eyrie.tasks.pose import Poses
 from eyrie.tasks.recognition import task_of
 from eyrie.tasks.segmentation import Segmentation
 from eyrie.tasks.sound import sound_input
@@ -68,10 +68,10 @@ def segment(session: Session, picture: Source, labels: Labels = None) -> Segment
     return found
 
 
-def find_pose(session: Session, picture: Source, threshold: float | None = None) -> Pose:
-    """Return the keypoints of a person in a picture; arguments and errors are as in `answer`."""
+def find_poses(session: Session, picture: Source, threshold: float | None = None) -> Poses:
+    """Return the poses of people in a picture; arguments and errors are as in `answer`."""
     found = answer(session, picture, "pose", None, threshold)
-    assert isinstance(found, Pose)
+    assert isinstance(found, Poses)
     return found
 
 

@@ -7,12 +7,12 @@ from eyrie.model.messages import unknown
 from eyrie.tasks.blazeface import BlazeFace
 from eyrie.tasks.classification import ClassVector
 from eyrie.tasks.detection import HeatMap, PostProcess
-from eyrie.tasks.pose import MoveNet
+from eyrie.tasks.pose import MoveNet, PoseNet
 from eyrie.tasks.segmentation import ClassMap
 from eyrie.tasks.task import Task
 
 # No outputs fit two of them, unless the user names the task: a map from SOFTMAX is small or has the input's size.
-KINDS: tuple[type[Task], ...] = (PostProcess, BlazeFace, HeatMap, ClassMap, MoveNet, ClassVector)
+KINDS: tuple[type[Task], ...] = (PostProcess, BlazeFace, HeatMap, ClassMap, MoveNet, PoseNet, ClassVector)
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
 _ONE_OF = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 

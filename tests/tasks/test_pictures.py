@@ -12,14 +12,17 @@ from PIL import Image as Picture
 import eyrie
 from eyrie import tasks
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.poses import DecodePoses
 from eyrie.model.errors import InputError
+from eyrie.model.operators.poses import Decoding
 from eyrie.runtime.pictures import Area, read_photo
 from eyrie.session import Session
 from eyrie.tasks.blazeface import BlazeFace
 from eyrie.tasks.drawing import colour_of
 from eyrie.tasks.labels import packed_labels
+from eyrie.tasks.pose import PoseNet
 from eyrie.tasks.recognition import task_of
 from eyrie.tasks.task import Question
 from eyrie.testing.tflite_builder import Builder
@@ -134,10 +137,34 @@ def test_pose(tmp_path: Path) -> None:
     rows = np.zeros((17, 3), np.uint8)
     rows[:, 0], rows[:, 1], rows[:, 2] = 15 * np.arange(17), 102, 51  # scores of 0.2
     rows[[0, 10], 2] = 255, 153
-    found = tasks.find_pose(opened(tmp_path, models.pose()), grey(rows))
-    np.testing.assert_allclose([keypoint.y for keypoint in found.keypoints], np.arange(17) * 15 / 255 * 17, atol=1e-5)
-    np.testing.assert_allclose([keypoint.x for keypoint in found.keypoints], 0.4 * 3, atol=1e-5)
+    found = tasks.find_poses(opened(tmp_path, models.pose()), grey(rows))
+    [person] = found.people
+    np.testing.assert_allclose([keypoint.y for keypoint in person.keypoints], np.arange(17) * 15 / 255 * 17, atol=1e-5)
+    np.testing.assert_allclose([keypoint.x for keypoint in person.keypoints], 0.4 * 3, atol=1e-5)
     assert found.lines() == ["nose 1.00 at (1, 0)", "right wrist 0.60 at (1, 10)"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 2, 1)])
+def test_poses_of_two_people(order: tuple[int, ...]) -> None:
+    """The input shows 330 x 330 pixels from 10, -50 on, in 33 x 33."""
+    forms = ((1, 5, 17, 2), (1, 5, 17), (1, 5), (1,))
+    source, *maps = (Tensor(name=str(n), shape=(1, 33, 33, n), dtype="float32") for n in (3, 17, 34, 64))
+    made = [Tensor(name=f"y{n}", shape=shape, dtype="float32") for n, shape in enumerate(forms)]
+    settings = Decoding(max_detections=5, score_threshold=0.2, stride=16, nms_radius=10)
+    node = Node(DecodePoses(settings=settings), "#0", tuple(maps), tuple(made))
+    task = task_of(Graph((source,), (node,), tuple(made[n] for n in order)))
+    assert isinstance(task, PoseNet)
+    outputs = [np.zeros(shape, np.float32) for shape in forms]
+    outputs[3][0] = 2
+    outputs[0][0, 0, 0], outputs[1][0, 0, 0] = (16, 32), 0.75  # y and x
+    outputs[0][0, 1, 5], outputs[1][0, 1, 5] = (0, 8), 0.5
+    outputs[1][0, 4] = 1  # no pose
+    area = Area((400, 200), 10, -50, 340, 280)
+    found = task.answer([outputs[n] for n in order], Question(area=area))
+    assert isinstance(found, tasks.Poses) and len(found.people) == 2
+    assert found.lines() == ["person 1: nose 0.75 at (340, 115)", "person 2: left shoulder 0.50 at (92, -50)"]
+    drawn = np.asarray(found.draw(grey(np.zeros((200, 400)))))
+    assert (drawn[230, 680] == colour_of(2)).all() and not drawn[230, 600].any()
 
 
 # ---- Classification and labels ----
