@@ -15,7 +15,7 @@ from eyrie.compiler.assembly.commands import Parser, to_text
 from eyrie.compiler.assembly.lexer import AssemblyError
 from eyrie.compiler.assembly.link import BY_HAND, Linker, step_by_hand
 from eyrie.compiler.assembly.source import Commands, Layers, Source, read
-from eyrie.compiler.cost.counters import by_layer, commands_of
+from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.emit import races
 from eyrie.compiler.emit.image import PROGRAM
@@ -53,7 +53,7 @@ class Assembled:
     def __str__(self) -> str:
         if self.stages:
             return str(performance(self.stages))
-        commands = commands_of(self.image)
+        commands = self.image.commands
         passes = sum(isinstance(command, Run) for command in commands)
         return f"{len(commands):,} commands, {passes:,} passes, {predict(self.image).cycles:,} cycles predicted"
 
@@ -80,7 +80,7 @@ def disassembled(folder: str | Path) -> str:
     read."""
     image = Image.load(folder)
     try:
-        return f"image {Path(folder).absolute()}\n{to_text(commands_of(image))}"
+        return f"image {Path(folder).absolute()}\n{to_text(image.commands)}"
     except InputError as error:
         raise InputError(f"{folder}: {error}: give a folder that eyrie compile or eyrie asm wrote") from error
 
@@ -113,7 +113,7 @@ def _linked(
                 for step, counts in zip(image.steps, counted)
             ),
         )
-    return Assembled(image, to_text(commands_of(image)))
+    return Assembled(image, to_text(image.commands))
 
 
 def _compiled(

@@ -8,7 +8,6 @@ from pathlib import Path
 from eyrie.compiler.artefact.files import DESCRIPTION, SUMMARY, description, folder_of
 from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork
 from eyrie.compiler.assembly.commands import to_text
-from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.files import unlink, write_all
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import Built
@@ -40,7 +39,7 @@ def save(network: CompiledNetwork, directory: str | Path) -> None:
 
 
 def _files(program: AcceleratorSubgraph) -> dict[str, bytes]:
-    files = program.image.files(to_text(commands_of(program.image)))
+    files = program.image.files(to_text(program.image.commands))
     if program.performance:
         files |= {LAYERS: program.performance.csv().encode(), SUMMARY: program.performance.json().encode()}
     return files

@@ -6,6 +6,7 @@ None. The module has only fast imports, so that a bad command line is rejected a
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -30,12 +31,14 @@ GROUPS = {
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 INTERRUPTED = 130  # exit code of what Ctrl-C ends
+COLLECTED = 100_000  # new objects after which garbage is collected: a compile makes many that stay, and little garbage
 FAULT = 70  # exit code of a fault of Eyrie (EX_SOFTWARE of sysexits.h)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code of the process."""
     clean_up_first()
+    gc.set_threshold(COLLECTED)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
     arguments = list(sys.argv[1:] if arguments is None else arguments)

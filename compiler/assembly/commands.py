@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands as text, one a line; the words of a CONFIG have a line each (docs/reference/assembly.md)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from eyrie.compiler.assembly.lexer import Item, Statement, statements
@@ -18,7 +19,7 @@ KEYWORDS = ("config", "pass", *TRANSFERS, "end")
 _LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), MOST_TOKENS) | {"chunk": 1, "table": 1}
 
 
-def to_text(commands: list[Command]) -> str:
+def to_text(commands: Sequence[Command]) -> str:
     return "".join(f"{command_text(command)}\n" for command in commands)
 
 

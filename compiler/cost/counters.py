@@ -2,28 +2,21 @@
 """Bytes and MACs by layer: what the accelerator's counters count while it works for each."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-
-import numpy as np
 
 from eyrie.compiler.cost import traffic
 from eyrie.compiler.cost.timing.replay import structure
 from eyrie.compiler.cost.timing.shape import macs
 from eyrie.compiler.ir.image import Image
-from eyrie.compiler.ir.program import Command, Config, Run, Transfer, disassemble
+from eyrie.compiler.ir.program import Command, Config, Run, Transfer
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 
 COUNTERS = (*traffic.COUNTERS, "MACS")
 
 
-def commands_of(image: Image) -> list[Command]:
-    words = image.dram[image.program.address :][: image.program.bytes].view(np.uint64)
-    return disassemble(words)
-
-
-def counted(config: AcceleratorConfig, commands: list[Command]) -> Iterator[dict[str, int]]:
+def counted(config: AcceleratorConfig, commands: Sequence[Command]) -> Iterator[dict[str, int]]:
     """What each command counts, without its own words: those it does not name are 0."""
     descriptor, known = Descriptor(), dict[tuple, dict[str, int]]()
     for command in commands:
@@ -46,7 +39,7 @@ def by_layer(image: Image) -> list[dict[str, int]]:
     A pass counts for its step, constants for the step whose they are, a map that is loaded for the step that
     reads it, and one that is stored for the step that made it.
     """
-    commands, steps = commands_of(image), image.steps
+    commands, steps = image.commands, image.steps
     owner = _Owner(image, commands)
     found = [dict.fromkeys(COUNTERS, 0) for _ in steps]
     passes = transfers = 0
@@ -64,7 +57,7 @@ def by_layer(image: Image) -> list[dict[str, int]]:
 class _Owner:
     """Which step a pass or a transfer works for."""
 
-    def __init__(self, image: Image, commands: list[Command]) -> None:
+    def __init__(self, image: Image, commands: Sequence[Command]) -> None:
         self.of_pass = image.step_of_pass
         waits = (command.wait_transfers for command in commands if isinstance(command, Run))
         self._waits = list(accumulate(waits, max))  # what each pass and those before wait for

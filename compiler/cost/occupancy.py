@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from eyrie.compiler.cost.counters import commands_of, counted
+from eyrie.compiler.cost.counters import counted
 from eyrie.compiler.cost.predict import Prediction
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, Config, Run
@@ -40,7 +40,7 @@ class Occupancy:
 
 def occupancies(image: Image, prediction: Prediction) -> list[Occupancy]:
     """Return the occupancy of each layer; prediction: of the image."""
-    commands = commands_of(image)
+    commands = image.commands
     passes, waits = list(_passes(image.config, commands)), _waits(commands, prediction)
     return [
         _together([passes[number] for number in step.passes], sum(waits[number] for number in step.passes))
@@ -63,7 +63,7 @@ def _together(passes: Sequence[Occupancy], waited: int) -> Occupancy:
     )
 
 
-def _passes(config: AcceleratorConfig, commands: list[Command]) -> Iterator[Occupancy]:
+def _passes(config: AcceleratorConfig, commands: Sequence[Command]) -> Iterator[Occupancy]:
     """Yield the occupancy of each pass, without its wait."""
     descriptor = Descriptor()
     for command, counts in zip(commands, counted(config, commands)):
@@ -88,7 +88,7 @@ def _of_pass(config: AcceleratorConfig, descriptor: Descriptor, issued: int, wri
     return Occupancy(issued, columns, pixels, at_once, word, filters * loops["tiles"], written)
 
 
-def _waits(commands: list[Command], prediction: Prediction) -> list[int]:
+def _waits(commands: Sequence[Command], prediction: Prediction) -> list[int]:
     """Return the cycles that each pass waited for a transfer after the array had finished all earlier passes."""
     needed = accumulate((command.wait_transfers for command in commands if isinstance(command, Run)), max)
     found, free = list[int](), 0

@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from eyrie.compiler.cost import traffic
-from eyrie.compiler.cost.counters import COUNTERS, commands_of, counted
+from eyrie.compiler.cost.counters import COUNTERS, counted
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.shares import held_cycles
 from eyrie.compiler.cost.timing.array import Array, PassTimes
@@ -81,7 +81,7 @@ class Prediction(Timing):
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
     config = image.config
-    timing, commands = timed(config, commands_of(image)), fetched_bytes(image, window)
+    timing, commands = timed(config, image.commands), fetched_bytes(image, window)
     read = timing.counters["DRAM_READ_BYTES"] + commands
     counters = timing.counters | {"COMMAND_BYTES": commands, "DRAM_READ_BYTES": read}
     layers = layer_costs(image.steps, timing.passes, config)
@@ -93,7 +93,7 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
     return traffic.command_bytes(image.program.bytes // WORD_BYTES, window - image.program.address)
 
 
-def timed(config: AcceleratorConfig, commands: list[Command]) -> Timing:
+def timed(config: AcceleratorConfig, commands: Sequence[Command]) -> Timing:
     """Return the times of a list of commands. They do not depend on values, so that equal layers are timed once."""
     return _timed(config, tuple(map(without_values, commands)))
 
@@ -101,11 +101,11 @@ def timed(config: AcceleratorConfig, commands: list[Command]) -> Timing:
 @lru_cache(MOST_TIMINGS)
 def _timed(config: AcceleratorConfig, commands: tuple[Command, ...]) -> Timing:
     banks = Banks(config)
-    front = Front(list(commands), range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config)
+    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, config)
     array, descriptor = Array(config, front, banks), Descriptor()
     counters = dict.fromkeys(COUNTERS, 0)
     passes: list[PassTimes] = []
-    for command, counts in zip(commands, counted(config, list(commands))):
+    for command, counts in zip(commands, counted(config, commands)):
         for name, count in counts.items():
             counters[name] += count
         if isinstance(command, Config):

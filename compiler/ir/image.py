@@ -15,6 +15,7 @@ DIR/network.h   the layout for C programs (network_header.py)
 import hashlib
 import json
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from eyrie.compiler.files import write_all
 from eyrie.compiler.ir.image_layout import DramMap, ImageLayout
 from eyrie.compiler.ir.network_header import header_text
+from eyrie.compiler.ir.program import Command, disassemble
 from eyrie.compiler.ir.records import WRONG_ENTRY, plain, record
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
@@ -38,6 +40,11 @@ class Image(ImageLayout):
     """A program of the accelerator with its data. dram: uint8, the memory before a run"""
 
     dram: np.ndarray
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """Return the program. Raise InputError if a word of it is no command."""
+        return tuple(disassemble(self.dram[self.program.address :][: self.program.bytes].view(np.uint64)))
 
     @property
     def input_map(self) -> DramMap:

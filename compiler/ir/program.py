@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs: lists of commands, and their binary form. assembly/commands.py has their text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -172,7 +172,7 @@ def assemble(commands: list[Command]) -> np.ndarray:
     return np.array([word for _, words in encoded(commands) for word in words], np.uint64)
 
 
-def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]]:
+def encoded(commands: Sequence[Command]) -> Iterator[tuple[list[Command], list[int]]]:
     """Yield the commands of the accelerator: the commands of the list that each stands for (several LOADs for a looped
     LOAD), and its words."""
     at = 0
@@ -187,7 +187,7 @@ def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]
             at += 1
 
 
-def _run_of_chunks(first: Transfer, commands: list[Command], at: int) -> Chunks:
+def _run_of_chunks(first: Transfer, commands: Sequence[Command], at: int) -> Chunks:
     """Return the looped LOAD from the chunk at index `at` on, with all following LOADs that continue it."""
     loads, whole_ring = [first], None
     for n in range(at + 1, min(len(commands), at + MOST_CHUNKS)):

@@ -13,7 +13,6 @@ from eyrie.compiler.assemble import Assembled, assemble_file, disassembled
 from eyrie.compiler.assembly.commands import from_text, to_text
 from eyrie.compiler.assembly.macros import MACROS
 from eyrie.compiler.assembly.words import slots
-from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.program import Config, assemble, disassemble
@@ -184,7 +183,7 @@ def test_the_bundled_network_disassembles(tmp_path: Path) -> None:
     assert np.array_equal(again.image.dram, stages.image.dram) and again.text == stages.text
     source.write_text(source.read_text().replace("\nend\n", "\nload dram=0x0 glb=0 words=8 wait_passes=1\nend\n"))
     longer = assemble_file(source).image
-    assert len(commands_of(longer)) == len(stages.schedule.commands) + 1
+    assert len(longer.commands) == len(stages.schedule.commands) + 1
     assert longer.program.address >= stages.image.dram.size
     source.write_text(re.sub(r"wait_transfers=\d+", "wait_transfers=0", source.read_text(), count=1))
     with pytest.raises(ValueError, match=rf"^{source}:\d+:1: .*which has no value.*|in no order"):

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.cost import predict as predict_module
-from eyrie.compiler.cost.counters import commands_of
 from eyrie.compiler.cost.predict import layer_costs, predict
 from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.shares import held_cycles
@@ -112,7 +111,7 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
 def test_filters_in_chunks(config: AcceleratorConfig, layer: Layer, seed: int, tmp_path: Path) -> None:
     """Each chunk waits for its load: there are as many as the pass takes, and the port has the time to bring them."""
     image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", config).image
-    assert any(isinstance(c, Transfer) and c.wait_chunks for c in commands_of(image))
+    assert any(isinstance(c, Transfer) and c.wait_chunks for c in image.commands)
     cost, constants = predict(image), sum(step.weight_bytes for step in image.steps)
     assert cost.cycles > max(constants // 8, cost.counters["MACS"] // config.total_multipliers)
 

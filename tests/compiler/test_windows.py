@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.cost.counters import by_layer, commands_of
+from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.program import Run, Transfer
@@ -139,8 +139,8 @@ def test_rows_that_no_window_sees() -> None:
     window = Window((1, 2), (2, 1), (2, 2, 2, 1), (1, 2))
     chain = convolution_chain(np.random.default_rng(1), (6, 13, 24), window, 168)
     image = compile_groups(chain.groups).image
-    transfers = [command for command in commands_of(image) if isinstance(command, Transfer)]
-    waits = [command.wait_transfers for command in commands_of(image) if isinstance(command, Run)]
+    transfers = [command for command in image.commands if isinstance(command, Transfer)]
+    waits = [command.wait_transfers for command in image.commands if isinstance(command, Run)]
     loaded = [number for number, transfer in enumerate(transfers, 1) if transfer.load]
     assert max(loaded) > max(waits)
     assert by_layer(image)[0]["GLB_LOAD_BYTES"] == 8 * sum(transfer.words for transfer in transfers if transfer.load)

@@ -2,6 +2,7 @@
 """Which GLB banks the clients of high priority want in each cycle, for those behind them to wait."""
 
 from collections.abc import Callable
+from operator import or_
 
 import numpy as np
 
@@ -62,8 +63,10 @@ class Banks:
         lanes, interval = self._pace
         self.reach(first + words // lanes * interval)
         wanted, first = self.loads if load else self.stores, first - self._first
-        for word, mask in enumerate(self._masks[address : address + words]):
-            wanted[first + word // lanes * interval] |= mask
+        for lane in range(lanes):
+            masks = self._masks[address + lane : address + words : lanes]
+            beats = slice(first, first + len(masks) * interval, interval)
+            wanted[beats] = list(map(or_, wanted[beats], masks))
 
     def sweep_pairs(self, first: int, address: int, words: int, cycles: int) -> None:
         """The words of a load of coded weights, pair by pair in so many cycles from cycle `first` on."""

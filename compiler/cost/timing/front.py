@@ -7,7 +7,7 @@ an event and works its way to it; no unit steps through cycles. What the numbers
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eyrie.compiler.cost.timing.banks import Banks
@@ -30,6 +30,7 @@ STORE_READ = 3  # from a word's GLB read to its beat
 AR_REGISTER = 1  # from a burst's issue in axi_reader to its request
 STORED = 1  # from a store's response to its count
 TRANSFER_QUEUE, PASS_QUEUE = 16, 64  # of tiling_controller
+NEVER = 1 << 40
 FINISH = 2  # run_control: StFinish, and one cycle to reach it
 
 
@@ -46,11 +47,10 @@ class ReadPort:
     _ends: list[int] = field(default_factory=list)  # beats up to and with each burst
     _starts: list[int] = field(default_factory=list)  # cycle of its first beat
 
-    def issue(self, ready: int, beats: int, urgent: bool = False, cycles: int = 0) -> int:
-        """Issues a burst as soon as it may be, from `ready` on; returns the cycle of its first beat. urgent: it is of
-        commands, which wait for nothing; cycles: in which its beats are decoded"""
-        self.issued = max(ready, self.issued + 1) if urgent else self.earliest(ready)
-        start = max(self.free, self.issued + AR_REGISTER + self.latency)
+    def issue(self, at: int, beats: int, cycles: int = 0) -> int:
+        """Issues a burst in a cycle; returns that of its first beat. cycles: in which its beats are decoded"""
+        self.issued = at
+        start = max(self.free, at + AR_REGISTER + self.latency)
         self.free = start + max(beats * self.interval, cycles)
         self._ends.append((self._ends[-1] if self._ends else 0) + beats)
         self._starts.append(start)
@@ -63,7 +63,8 @@ class ReadPort:
         if count > self.most:
             at = max(at, self._beat_at(count - self.most) + 1)
         if len(self._ends) >= READ_BURSTS:
-            at = max(at, self._beat_at(self._ends[-READ_BURSTS]) + 1)
+            beats = self._ends[-READ_BURSTS] - (self._ends[-READ_BURSTS - 1] if len(self._ends) > READ_BURSTS else 0)
+            at = max(at, self._starts[-READ_BURSTS] + (beats - 1) * self.interval + 1)
         return at
 
     def _beat_at(self, number: int) -> int:
@@ -108,7 +109,7 @@ class Front:
     passes are done and when chunks are freed. The rows of a block count as one behind the other.
     """
 
-    def __init__(self, commands: list[Command], ids: range, banks: Banks, config: AcceleratorConfig) -> None:
+    def __init__(self, commands: Sequence[Command], ids: range, banks: Banks, config: AcceleratorConfig) -> None:
         """ids: indices of the descriptor's ID words"""
         self._port = ReadPort(config.dram_latency, config.dram_interval, config.read_beats)
         self._banks, self._bus_words, self._interval = banks, config.bus_words, config.dram_interval
@@ -136,7 +137,7 @@ class Front:
         self._responses = deque([-RESPONDED] * WRITE_BURSTS, WRITE_BURSTS)  # cycles in which bursts of stores count
         self._list(commands, ids)
 
-    def _list(self, commands: list[Command], ids: range) -> None:
+    def _list(self, commands: Sequence[Command], ids: range) -> None:
         configs, ids_written = list[int](), False
         for found, words in encoded(commands):
             first, count, command = len(self._kinds), len(words), found[0]
@@ -179,11 +180,10 @@ class Front:
     def catch_up(self, cycle: int) -> None:
         """Goes on as far as is known and begins before a cycle."""
         while True:
-            times = self._next_times()
-            known = [at for at in times if at is not None]
-            if not known or min(known) >= cycle:
+            ask, start = self._next_times()
+            if (ask is None or ask >= cycle) and (start is None or start >= cycle):
                 return
-            self._go(*times)
+            self._go(ask, start, cycle)
 
     def know_transfers(self, cycle: int) -> None:
         """Makes sure that the banks that stores take before a cycle are known, and where loads write: transfers that
@@ -225,11 +225,16 @@ class Front:
         start = self._port.earliest(self._row_taken + 1) if self._pending else self._start_time()
         return self._ask_time(), start
 
-    def _go(self, ask: int | None, start: int | None) -> None:
+    def _go(self, ask: int | None, start: int | None, limit: int = NEVER) -> None:
+        """Goes on by a chunk of commands, a transfer, or the bursts of the load under way that go out before `limit`
+        and before the chunk."""
         if start is None or (ask is not None and ask + 1 <= start):
             self._ask()
         elif self._pending:
-            self._load_burst()
+            limit = limit if ask is None else min(limit, ask + 1)
+            while self._pending and start < limit:
+                self._load_burst(start)
+                start = self._port.earliest(self._row_taken + 1)
         else:
             self._start(start)
 
@@ -279,7 +284,7 @@ class Front:
     def _ask(self) -> None:
         ready = self._ask_time()
         assert ready is not None
-        start = self._port.issue(ready + 1, FETCH_WORDS // self._bus_words, urgent=True)
+        start = self._port.issue(max(ready, self._port.issued) + 1, FETCH_WORDS // self._bus_words)
         self._fetched += [start + 1 + word // self._bus_words * self._interval for word in range(FETCH_WORDS)]
         self._asked += 1
 
@@ -313,14 +318,14 @@ class Front:
             done = self._store_row(transfer)
         self.transfers_done.append(done)
 
-    def _load_burst(self) -> None:
-        """The next burst of the load under way."""
+    def _load_burst(self, at: int) -> None:
+        """The next burst of the load under way, in a cycle."""
         beats = self._pending.pop(0)
         transfer = self._queue[len(self._started) - 1][0]
         if transfer.coded:
-            last = self._load_coded(transfer, beats)
+            last = self._load_coded(transfer, at, beats)
         else:
-            start = self._port.issue(self._row_taken + 1, beats)
+            start = self._port.issue(at, beats)
             last = start + (beats - 1) * self._interval
             words = beats * self._bus_words
             self._banks.sweep(True, start + LANDED - 1, transfer.glb_address + self._moved, words)
@@ -331,14 +336,14 @@ class Front:
             if transfer.chunk:
                 self.chunks_loaded.append(self.transfers_done[-1])
 
-    def _load_coded(self, transfer: Transfer, beats: int) -> int:
+    def _load_coded(self, transfer: Transfer, at: int, beats: int) -> int:
         """The next burst of a load of coded weights; the cycle of its last pair of words."""
         words, between = transfer.words - self._moved, CHUNK_END
         if self._pending:
             share = beats * self._bus_words * transfer.words // transfer.coded
             words, between = min(share - share % 2, words - words % 2), 0
         cycles = max(beats * self._interval, round(TURNS * words / 2))
-        start = self._port.issue(self._row_taken + 1, beats, cycles=cycles + between)
+        start = self._port.issue(at, beats, cycles + between)
         self._banks.sweep_pairs(start + DECODED + LANDED - 1, transfer.glb_address + self._moved, words, cycles)
         self._moved += words
         return start + cycles + DECODED - 1

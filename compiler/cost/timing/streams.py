@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from eyrie.compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
-from eyrie.compiler.cost.timing.front import Front
+from eyrie.compiler.cost.timing.front import NEVER, Front
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode, Stream
@@ -13,7 +13,6 @@ from eyrie.model.encoding import ArrayMode, Stream
 STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
 READ_AHEAD = 5  # DEPTH of read_stream
 SKID = 2  # beats in the skid buffer of a network of the array
-NEVER = 1 << 40
 
 
 class Reader:
