@@ -26,6 +26,7 @@ from eyrie.compiler.target.limits import (
     single_tile,
     slides,
     slides_depthwise,
+    tap_beats,
     walks,
 )
 from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
@@ -315,7 +316,7 @@ def _separable_cycles(
 
 
 def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int) -> list[Mapping]:
-    """Each tap of a channel group as a channel group of its own, whose pixels come one by one."""
+    """Each tap of a channel group as a channel group of its own."""
     slow, halves = WORD_CHANNELS // config.multipliers, 2 if config.sets == 1 else 1
     channel_groups = 1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])
     groups = channel_groups * group.window.taps * halves
@@ -325,7 +326,7 @@ def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int)
     legal &= np.array([walks(group.window, each, groups) for each in blocks.blocks], bool)[:, None]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
     arrival = tile // beat_filters(config, blocks.pixels)
-    work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), arrival)
+    work = np.maximum(np.maximum(pointwise, blocks.columns * tap_beats(group.window, blocks.pixels)), arrival)
     drained = _drain_cycles(group, blocks, tile)
     cycles = blocks.outer * blocks.inner * tiles * np.maximum(groups * work, drained)
     return [*blocks.first_of_each_kind(ArrayMode.POINTWISE, tile, tiles, cycles, legal)]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ifmap stream of any convolution as pointwise work: each tap of the kernel is a channel group of its own.
 
-The stream moves the window: it brings the pixels of a channel group once for each tap, one word at a time, since
-strides and taps land on odd columns, too. All else is the pointwise pass of a map of C x R x S channels.
+The stream moves the window: it brings the pixels of a channel group once for each tap, in pairs where it can
+(limits.tap_beats). All else is the pointwise pass of a map of C x R x S channels.
 """
 
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.streams import inner_level, ring_of, rows_level
+from eyrie.compiler.target.limits import tap_beats
 from eyrie.model import encoding as enc
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Level, StreamDescriptor
@@ -34,6 +35,8 @@ def tap_stream(
     def columns(count: int, step: int, column_tag: int = 0) -> Level:
         return Level(count, step, Axis.COLUMN, step, enc.TAG.pack(column=column_tag))
 
+    beats = int(tap_beats(window, blocks.pixels))
+    in_pairs = beats < blocks.pixels
     y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
     split = config.sets > 1
     channels = Level(ifmap.groups, ifmap.group_step)
@@ -50,9 +53,15 @@ def tap_stream(
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(ifmap)},
         {"y": y, "x": x, "rows": ifmap.rows, "cols": ifmap.cols},
-        {"pad": zero_point, "destination": Destination.PIXELS, "half_by_set": int(split), "single": 1},
+        {
+            "pad": zero_point,
+            "odd_words": blocks.pixels % 2 * in_pairs,
+            "destination": Destination.PIXELS,
+            "half_by_set": int(split),
+            "single": int(not in_pairs),
+        },
         (
-            columns(blocks.pixels, across),
+            columns(beats, 2 if in_pairs else across),
             columns(blocks.cols, blocks.pixels * across, column_tag=1),
             rows_level(ifmap, blocks.rows, down, column_tag=blocks.cols),
             Level(1 if split else 2, tag=enc.TAG.pack(half=1)),
