@@ -132,6 +132,10 @@ class Slice(Move):
         begin, size = (tuple(each[axis] for axis in axes) for each in (self.begin, self.size))
         return replace(self, begin=begin, size=size)
 
+    def ranges(self, shape: tuple[int, ...]) -> tuple[range, ...]:
+        """Return the places that it takes along each axis of a tensor of a shape."""
+        return tuple(range(first, first + size) for first, size in zip(self.begin, self.shape(shape), strict=True))
+
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if not len(self.begin) == len(self.size) == len(source):
             raise InputError(f"a slice of {len(self.begin)} axes of a tensor of {len(source)}")
@@ -141,9 +145,7 @@ class Slice(Move):
         return movement.slice_(values, self.begin, self.size)
 
     def to_c(self, node: Node, calls: Calls) -> None:
-        output = node.outputs[0]
-        sizes = [output.shape[axis] for axis in range(len(self.begin))]
-        copy_slices(node, calls, output, [range(first, first + size) for first, size in zip(self.begin, sizes)])
+        copy_slices(node, calls, node.outputs[0], list(self.ranges(node.inputs[0].shape)))
 
     @classmethod
     def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:
@@ -200,6 +202,12 @@ class StridedSlice(Move):
         if call.option("offset", 0):
             raise Unsupported("its ends count from its begin")
         return super().read_attributes(call)
+
+    def ranges(self, shape: tuple[int, ...]) -> tuple[range, ...]:
+        """Return the places that it takes along each axis of a tensor of a shape; () if it changes the rank."""
+        if self.changes_rank or len(self.begin) != len(shape):
+            return ()
+        return tuple(self._taken(entry, size) for entry, size in enumerate(shape))
 
     @property
     def changes_rank(self) -> bool:

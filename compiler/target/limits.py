@@ -48,7 +48,7 @@ def tap_beats(window: Window, pixels: Count) -> Count:
     """Ifmap beats of a block's pixels for a tap of a convolution by taps: pairs of words where all blocks and taps take
     as many, else words."""
     as_many = (pixels % 2 == 1) | (window.kernel[1] == 1) | (window.dilation[1] % 2 == 0)
-    return np.where((window.stride[1] == 1) & as_many, pairs(pixels, window.pads[2]), pixels)
+    return pixels - (pixels - pairs(pixels, window.pads[2])) * (as_many & (window.stride[1] == 1))
 
 
 def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:

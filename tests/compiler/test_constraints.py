@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.operators.record import Record
 from eyrie.compiler.operators.registry import records
@@ -243,6 +244,69 @@ def test_pad_before_a_max_pool(zero_point: int) -> None:
     assert len(after.nodes) == (1 if zero_point == -128 else 2)
     if len(after.nodes) == 1:
         assert after.nodes[0].operator.pads == (1, 0, 0, 1)
+
+
+def sliced_pad(rng: np.random.Generator, readers: list[str], strided: bool, cuts: bool) -> Graph:
+    """A PAD of a map of 9 x 7, of which each reader takes rows of its own; cuts: perhaps without the first column"""
+    net, zero_point = Builder(), -128
+    margins = [(0, 0), *(tuple(int(each) for each in rng.integers(0, 3, 2)) for _ in range(2)), (0, 0)]
+    size = [inner + before + after for inner, (before, after) in zip((1, 9, 7, 2), margins)]
+    x, padded = (net.tensor(shape, scale=0.1, zero_point=zero_point) for shape in ((1, 9, 7, 2), size))
+    net.operator("PAD", [x, net.tensor((4, 2), "int32", data=np.int32(margins))], [padded])
+    made = []
+    for reader in readers:
+        begin = [0, int(rng.integers(0, size[1] - 3)), int(rng.integers(0, margins[2][0] + 1 + cuts)), 0]
+        end = [1, int(rng.integers(begin[1] + 3, size[1] + 1)), size[2] - int(rng.integers(0, margins[2][1] + 1)), 2]
+        shape = [last - first for first, last in zip(begin, end)]
+        part = net.tensor(shape, scale=0.1, zero_point=zero_point)
+        first, last = (net.tensor((4,), "int32", data=each) for each in (begin, end if strided else shape))
+        if strided:
+            net.operator("STRIDED_SLICE", [padded, first, last, net.tensor((4,), "int32", data=[1] * 4)], [part])
+        else:
+            net.operator("SLICE", [padded, first, last], [part])
+        result = net.tensor((1, shape[1] - 1, shape[2] - 1, 2), scale=0.1, zero_point=zero_point)
+        window = {"strideH": 1, "strideW": 1, "padding": 1}
+        if reader == "CONV_2D":
+            filters = net.tensor((2, 2, 2, 2), scale=0.01, data=rng.integers(-127, 128, (2, 2, 2, 2)))
+            net.operator(reader, [part, filters], [result], **window, dilationHFactor=1, dilationWFactor=1)
+        else:
+            net.operator(reader, [part], [result], **window, filterHeight=2, filterWidth=2)
+        made.append(result)
+    return tflite.from_bytes(net.pack([x], made))
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_pad_before_slices(strided: bool, seed: int) -> None:
+    """Rows are taken of the map, and layers pad them; a reader that pads otherwise keeps the PAD for all, and so does
+    one that does not take all columns."""
+    moved = 0
+    for number in range(40):
+        rng = np.random.default_rng((seed, number, strided))
+        readers = ["CONV_2D", "MAX_POOL_2D"] if number % 4 else ["CONV_2D", "AVERAGE_POOL_2D"]
+        graph = sliced_pad(rng, readers, strided, number % 4 == 1)
+        after = fold_pads(remove_idle(graph)).verified()
+        names = [node.operator.name for node in after.nodes]
+        moved += "PAD" not in names and "PAD" in [node.operator.name for node in remove_idle(graph).nodes]
+        values = rng.integers(-128, 128, (1, 9, 7, 2)).astype(np.int8)
+        before, behind = graph.run(values), after.run(values)
+        for output, other in zip(graph.outputs, after.outputs, strict=True):
+            np.testing.assert_array_equal(behind[other.name], before[output.name])
+    assert moved > 15
+
+
+def test_pad_before_a_slice_of_padding_alone() -> None:
+    net = Builder()
+    x, padded, part, y = (
+        net.tensor(shape, scale=0.1, zero_point=-128)
+        for shape in ((1, 4, 4, 2), (1, 7, 4, 2), (1, 2, 4, 2), (1, 1, 3, 2))
+    )
+    margins = net.tensor((4, 2), "int32", data=[[0, 0], [3, 0], [0, 0], [0, 0]])
+    begin, size = (net.tensor((4,), "int32", data=each) for each in ([0, 0, 0, 0], [1, 2, 4, 2]))
+    net.operator("PAD", [x, margins], [padded])
+    net.operator("SLICE", [padded, begin, size], [part])
+    net.operator("MAX_POOL_2D", [part], [y], strideH=1, strideW=1, filterHeight=2, filterWidth=2, padding=1)
+    after = fold_pads(tflite.from_bytes(net.pack([x], [y])))
+    assert [node.operator.name for node in after.nodes] == ["PAD", "SLICE", "MAX_POOL_2D"]
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.2])

@@ -52,7 +52,7 @@ class Array:
         units, free = self._units, max(self._units.held.free)
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         start = max(offered, free)
-        before: tuple[Hashable, int, int] = None, LATE, 0  # nothing of the last pass is under way
+        before: tuple[Hashable, int, int] = None, LATE, 0  # the last pass is over
         if max(free, units.drain.written) >= offered:
             before = self._before, min(max(offered - free, EARLY), LATE), (units.drain.left - start) // DRAIN_STEP
         key, self._before = (before, pattern, max(tokens - start, 0)), pattern

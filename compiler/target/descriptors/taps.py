@@ -35,7 +35,7 @@ def tap_stream(
     def columns(count: int, step: int, column_tag: int = 0) -> Level:
         return Level(count, step, Axis.COLUMN, step, enc.TAG.pack(column=column_tag))
 
-    beats = int(tap_beats(window, blocks.pixels))
+    beats = tap_beats(window, blocks.pixels)
     in_pairs = beats < blocks.pixels
     y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
     split = config.sets > 1
