@@ -145,7 +145,9 @@ class Slice(Move):
         return movement.slice_(values, self.begin, self.size)
 
     def to_c(self, node: Node, calls: Calls) -> None:
-        copy_slices(node, calls, node.outputs[0], list(self.ranges(node.inputs[0].shape)))
+        output = node.outputs[0]
+        sizes = [output.shape[axis] for axis in range(len(self.begin))]
+        copy_slices(node, calls, output, [range(first, first + size) for first, size in zip(self.begin, sizes)])
 
     @classmethod
     def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:

@@ -3,7 +3,7 @@
 
 A depthwise kernel of one row that is too wide for the PEs gets several rows (Window.fold). Depthwise work that the
 SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two groups, and an average of
-more pixels than can be in flight a vector pass of its own.
+more pixels than can be in flight a vector pass of its own. Sums of windows become depthwise work if that takes less.
 """
 
 from collections.abc import Iterator
@@ -15,18 +15,20 @@ import numpy as np
 from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Depthwise, Group, Grouped, Output, Separable, Table
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window, copy
 from eyrie.compiler.target.limits import folded
 from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers, mappings
+from eyrie.compiler.target.times import port_words
 from eyrie.model.config import AcceleratorConfig
+from eyrie.model.encoding import WINDOW, Operation, depthwise_group_words
 
 
 def suited(groups: list[Group], config: AcceleratorConfig) -> list[Group]:
     """The groups, each as one or two that the accelerator runs. Raises Unsupported for an average over more pixels than
     it has in flight."""
-    return [piece for group in groups for piece in _pieces(group, config)]
+    return [_in_array(piece, config) for group in groups for piece in _pieces(group, config)]
 
 
 def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
@@ -43,6 +45,39 @@ def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
         first, second = halves(group)
         return *_pieces(first, config), *_pieces(second, config)
     return (group,)
+
+
+def _in_array(group: Group, config: AcceleratorConfig) -> Group:
+    """Return a vector pass over windows as depthwise work if that takes less, constants included; else the group."""
+    summed = _summed(group) if isinstance(group, Elementwise) else None
+    if summed is None or not (in_supers(config, summed) and has_mapping(config, summed)):
+        return group
+    rows, groups = group.map_shape[0], word_groups(group.source.shape[2])
+    (alone, *_), (found, *_) = mappings(config, group, rows), mappings(config, summed, rows)
+    constants = groups * depthwise_group_words(summed.window.dense) / port_words(config)
+    return summed if found.cycles + constants < alone.cycles else group
+
+
+def _summed(group: Elementwise) -> Depthwise | None:
+    """Return the sums of all windows, each with as many pixels, as a depthwise convolution with taps of 1; None if the
+    group does something else."""
+    operation, constants = group.operation, group.operation.constants
+    if operation.kind != Operation.SUM or len(group.epilogue) > 1 or constants is None or constants.size > 1:
+        return None
+    if group.walk or group.repeat != (1, 1) or any(group.window.pads) or group.images:
+        return None
+    channels, word = group.source.shape[2], WINDOW.unpack(int(constants.flat[0]))
+    offset = (
+        OFFSET_ZERO_POINT if group.source.zero_point == OFFSET_ZERO_POINT else 0
+    )  # the array's values are q less it
+    table = Table(
+        np.full(channels, word["bias"] + offset * group.window.taps, np.int32),
+        np.full(channels, word["multiplier"], np.int32),
+        np.full(channels, word["shift"], np.int8),
+        Output(**operation.result),
+    )
+    ends = {name: value for name, value in _ends(group).items() if name != "epilogue"}
+    return Depthwise(**ends, depthwise=np.ones((*group.window.kernel, channels), np.int8), middle=table)
 
 
 def _is_faster(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:

@@ -72,7 +72,7 @@ def packed(groups: list[Group], config: AcceleratorConfig = DEFAULT) -> list[boo
     [
         *(convolution(channels) for channels in (1, 2, 3, 4)),
         convolution(stride=(2, 2)),
-        convolution(kernel=(1, 3)),
+        convolution(kernel=(2, 3)),
         wide(convolution()),
     ],
 )
@@ -96,6 +96,7 @@ def test_depthwise_work_on_one_channel_is_a_convolution() -> None:
     [
         (convolution(5), DEFAULT),
         (convolution(kernel=(5, 5)), DEFAULT),
+        (convolution(kernel=(1, 3)), DEFAULT),
         (convolution(stride=(3, 3)), DEFAULT),
         (convolution(stride=(1, 2)), DEFAULT),
         (convolution(dilation=(2, 2)), DEFAULT),
