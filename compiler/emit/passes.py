@@ -98,7 +98,6 @@ def _array_descriptor(
         return convolution_descriptor(
             config, _convolution_pass(config, constants.group, blocks, constants.packing.tile, filters, source, made)
         )
-    source = source.folded(constants.group.window)
     depthwise = constants.depthwise_of(job, turn, source.groups)
     in_parts = constants.part is not constants.group
     return separable_descriptor(

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 
-from eyrie.compiler.ir.window import Window
 from eyrie.model.config import WORD_CHANNELS
 from eyrie.model.errors import InputError
 
@@ -111,16 +110,6 @@ class FeatureMap:
             raise InputError("a map that is one row lies whole, in planes")
         return replace(self, rows=1, cols=self.rows * self.pitch, ring_rows=1)
 
-    def folded(self, window: Window) -> "FeatureMap":
-        """Return the same words as a window sees them: if it is folded, with a row for each row of taps."""
-        if not window.fold:
-            return self
-        if self.rows > 1 or self.images > 1 or self.packed:
-            raise InputError("a folded window takes a map of one row")
-        rows = window.kernel[0]
-        cols = self.cols - (rows - 1) * window.fold
-        return FoldedMap(rows, cols, self.groups, self.row_address(0), rows, fold=window.fold, whole_pitch=self.pitch)
-
     def row_address(self, y: int) -> int:
         return self.address + (y + self.shift) % self.ring_rows * self.row_step
 
@@ -153,22 +142,3 @@ class PartMap(FeatureMap):
     @property
     def row_step(self) -> int:
         return self.whole_row
-
-
-@dataclass(frozen=True)
-class FoldedMap(FeatureMap):
-    """A map of one row, as a folded window sees it (Window.fold): rows that overlap.
-
-    fold: columns from one row to the next; whole_pitch: pitch of the map
-    """
-
-    fold: int = 0
-    whole_pitch: int = 0
-
-    @cached_property
-    def pitch(self) -> int:
-        return self.whole_pitch
-
-    @property
-    def row_step(self) -> int:
-        return self.fold

@@ -103,13 +103,13 @@ def _moves(window: Window, most: tuple[int, int]) -> bool:
 def folded(window: Window) -> Window | None:
     """Return a kernel of one row as one of several rows that PEs can move, with the fewest taps; None if there is none.
 
-    Pairs of words begin at even columns, so the fold is even. No padding: it would differ from row to row.
+    Pairs of words begin at even columns, so the fold is even.
     """
-    if window.kernel[0] > 1 or any(window.pads) or window.fold or window.dilation != (1, 1):
+    if window.kernel[0] > 1 or any(window.pads[:2]) or window.fold or window.dilation != (1, 1):
         return None
     most_rows, most_taps = MOST_DEPTHWISE
     found = [
-        Window((rows, taps), window.stride[1:] * 2, fold=fold)
+        Window((rows, taps), window.stride[1:] * 2, window.pads, fold=fold)
         for rows in range(2, most_rows + 1)
         for fold in range(2, most_taps + 1, 2)
         if fold <= (taps := window.kernel[1] - (rows - 1) * fold) <= most_taps

@@ -17,7 +17,7 @@ from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Depthwise, Group, Grouped, Output, Separable, Table
 from eyrie.compiler.ir.window import Window
-from eyrie.compiler.ir.word_operation import average_of_window, copy
+from eyrie.compiler.ir.word_operation import average_of_window
 from eyrie.compiler.target.limits import folded
 from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers, mappings
 from eyrie.compiler.target.times import port_words
@@ -33,9 +33,9 @@ def suited(groups: list[Group], config: AcceleratorConfig) -> list[Group]:
 
 def _pieces(group: Group, config: AcceleratorConfig) -> tuple[Group, ...]:
     if isinstance(group, (Depthwise, Separable)):
-        for before, each in (((), group), *_folded(group)):
+        for each in (group, *_folded(group)):
             if in_supers(config, each) and has_mapping(config, each) and _is_faster(config, each):
-                return *before, each
+                return (each,)
     if group.averaged and not holds_at_once(config, group.map_shape):
         first, average = average_apart(group)
         return *_pieces(first, config), average
@@ -89,34 +89,16 @@ def _is_faster(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
     return bool(found) and (not others or found[0].cycles <= others[0].cycles)
 
 
-def _folded(group: Depthwise | Separable) -> Iterator[tuple[tuple[Group, ...], Depthwise | Separable]]:
-    """Yield a fused operator with a folded window, if it can have one, and what runs before it: if it has padding, a
-    copy of its source with the padding, which would differ from one row of taps to the next."""
-    (top, bottom, left, right), source = group.window.pads, group.source
-    window = folded(replace(group.window, pads=(0, 0, 0, 0)))
-    if window is None or source.shape[0] > 1 or top or bottom:
+def _folded(group: Depthwise | Separable) -> Iterator[Depthwise | Separable]:
+    """Yield a fused operator with a folded window, if it can have one."""
+    window = folded(group.window)
+    if window is None or group.source.shape[0] > 1:
         return
     filters = np.zeros((*window.kernel, group.depthwise.shape[-1]), group.depthwise.dtype)
     for tap, values in enumerate(group.depthwise[0]):
         row = min(tap // window.fold, window.kernel[0] - 1)
         filters[row, tap - row * window.fold] = values
-    made = replace(group, window=window, depthwise=filters)
-    if not (left or right):
-        yield (), made
-        return
-    width, channels = source.shape[1:]
-    padded = replace(source, name=f"{group.output.name}#padded", shape=(1, left + width + right, channels), part=None)
-    move = Elementwise(
-        name=f"move{group.name.lstrip(ascii_lowercase)}",
-        source=source,
-        output=padded,
-        image=group.image,
-        images=group.images,
-        window=Window(pads=group.window.pads),
-        epilogue=(copy(),),
-        outside=source.zero_point,
-    )
-    yield (move,), replace(made, source=padded)
+    yield replace(group, window=window, depthwise=filters)
 
 
 def average_apart(group: Group) -> tuple[Group, Elementwise]:

@@ -101,7 +101,7 @@ def _ifmap_stream(
     side_by_side = not to_pixels and at_once == 1
     levels = [*inner_levels, beats] if side_by_side else [beats, *inner_levels]
     if not to_pixels and bands(p.window) > at_once:
-        levels.append(rows_level(ifmap, bands(p.window), SET_ROWS))
+        levels.append(_tap_rows(p, bands(p.window), SET_ROWS))
     if not split:  # one set: the two halves of a word are two groups
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
@@ -129,6 +129,14 @@ def _ifmap_stream(
         },
         tuple(levels),
     )
+
+
+def _tap_rows(p: SeparablePass, count: int, step: int, column_tag: int = 0) -> Level:
+    """A loop over rows of the ifmap that rows of taps read; of a folded window, these are columns of its only row."""
+    if not p.window.fold:
+        return rows_level(p.ifmap, count, step, column_tag)
+    columns = step * p.window.fold
+    return Level(count, columns, Axis.COLUMN, columns, enc.TAG.pack(column=column_tag))
 
 
 def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
@@ -245,7 +253,7 @@ def _depthwise_ifmap(config: AcceleratorConfig, p: SeparablePass) -> StreamDescr
     if blocks.images:
         across = Level(blocks.images, p.ifmap.image_step, tag=tag)
     words = row_words(p.window, blocks.pixels)
-    return _ifmap_stream(config, p, [rows_level(p.ifmap, span, 1, column_tag=1), across], words, 0, False)
+    return _ifmap_stream(config, p, [_tap_rows(p, span, 1, column_tag=1), across], words, 0, False)
 
 
 def _pointwise_ifmap(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
