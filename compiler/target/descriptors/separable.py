@@ -116,9 +116,10 @@ def _ifmap_stream(
     y = blocks.first_row * stride - p.window.pads[0]
     # Depthwise work takes whole bands of rows: those that the kernel does not have are not there yet, or not any more.
     reached = y + (blocks.outer_rows * blocks.down - 1) * stride + p.window.dense[0]
+    rows, cols = _rows_and_columns(p)
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x & 0xFFFF, **ring_of(ifmap)},
-        {"y": y, "x": x, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
+        {"y": y, "x": x, "rows": min(rows, reached), "cols": cols},
         {
             "pad": p.ifmap_zero_point,
             "odd_words": words % 2,
@@ -132,11 +133,21 @@ def _ifmap_stream(
 
 
 def _tap_rows(p: SeparablePass, count: int, step: int, column_tag: int = 0) -> Level:
-    """A loop over rows of the ifmap that rows of taps read; of a folded window, these are columns of its only row."""
+    """A loop over rows of the ifmap that rows of taps read. Rows of a folded window overlap in the only row of its
+    ifmap; with padding they are columns, since each lacks others."""
     if not p.window.fold:
         return rows_level(p.ifmap, count, step, column_tag)
-    columns = step * p.window.fold
-    return Level(count, columns, Axis.COLUMN, columns, enc.TAG.pack(column=column_tag))
+    columns, tag = step * p.window.fold, enc.TAG.pack(column=column_tag)
+    if any(p.window.pads):
+        return Level(count, columns, Axis.COLUMN, columns, tag)
+    return Level(count, columns, Axis.ROW, step, tag)
+
+
+def _rows_and_columns(p: SeparablePass) -> tuple[int, int]:
+    """Return the rows and columns that there are for `_tap_rows`."""
+    if not p.window.fold or any(p.window.pads):
+        return p.ifmap.rows, p.ifmap.cols
+    return p.window.kernel[0], p.ifmap.cols - (p.window.kernel[0] - 1) * p.window.fold
 
 
 def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
