@@ -34,6 +34,7 @@ from eyrie.model.encoding import ARRAY_LOOPS, NO_COLUMN, PARAMETER_WORDS, STREAM
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
+PAIRS = 1.03  # by which pairs of words take longer than they would alone: they meet more clients in the GLB banks
 MOST_REMEMBERED = 1000  # sets of blocks
 DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
 
@@ -326,7 +327,9 @@ def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int)
     legal &= np.array([walks(group.window, each, groups) for each in blocks.blocks], bool)[:, None]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
     arrival = tile // beat_filters(config, blocks.pixels)
-    work = np.maximum(np.maximum(pointwise, blocks.columns * tap_beats(group.window, blocks.pixels)), arrival)
+    work = np.maximum(np.maximum(pointwise, arrival), blocks.columns * tap_beats(group.window, blocks.pixels))
+    single = np.maximum(np.maximum(pointwise, arrival), blocks.columns * blocks.pixels)
+    work = np.minimum(np.ceil(PAIRS * work).astype(np.int64), single)
     drained = _drain_cycles(group, blocks, tile)
     cycles = blocks.outer * blocks.inner * tiles * np.maximum(groups * work, drained)
     return [*blocks.first_of_each_kind(ArrayMode.POINTWISE, tile, tiles, cycles, legal)]

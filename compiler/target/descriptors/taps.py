@@ -2,16 +2,17 @@
 """The ifmap stream of any convolution as pointwise work: each tap of the kernel is a channel group of its own.
 
 The stream moves the window: it brings the pixels of a channel group once for each tap, in pairs where it can
-(limits.tap_beats). All else is the pointwise pass of a map of C x R x S channels.
+(limits.tap_beats) and the PEs would wait otherwise: single words meet fewer other clients in the GLB banks. All else is
+the pointwise pass of a map of C x R x S channels.
 """
 
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.streams import inner_level, ring_of, rows_level
-from eyrie.compiler.target.limits import tap_beats
+from eyrie.compiler.target.limits import most_dealt, tap_beats
 from eyrie.model import encoding as enc
-from eyrie.model.config import AcceleratorConfig
+from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Axis, Destination
 from eyrie.model.errors import InputError
@@ -35,8 +36,8 @@ def tap_stream(
     def columns(count: int, step: int, column_tag: int = 0) -> Level:
         return Level(count, step, Axis.COLUMN, step, enc.TAG.pack(column=column_tag))
 
-    beats = tap_beats(window, blocks.pixels)
-    in_pairs = beats < blocks.pixels
+    cycles = most_dealt(config, filters.count, blocks.pixels) * WORD_CHANNELS // config.multipliers  # of a pixel
+    in_pairs = tap_beats(window, blocks.pixels) < blocks.pixels and cycles < blocks.columns
     y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
     split = config.sets > 1
     channels = Level(ifmap.groups, ifmap.group_step)
@@ -61,7 +62,7 @@ def tap_stream(
             "single": int(not in_pairs),
         },
         (
-            columns(beats, 2 if in_pairs else across),
+            columns(tap_beats(window, blocks.pixels), 2) if in_pairs else columns(blocks.pixels, across),
             columns(blocks.cols, blocks.pixels * across, column_tag=1),
             rows_level(ifmap, blocks.rows, down, column_tag=blocks.cols),
             Level(1 if split else 2, tag=enc.TAG.pack(half=1)),
