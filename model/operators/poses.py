@@ -140,7 +140,8 @@ def _roots(maps: Maps, threshold: np.float32) -> list[_Candidate]:
     height, width, _ = maps.scores.shape
     around = np.pad(maps.scores, ((1, 1), (1, 1), (0, 0)), constant_values=-np.inf)
     highest = np.max([around[y : y + height, x : x + width] for y in range(3) for x in range(3)], axis=0)
-    logit = np.float32(-np.log(1 / (float(threshold) + 1e-6) - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):  # no score reaches a threshold that is no probability
+        logit = np.float32(-np.log(1 / (np.float64(threshold) + 1e-6) - 1))
     heap: list[_Candidate] = []
     for y, x, k in np.argwhere((maps.scores >= logit) & (maps.scores == highest)):
         dy, dx = maps.short[y, x, [k, KEYPOINTS + k]]

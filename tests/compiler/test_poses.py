@@ -155,11 +155,20 @@ def test_masks(seed: int) -> None:
     assert np.array_equal(masks[0, 1 - first], (cells[..., 1] >= 16).astype(np.float32))
 
 
+@pytest.mark.parametrize("threshold", [-1.0, 0.99, 2.0, float("nan")])
+def test_a_threshold_that_no_score_reaches(threshold: float, seed: int) -> None:
+    maps = maps_of(people(np.random.default_rng(seed), 1), np.ones(1), (7, 7 * 17))
+    session = opened(decoder(maps, options={**OPTIONS, "score_threshold": threshold}))
+    *_, count = run(session, [each.astype(np.float32) for each in maps])
+    assert count == [0]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"kind": "int8"}, "its maps are of int8, not of uint8 or float32"),
-        ({"options": {**OPTIONS, "stride": 0}}, "5 poses and a stride of 0"),
+        ({"options": {**OPTIONS, "stride": 0}}, "5 poses, must be 1 to 65,536; a stride of 0"),
+        ({"options": {**OPTIONS, "max_detections": 10**9}}, "1,000,000,000 poses, must be 1 to 65,536"),
         ({"options": {"stride": 16}}, "it has no option max_detections: convert the model again"),
         ({"outputs": 3}, "3 inputs and 3 outputs: convert the model again"),
     ],

@@ -37,7 +37,7 @@ def tap_stream(
         return Level(count, step, Axis.COLUMN, step, enc.TAG.pack(column=column_tag))
 
     cycles = most_dealt(config, filters.count, blocks.pixels) * WORD_CHANNELS // config.multipliers  # of a pixel
-    in_pairs = tap_beats(window, blocks.pixels) < blocks.pixels and cycles < blocks.columns
+    in_pairs = tap_beats(window, blocks.pixels) < blocks.pixels and cycles < blocks.columns and ifmap.pitch % 2 == 0
     y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
     split = config.sets > 1
     channels = Level(ifmap.groups, ifmap.group_step)
