@@ -20,6 +20,11 @@ from eyrie.model.operators.quantization import Quantization
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 
+def array_offset(zero_point: int) -> int:
+    """Return the number that the array takes off each value of a feature map with this zero point: -128 or 0."""
+    return OFFSET_ZERO_POINT if zero_point == OFFSET_ZERO_POINT else 0
+
+
 @dataclass(frozen=True)
 class Part:
     """The place of a feature map in a larger one: its first row and its first word group there."""

@@ -11,7 +11,7 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Group, Map, Output, Table, map_of
+from eyrie.compiler.ir.layer import Convolution, Group, Map, Output, Table, array_offset, map_of
 from eyrie.compiler.ir.operator import Arrays, Tensors, axis_of, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
@@ -204,10 +204,9 @@ def _over_channels(
     where: str, source: Map, output: Map, window: Window, kernel: tuple[int, int, int], scaling: Requantization
 ) -> Convolution:
     """Return the mean as a convolution with a filter of ones."""
-    # The array's values are q less the rest.
-    offset = 0 if source.zero_point == OFFSET_ZERO_POINT else source.zero_point
+    left = source.zero_point - array_offset(source.zero_point)
     table = Table(
-        np.full(1, -offset * prod(kernel), np.int32),
+        np.full(1, -left * prod(kernel), np.int32),
         np.full(1, scaling.multiplier, np.int32),
         np.full(1, scaling.shift, np.int8),
         Output(scaling.zero_point),

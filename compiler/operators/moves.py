@@ -16,7 +16,7 @@ import numpy as np
 
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Group, Map, Output, Pointwise, Table
+from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Table, array_offset
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import AS_IS, copy, larger
@@ -314,7 +314,7 @@ def _copy(where: str, move: Move, source: Map, made: Map) -> Elementwise:
 
 def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:
     """Return a pointwise convolution whose filters have a single 1, so that sums are the values themselves."""
-    zero_point = OFFSET_ZERO_POINT if source.zero_point == OFFSET_ZERO_POINT else 0  # the array's values are q less it
+    zero_point = array_offset(source.zero_point)
     count = len(move.channels)
     taken = move.channels >= 0
     filters = np.zeros((count, source.shape[2]), np.int8)

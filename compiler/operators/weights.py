@@ -10,7 +10,7 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Node
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Map, Output, Pointwise, Table
+from eyrie.compiler.ir.layer import Map, Output, Pointwise, Table, array_offset
 from eyrie.compiler.ir.operator import Tensors, quantizations, quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.kernel_calls.scales import INT8, range_of, scale_of, scalings, zero_point_of
@@ -87,9 +87,8 @@ class Weighted(Record):
     def layer_table(self, node: Node) -> Table:
         """Return the quantisation parameters of the layer."""
         zero_point = quantized(node.inputs[0]).zero_point
-        # With zero point -128 the array reads q ^ 0x80, in which zero is zero: q + 128.
-        offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point
-        bias = fold_zero_point(self.bias, self.filters, offset, channel_axis=self.output_axis)
+        left = zero_point - array_offset(zero_point)
+        bias = fold_zero_point(self.bias, self.filters, left, channel_axis=self.output_axis)
         limits = self.fixed_point(node.inputs, node.outputs)
         assert limits is not None  # a constraint of FULLY_CONNECTED
         count = len(bias)

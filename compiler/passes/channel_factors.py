@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table
+from eyrie.compiler.ir.layer import Grouped, Map, Output, Table, array_offset
 from eyrie.compiler.ir.operator import quantizations, quantized
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.ir.window import Window
@@ -36,10 +36,9 @@ def factors_group(node: Node, maps: Mapping[str, Map]) -> Grouped | None:
     factors, scaling = _factors(node, channels), _scaling(node)
     if factors is None or not INT8_MIN <= factors.min() <= factors.max() <= INT8_MAX or scaling.shift > MOST_SHIFTED:
         return None
-    # With zero point -128 the array's values are q + 128, else q.
-    zero_point = 0 if source.zero_point == OFFSET_ZERO_POINT else source.zero_point
+    left = source.zero_point - array_offset(source.zero_point)
     table = Table(
-        (-zero_point * factors).astype(np.int32),
+        (-left * factors).astype(np.int32),
         np.full(channels, scaling.multiplier, np.int32),
         np.full(channels, scaling.shift, np.int8),
         Output(int(scaling.zero_point), int(scaling.minimum), int(scaling.maximum)),

@@ -15,7 +15,7 @@ import numpy as np
 from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Depthwise, Group, Grouped, Output, Separable, Table
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Output, Separable, Table, array_offset
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window
 from eyrie.compiler.target.limits import folded
@@ -67,16 +67,13 @@ def _summed(group: Elementwise) -> Depthwise | None:
     if group.walk or group.repeat != (1, 1) or any(group.window.pads) or group.images:
         return None
     channels, word = group.source.shape[2], WINDOW.unpack(int(constants.flat[0]))
-    offset = (
-        OFFSET_ZERO_POINT if group.source.zero_point == OFFSET_ZERO_POINT else 0
-    )  # the array's values are q less it
     table = Table(
-        np.full(channels, word["bias"] + offset * group.window.taps, np.int32),
+        np.full(channels, word["bias"] + array_offset(group.source.zero_point) * group.window.taps, np.int32),
         np.full(channels, word["multiplier"], np.int32),
         np.full(channels, word["shift"], np.int8),
         Output(**operation.result),
     )
-    ends = {name: value for name, value in _ends(group).items() if name != "epilogue"}
+    ends = _ends(replace(group, epilogue=()))
     return Depthwise(**ends, depthwise=np.ones((*group.window.kernel, channels), np.int8), middle=table)
 
 
