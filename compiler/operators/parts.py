@@ -134,7 +134,8 @@ class Slice(Move):
 
     def ranges(self, shape: tuple[int, ...]) -> tuple[range, ...]:
         """Return the places that it takes along each axis of a tensor of a shape."""
-        return tuple(range(first, first + size) for first, size in zip(self.begin, self.shape(shape), strict=True))
+        ends = (total if size == -1 else first + size for first, size, total in zip(self.begin, self.size, shape))
+        return tuple(map(range, self.begin, ends))
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if not len(self.begin) == len(self.size) == len(source):
@@ -145,9 +146,7 @@ class Slice(Move):
         return movement.slice_(values, self.begin, self.size)
 
     def to_c(self, node: Node, calls: Calls) -> None:
-        output = node.outputs[0]
-        sizes = [output.shape[axis] for axis in range(len(self.begin))]
-        copy_slices(node, calls, output, [range(first, first + size) for first, size in zip(self.begin, sizes)])
+        copy_slices(node, calls, node.outputs[0], list(self.ranges(node.inputs[0].shape)))
 
     @classmethod
     def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eyrie.compiler.frontend.tflite.reader import Call
 
 _OPTIONS = {"max_detections": int, "score_threshold": float, "stride": int, "nms_radius": float}
-MOST_POSES = 1 << 16  # far more than anyone asks for: the outputs have rows for all of them
+_MOST_POSES = 1 << 16  # far more than anyone asks for: the outputs have rows for all of them
 _CHANNELS = (KEYPOINTS, 2 * KEYPOINTS, 4 * len(EDGES), 2 * KEYPOINTS)
 
 
@@ -59,8 +59,8 @@ class DecodePoses(Record):
         if len(sizes := list(dict.fromkeys(tensor.shape[1:3] for tensor in inputs))) > 1:
             raise InputError(f"maps of {' and '.join(map(times, sizes))} do not go together")
         most = self.settings.max_detections
-        if not 1 <= most <= MOST_POSES or self.settings.stride < 1:
-            raise InputError(f"{most:,} poses, must be 1 to {MOST_POSES:,}; a stride of {self.settings.stride}")
+        if not 1 <= most <= _MOST_POSES or self.settings.stride < 1:
+            raise InputError(f"{most:,} poses, must be 1 to {_MOST_POSES:,}; a stride of {self.settings.stride}")
         shapes = [(1, most, KEYPOINTS, 2), (1, most, KEYPOINTS), (1, most), (1,)]
         if with_masks:
             _, height, width, _ = inputs[3].shape

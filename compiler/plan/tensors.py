@@ -103,8 +103,8 @@ def _fetched(
 def _beside(
     jobs: list[Job], n: int, number: int, flow: Flow, segment_of: list[Segment], made: list[MapPlan], joins: "Joins"
 ) -> MapPlan:
-    """An operand of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed;
-    of a group in slices those in two places in turn, each for a job."""
+    """An operand of group n beside its source: the map in the GLB, or, where it comes from DRAM, the rows that are
+    needed; a group in slices has two places for them, each for every other job."""
     group, maker, segment = flow.groups[n], flow.makers[n][number], segment_of[n]
     other = group.operands[number]
     if maker >= segment.first or (maker != OUTSIDE and not segment_of[maker].nest.to_dram):

@@ -327,9 +327,10 @@ def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int)
     legal &= np.array([walks(group.window, each, groups) for each in blocks.blocks], bool)[:, None]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
     arrival = tile // beat_filters(config, blocks.pixels)
-    work = np.maximum(np.maximum(pointwise, arrival), blocks.columns * tap_beats(group.window, blocks.pixels))
-    single = np.maximum(np.maximum(pointwise, arrival), blocks.columns * blocks.pixels)
-    work = np.minimum(np.ceil(PAIRS * work).astype(np.int64), single)
+    busy = np.maximum(pointwise, arrival)
+    words = np.maximum(busy, blocks.columns * blocks.pixels)
+    paired = np.maximum(busy, blocks.columns * tap_beats(group.window, blocks.pixels))
+    work = np.minimum(words, np.ceil(PAIRS * paired).astype(np.int64))
     drained = _drain_cycles(group, blocks, tile)
     cycles = blocks.outer * blocks.inner * tiles * np.maximum(groups * work, drained)
     return [*blocks.first_of_each_kind(ArrayMode.POINTWISE, tile, tiles, cycles, legal)]

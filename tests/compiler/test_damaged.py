@@ -157,7 +157,7 @@ def drawn(number: int, rng: np.random.Generator) -> bytes:
 
 
 def outcomes(seed: int, damage: Callable[[bytes, np.random.Generator], bytes]) -> Counter:
-    """Of DAMAGED files, and of as many more as it takes until enough of them run."""
+    """Count the outcomes of DAMAGED files, and of more until enough of them run."""
     seen: Counter = Counter()
     for number in range(20 * DAMAGED):
         if number >= DAMAGED and seen["ran"] > DAMAGED // 10:

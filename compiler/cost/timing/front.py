@@ -48,7 +48,7 @@ class ReadPort:
     _starts: list[int] = field(default_factory=list)  # cycle of its first beat
 
     def issue(self, at: int, beats: int, cycles: int = 0) -> int:
-        """Issues a burst in a cycle; returns that of its first beat. cycles: in which its beats are decoded"""
+        """Issues a burst in a cycle; returns the cycle of its first beat. cycles: in which its beats are decoded"""
         self.issued = at
         start = max(self.free, at + AR_REGISTER + self.latency)
         self.free = start + max(beats * self.interval, cycles)
