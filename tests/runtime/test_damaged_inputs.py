@@ -191,13 +191,11 @@ def verdict(case: Case, root: Path) -> Verdict:
 
 
 def referenced(found: Verdict, reference: Callable) -> str:
-    """Return what becomes of a reference. Raises AssertionError for outputs that are not its."""
+    """Return what becomes of a reference."""
     try:
-        wanted = reference(found.model, *found.inputs)
+        return "same" if same(found.outputs, reference(found.model, *found.inputs)) else "other"
     except Rejected:
         return "rejected"
-    assert same(found.outputs, wanted), f"not what {reference.__name__} makes"
-    return "same"
 
 
 class Ended(Exception):
@@ -261,12 +259,21 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("damaged")
 
 
-def asked(references: Apart, found: Verdict, reference: Callable) -> str:
-    """Return what becomes of a reference; one that dies says nothing about the outputs."""
-    try:
-        return references.call(referenced, found, reference)
-    except Ended:
-        return "died"
+def asked(references: Apart, found: Verdict) -> Iterator[str]:
+    """Yield what becomes of each reference; one that dies says nothing about the outputs.
+
+    Raises AssertionError for outputs that are not those of the first one to run the model: where a damaged model
+    contradicts itself, LiteRT goes by the operators, tflite-micro by the shapes of tensors.
+    """
+    decided = False
+    for reference in REFERENCES:
+        try:
+            word = references.call(referenced, found, reference)
+        except Ended:
+            word = "died"
+        assert decided or word != "other", f"not what {reference.__name__} makes"
+        decided |= word == "same"
+        yield f"{reference.__name__} {word}"
 
 
 def alone(target: str, kind: str, number: int, seed: int) -> str:
@@ -287,7 +294,7 @@ def test_right_or_rejected(
         try:
             found = apart[0].call(verdict, case, root)
             if found.model:
-                seen.update(f"{each.__name__} {asked(apart[1], found, each)}" for each in REFERENCES)
+                seen.update(asked(apart[1], found))
         except (AssertionError, Ended) as error:
             call = f'alone("{target}", "{kind}", {number}, {seed})'
             line = f".venv/bin/python -c 'from {__name__} import *; print({call})'"

@@ -314,7 +314,10 @@ class Call:
 
     @property
     def pads_as_same(self) -> bool:
-        return self.option("padding") == schema.Padding.SAME
+        name = self.choice("padding", "Padding")
+        if not name:
+            raise ModelImportError(f"its padding is {self.option('padding')}, must be SAME or VALID", remedy=REMEDY)
+        return name == "SAME"
 
     def window(
         self, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)
