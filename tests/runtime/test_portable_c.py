@@ -15,6 +15,7 @@ from eyrie.compiler.c import kernels
 from eyrie.compiler.c.sources import Sources, sources_of
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import load
+from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import to_uint8
 from eyrie.model.operators.reference import Reference
@@ -58,8 +59,10 @@ def of_operator(name: str) -> Iterator[Case]:
 
 
 def of_network(number: int) -> Case:
-    drawn = draw_graph(np.random.default_rng([SEED, number]))
-    graph = tflite.from_bytes(drawn.model)
+    """A random network without operators that only an interpreter runs."""
+    rng = np.random.default_rng([SEED, number])
+    graphs = (tflite.from_bytes(draw_graph(rng).model) for _ in count())
+    graph = next(graph for graph in graphs if not any(isinstance(node.operator, Interpreted) for node in graph.nodes))
     inputs = random_inputs(graph, RUNS, SEED + number)
     return Case(str(graph), sources_of(graph, f"network{number}"), inputs, golden_outputs(graph, inputs))
 
