@@ -27,6 +27,7 @@ HEIGHT = 400
 _LEFT, _RIGHT, _BOTTOM = 58, 24, 42
 _DOT = 5  # radius of a point, with its edge
 _GAP = 2  # between labels
+_LABEL = 12  # height of one
 _RINGS = 40  # of places around a point
 
 
@@ -96,7 +97,7 @@ def roofline(image: Image, metrics: dict, width: float) -> Figure:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: canvas.count(value))
     axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"], linewidth=1.6)
-    _label_roof(axes, plane, peak, bus_bytes)
+    limit = _label_roof(axes, plane, peak, bus_bytes)
     # A layer without cycles or MACs stands at the edge.
     margin = 1.08
     shown = np.clip(reached, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
@@ -109,14 +110,15 @@ def roofline(image: Image, metrics: dict, width: float) -> Figure:
         canvas.shortened(printable(row["name"]), NAME_WIDTH, canvas.SMALL) if len(rows) <= NAMED[width] else str(n)
         for n, row in enumerate(rows, 1)
     ]
-    _label(axes, names, plane.place(*shown.T), (plane.width, plane.height), roof)
+    _label(axes, names, plane.place(*shown.T), (plane.width, plane.height), [limit], roof)
     return plot
 
 
-def _label_roof(axes: Axes, plane: _Plane, peak: int, bus_bytes: int) -> None:
-    """Write the limits along the roof and along the slope."""
+def _label_roof(axes: Axes, plane: _Plane, peak: int, bus_bytes: int) -> tuple:
+    """Write the limits along the roof and along the slope. Return the box of the one along the roof."""
     look: dict[str, Any] = {"fontsize": canvas.SMALL, "color": LIGHT["muted"], "textcoords": "offset points"}
-    axes.annotate(f"{peak:,} MAC a cycle", (plane.right, peak), xytext=(-4, 4), ha="right", va="bottom", **look)
+    limit, above = f"{peak:,} MAC a cycle", 4
+    axes.annotate(limit, (plane.right, peak), xytext=(-above, above), ha="right", va="bottom", **look)
     xs = np.array([plane.left, plane.left * 2])
     (x0, y0), (x1, y1) = plane.place(xs, xs * bus_bytes)
     middle = (plane.left * peak / bus_bytes) ** 0.5
@@ -124,6 +126,9 @@ def _label_roof(axes: Axes, plane: _Plane, peak: int, bus_bytes: int) -> None:
     text = f"{bus_bytes} bytes a cycle"
     at = (middle, middle * bus_bytes)
     axes.annotate(text, at, xytext=(-5, 5), rotation=angle, rotation_mode="anchor", ha="center", va="bottom", **look)
+    [[right, roof]] = plane.place(np.array([plane.right]), np.array([peak]))
+    wide = canvas.text_width(limit, canvas.SMALL)
+    return right - above - wide, roof + above, wide, _LABEL
 
 
 def _plane(reached: np.ndarray, ridge: float, peak: int, size: tuple[float, float]) -> _Plane:
@@ -142,8 +147,11 @@ def _legend(rows: list[dict], peak: int, bus_bytes: int, width: float) -> canvas
     return canvas.Legend(width, _LEFT if width == canvas.WIDE else 8, [], lines)
 
 
-def _label(axes: Axes, names: list[str], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
-    boxes = place_labels(places, [(canvas.text_width(name, canvas.SMALL) + 2, 12) for name in names], size, taken)
+def _label(
+    axes: Axes, names: list[str], places: np.ndarray, size: tuple, labels: list[tuple], taken: list[tuple]
+) -> None:
+    sizes = [(canvas.text_width(name, canvas.SMALL) + 2, _LABEL) for name in names]
+    boxes = place_labels(places, sizes, size, taken, labels)
     for name, (x, y), (left, low, wide, high) in zip(names, places, boxes):
         near = min(max(x, left), left + wide), min(max(y, low), low + high)
         if hypot(near[0] - x, near[1] - y) > 3 * _DOT:
@@ -166,18 +174,22 @@ def _label(axes: Axes, names: list[str], places: np.ndarray, size: tuple, taken:
 
 
 def place_labels(
-    points: Iterable[tuple[float, float]], sizes: list[tuple], size: tuple, taken: Sequence[tuple] = ()
+    points: Iterable[tuple[float, float]],
+    sizes: list[tuple],
+    size: tuple,
+    taken: Sequence[tuple] = (),
+    labels: Sequence[tuple] = (),
 ) -> list[tuple]:
     """Return a box (left, bottom, width, height) for each label, near its point and inside (0, 0) to `size`.
 
-    A box avoids the other boxes, the points and `taken`. If no position is free, it may overlap `taken`. If that is not
-    possible either, the label has the last position that was tried.
+    A box avoids the other boxes, `labels`, the points and `taken`. If no position is free, it may overlap `taken`. If
+    that is not possible either, the label has the last position that was tried.
     """
-    dots = [(x - _DOT, y - _DOT, 2 * _DOT, 2 * _DOT) for x, y in points]
+    kept = [*labels, *((x - _DOT, y - _DOT, 2 * _DOT, 2 * _DOT) for x, y in points)]
     boxes: list[tuple] = []
     for (x, y), (wide, high) in zip(points, sizes):
-        hard = np.array(dots + boxes)
-        soft = np.array([*dots, *boxes, *taken])
+        hard = np.array(kept + boxes)
+        soft = np.array([*kept, *boxes, *taken])
         around = [_inside(x, y, wide, high, size, ring, turn) for ring in range(_RINGS) for turn in range(12)]
         free = (box for others in (soft, hard) for box in around if not _meets(box, others))
         boxes.append(next(free, around[-1]))
