@@ -5,9 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from eyrie.compiler.ir.buffer import Buffer, whole
-from eyrie.compiler.plan.placement import NoRoom, Space
+from eyrie.compiler.plan.placement import NoRoom, Space, merged_spans
 
 MOST_EVICTIONS = 60  # for one arrangement
+STAYS = -1  # number of what cannot be evicted
+NEVER = 1 << 60  # cost of evicting it
 
 
 class EvictingSpace(Space):
@@ -78,12 +80,27 @@ class EvictingSpace(Space):
     def _cheapest(self, buffer: Buffer, copies: Sequence[Buffer]) -> tuple[int, set[int]] | None:
         """Return the address at which the buffers in the way are cheapest to evict, and their numbers; None if there is
         none."""
-        best = None
-        for address, others in self.in_the_way(buffer, copies):
-            numbers = {self._number.get(id(other), -1) for other in others}
-            if -1 in numbers:
-                continue
-            cost = sum(self._buffers[number][0].words * (1 + self.evictions[number]) for number in numbers)
-            if best is None or cost < best[0]:
-                best = cost, address, numbers
-        return best[1:] if best else None
+        spans, last = defaultdict[int, list[tuple[int, int]]](list), self.words - buffer.words
+        edges = {0, last}
+        for other, low, high in self.conflicts(buffer, copies):
+            spans[self._number.get(id(other), STAYS)].append((low, high))
+            edges |= {high + high % 2, (low - 1) // 2 * 2}
+        changes = []  # (address, cost from there on, less the cost before it)
+        for number, of in spans.items():
+            cost = self._cost(number)
+            for low, high in merged_spans(of):
+                changes += [(low, cost), (high, -cost)]
+        changes.sort(reverse=True)
+        cost, best = 0, (NEVER, 0)
+        for address in sorted(edge for edge in edges if 0 <= edge <= last):
+            while changes and changes[-1][0] <= address:
+                cost += changes.pop()[1]
+            best = min(best, (cost, address))
+        least, address = best
+        if least >= NEVER:
+            return None
+        return address, {number for number, of in spans.items() if any(low <= address < high for low, high in of)}
+
+    def _cost(self, number: int) -> int:
+        """Return the cost of evicting the buffers of a number."""
+        return NEVER if number == STAYS else self._buffers[number][0].words * (1 + self.evictions[number])

@@ -108,23 +108,22 @@ class Space:
             until = [(part.death, first, end, job) for first, end, job in buffer.falls_free(part)]
             yield (start, start + part.words, part.birth, part.death), until
 
-    def in_the_way(self, buffer: Buffer, copies: Sequence[Buffer] = ()) -> Iterator[tuple[int, list[Buffer]]]:
-        """Yield addresses for a buffer that finds no room, each with the placed buffers that have some of its words."""
-        parts, last = [part for each in (buffer, *copies) for part in each.parts], self.words - buffer.words
-        conflicts = []  # (buffer, first address of the new one at which they conflict, last + 1)
+    def conflicts(self, buffer: Buffer, copies: Sequence[Buffer] = ()) -> Iterator[tuple[Buffer, int, int]]:
+        """Yield placed buffers, each with a range of addresses, (first, last + 1), at which a new one would need
+        some of its words while it lives."""
+        parts = [(part.offset, part.end, part.birth, part.death) for each in (buffer, *copies) for part in each.parts]
+        birth, death = min(each.birth for each in (buffer, *copies)), max(each.death for each in (buffer, *copies))
         for other in self.placed:
+            if other.death < birth or other.birth > death:
+                continue
             spans = [
-                (other.placed + there.offset - part.offset - part.words + 1, other.placed + there.end - part.offset)
-                for there in other.parts
-                for part in parts
-                if there.birth <= part.death and there.death >= part.birth
+                (start - end + 1, start + there.words - offset)
+                for there, start in ((there, other.placed + there.offset) for there in other.parts)
+                for offset, end, born, dead in parts
+                if there.birth <= dead and there.death >= born
             ]
-            conflicts += [(other, *span) for span in _merged(spans)]
-        edges = {0, last}
-        for _, low, high in conflicts:
-            edges |= {high + high % 2, (low - 1) // 2 * 2}
-        for address in sorted(edge for edge in edges if 0 <= edge <= last):
-            yield address, [other for other, low, high in conflicts if low <= address < high]
+            for low, high in merged_spans(spans):
+                yield other, low, high
 
     def largest_free(self, birth: int, death: int) -> int:
         """Words of the largest piece (from an even address) that is free all this time."""
@@ -207,7 +206,7 @@ def _periods(birth: int, death: int) -> range:
     return range(birth // PERIOD, death // PERIOD + 1)
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def merged_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the union of spans."""
     found: list[tuple[int, int]] = []
     for low, high in sorted(spans):

@@ -26,7 +26,7 @@ STARTS = 6
 NEAR = 1.01  # times the least cost: from there on, a search ends after IDLE_STARTS without a better solution
 IDLE_STARTS = 2
 FEW_JOBS = 40
-HOPELESS = 12  # arrangements without success after which a segment is rejected
+HOPELESS = 8  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
 CLOSE = 1.004  # times the least cost: the estimate does not tell such solutions apart
 SPREAD = 8  # arrangements for each candidate, so that candidates differ
@@ -75,9 +75,9 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
         before = search.best
         search.anneal(np.random.default_rng(start), math.ceil(search_iterations * share / STARTS))
         since = since + 1 if search.best is before else 0
-        if search.done or (since >= IDLE_STARTS and search.is_near):
+        if search.done or search.is_hopeless or (since >= IDLE_STARTS and search.is_near):
             break
-    if not search.best:
+    if not search.best and not search.is_hopeless:
         search.anneal(np.random.default_rng(STARTS), min(search_iterations, HOPELESS))
     if not search.best:
         raise Rejected(plan.segment_of[search.failed.most_common(1)[0][0]])
@@ -147,6 +147,11 @@ class _Search:
         """Return whether the best solution is near the lower bound."""
         return self.best is not None and self.best.cost <= NEAR * self.least
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Return whether so many arrangements have failed that none is expected to succeed."""
+        return self.best is None and self.failed.total() > HOPELESS
+
     def count(self, best: Placed) -> int:
         """Return the number of candidates if this is the cheapest."""
         return min(self.most, 1 + int(PREDICTED // max(best.cost, 1)))
@@ -161,7 +166,7 @@ class _Search:
             except DoesNotFit as error:
                 group, map_ = self._number[error.layer or ""], self._map_of(error)
                 self.failed[group] += 1
-                if not self.best and self.failed.total() > HOPELESS:
+                if self.is_hopeless:
                     return
                 if spent is None and len(space.placed) >= most:  # nearer to a first success
                     here = tried.turned(group) if map_ is None else tried.earlier(map_)
