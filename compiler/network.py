@@ -8,7 +8,7 @@ memory and a known DRAM never cost cycles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -100,7 +100,7 @@ def _best_way(
         return labelled(reached(run_stages(plan, unverified, on_stage), Built), work.config)
 
     unverified = tuple(replace(stage, verify=None) for stage in STAGES[ALLOCATION:])
-    plans = succeeding([partial(planned, *way) for way in ways])
+    plans = _without_doubles(succeeding([partial(planned, *way) for way in ways]))
     cycles = [_planned_cycles(plan, work.config) for plan in plans]
     likely, far = list[Callable[[], Built]](), list[Callable[[], Built]]()
     for plan, each in zip(plans, cycles):
@@ -109,6 +109,15 @@ def _best_way(
     for stage in STAGES[ALLOCATION:]:
         if stage.verify:
             stage.verify(found)
+    return found
+
+
+def _without_doubles(plans: list[Planned]) -> list[Planned]:
+    """Return the plans without those that have the outline of an earlier one for the same configuration."""
+    found = list[Planned]()
+    for plan in plans:
+        if all((plan.config, plan.plan.outline) != (other.config, other.plan.outline) for other in found):
+            found.append(plan)
     return found
 
 
@@ -171,7 +180,7 @@ def labelled(work: Built, config: AcceleratorConfig) -> Built:
 
 
 def best(
-    attempts: Sequence[Callable[[], T]],
+    attempts: Iterable[Callable[[], T]],
     judged: Callable[[T], float | tuple],
     estimated: Callable[[T], float] | None = None,
     others: Sequence[Callable[[], T]] = (),
@@ -194,7 +203,7 @@ def best(
     return found[0] if len(found) == 1 else min(found, key=judged)
 
 
-def succeeding(attempts: Sequence[Callable[[], T]]) -> list[T]:
+def succeeding(attempts: Iterable[Callable[[], T]]) -> list[T]:
     """Return the results of the attempts that succeed. Raise the last error if all fail."""
     from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 

@@ -3,8 +3,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork, HostSubgraph
@@ -21,10 +21,12 @@ from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, part
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.passes.split_layers import split_layer
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, Built, Request, reached
+from eyrie.compiler.pipeline import NAMES, Built, Planned, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
+
+PLANNED = "segments"  # the stage that plans
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +149,22 @@ def compile_graph(
 ) -> Compiled:
     """Compile a Graph like `compile_parts`. name: for messages"""
 
-    def compiled(compose: bool) -> Compiled:
-        known = failure if compose else None
-        return _Compiling(graph, name, config, objective, search_iterations, on_stage, known, compose).compiled()
+    ways = [
+        _Compiling(simplified(graph, compose), name, config, objective, search_iterations, on_stage, failure, compose)
+        for compose in ((True, False) if composes(graph) else (True,))
+    ]
+    least = min(len(way.partition.host_nodes) for way in ways)
+    likely, others = list[_Compiling](), list[_Compiling]()
+    for way in ways:
+        (likely if len(way.partition.host_nodes) == least else others).append(way)
+    return best(_attempts(likely), _judged, others=[*_attempts(others)])
 
-    ways = (True, False) if composes(graph) else (True,)
-    return best([partial(compiled, compose) for compose in ways], _judged)
+
+def _attempts(ways: list["_Compiling"]) -> Iterator[Callable[[], Compiled]]:
+    """Yield the compilations of variants, without those that turn out to be planned like the first one."""
+    for way in ways:
+        if way is ways[0] or not way.is_planned_like(ways[0]):
+            yield way.compiled
 
 
 def _judged(compiled: Compiled) -> tuple[int, int]:
@@ -160,43 +172,55 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
     return len(compiled.partition.host_nodes), sum(each.cycles for each in compiled.performances)
 
 
+@dataclass
 class _Compiling:
-    """The subgraphs of a network in progress."""
+    """The subgraphs of a network in progress. failure: the reason why it is not compiled as a whole, if it is known"""
 
-    def __init__(
-        self,
-        graph: Graph,
-        name: str | Path,
-        config: AcceleratorConfig,
-        objective: str,
-        search_iterations: int,
-        on_stage: Callable[[str], None] | None,
-        failure: CompileError | None = None,
-        compose: bool = True,
-    ) -> None:
-        self.graph, self.failure, self.compose = simplified(graph, compose), failure, compose
-        self.name = name
-        self.options = config, objective, search_iterations, on_stage
-        self.parts: list[CompiledPart] = []
-        self.too_large: list[tuple[Part, DoesNotFit]] = []
+    graph: Graph
+    name: str | Path
+    config: AcceleratorConfig
+    objective: str
+    search_iterations: int
+    on_stage: Callable[[str], None] | None
+    failure: CompileError | None
+    compose: bool
+    parts: list[CompiledPart] = field(default_factory=list)
+    too_large: list[tuple[Part, DoesNotFit]] = field(default_factory=list)
+
+    @cached_property
+    def partition(self) -> Partition:
+        """Return the subgraphs to compile."""
+        return partition(self.graph)
 
     def compiled(self) -> Compiled:
         """Return the compiled network. Raise DoesNotFit."""
-        for part in partition(self.graph).parts:
+        for part in self.partition.parts:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        return Compiled(self.graph, self.options[0], tuple(self.parts))
+        return Compiled(self.graph, self.config, tuple(self.parts))
 
-    def _compiled(self, part: Part) -> Request | CompileError:
+    def is_planned_like(self, other: "_Compiling") -> bool:
+        """Return whether its subgraphs have the plans of another one that is compiled."""
+        if self.partition.outline != other.partition.outline or len(other.parts) != len(other.partition.parts):
+            return False
+        pairs = [(mine, each.stages) for mine, each in zip(self.partition.parts, other.parts) if each.stages]
+        planned = ((self._compiled(part, PLANNED), stages.plan) for part, stages in pairs)
+        return all(isinstance(mine, Planned) and mine.plan.outline == plan.outline for mine, plan in planned)
+
+    def _compiled(self, part: Part, until: str) -> Request | CompileError:
+        """Return the result of the last stage to run, or the reason why there is none."""
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
             return self.failure
         try:
             return compile_part(
                 _signed(part.graph),
                 self.name,
-                *self.options,
-                until="segments" if self.too_large else NAMES[-1],
+                self.config,
+                self.objective,
+                self.search_iterations,
+                self.on_stage,
+                until=until,
                 compose=self.compose,
             )
         except (Unsupported, DoesNotFit) as found:
@@ -204,11 +228,12 @@ class _Compiling:
 
     def _take(self, part: Part) -> None:
         """Add a subgraph, split into several if it cannot be compiled as one."""
-        found = None if part.side == Side.HOST else self._compiled(part)
+        until = PLANNED if self.too_large else NAMES[-1]
+        found = None if part.side == Side.HOST else self._compiled(part, until)
         if not isinstance(found, CompileError):
             self.parts.append(CompiledPart(part, found if isinstance(found, Built) else None))
             return
-        pieces = list(_pieces(part))
+        pieces = list(_pieces(part, found))
         if len(pieces) == 1 and isinstance(found, DoesNotFit):
             pieces = _by_weights(part)
         split = split_layer(part.graph, _times(found)) if isinstance(found, DoesNotFit) else None
@@ -263,12 +288,13 @@ def _has_weights(node: Node) -> bool:
     return isinstance(node.operator, Weighted)
 
 
-def _pieces(part: Part) -> Iterator[Part]:
-    """Split a subgraph of the accelerator that cannot be planned at once into chains.
+def _pieces(part: Part, failure: CompileError) -> Iterator[Part]:
+    """Split a subgraph of the accelerator that cannot be planned at once: at the operator that does not fit, or into
+    chains.
 
     The host does views at their ends.
     """
-    for chain in _chains(part.graph):
+    for chain in _around(part.graph, failure) or _chains(part.graph):
         first, last = 0, len(chain)
         while first < last and is_view(chain[first]):
             first += 1
@@ -281,6 +307,15 @@ def _pieces(part: Part) -> Iterator[Part]:
         ):
             if nodes:
                 yield Part(side, part_of(part.graph, nodes))
+
+
+def _around(graph: Graph, failure: CompileError) -> list[list[Node]]:
+    """Return the nodes before one that does not fit, it alone, and those behind it; none if it is not known."""
+    nodes, result = [*graph.nodes], failure.result or ""
+    for n, node in enumerate(nodes):
+        if any(result == tensor.name or result.startswith(f"{tensor.name}#") for tensor in node.outputs):
+            return [run for run in (nodes[:n], [node], nodes[n + 1 :]) if run]
+    return []
 
 
 def _chains(graph: Graph) -> list[list[Node]]:

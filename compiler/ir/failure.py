@@ -9,6 +9,7 @@ class CompileError(InputError):
 
     what           the message without the remedy
     layer          the fused operator or the operator concerned, None if it is no single one
+    result         the tensor that it makes, None if it is not known
     demand, bound  the size needed and the size available, None if the cause is not a size
     remedy         the action to take, "" if no action helps
     """
@@ -18,12 +19,14 @@ class CompileError(InputError):
         what: str,
         *,
         layer: str | None = None,
+        result: str | None = None,
         demand: int | None = None,
         bound: int | None = None,
         remedy: str = "",
     ) -> None:
         super().__init__(f"{what}: {remedy}" if remedy else what)
-        self.what, self.layer, self.demand, self.bound, self.remedy = what, layer, demand, bound, remedy
+        self.what, self.layer, self.result, self.remedy = what, layer, result, remedy
+        self.demand, self.bound = demand, bound
 
 
 class DoesNotFit(CompileError):

@@ -263,6 +263,15 @@ class Plan:
             places[job.group].append(place)
         return [(2 * of[0], 2 * of[-1] + 1) for of in places]
 
+    @cached_property
+    def outline(self) -> tuple:
+        """Return all that the cycles depend on: plans of one outline take the same time."""
+        return (
+            [group.geometry for group in self.groups],
+            [(segment.first, segment.nest, segment.beside, segment.freed) for segment in self.segments],
+            [[(buffer.parts, buffer.loaded) for buffer in copies] for copies in self.buffers()],
+        )
+
     def buffers(self) -> list[list[Buffer]]:
         """Return the buffers of all feature maps, each once. If images go through a layer one by one, its buffers form
         one list."""

@@ -59,6 +59,11 @@ class Partition:
     parts: tuple[Part, ...]
 
     @property
+    def outline(self) -> tuple:
+        """Return the sides of the subgraphs, with the places of the host's operators."""
+        return tuple((part.side, part.places if part.side == Side.HOST else "") for part in self.parts)
+
+    @property
     def host_nodes(self) -> list[Node]:
         return [node for part in self.parts if part.side == Side.HOST for node in part.graph.nodes]
 

@@ -98,7 +98,8 @@ def _unmapped(config: AcceleratorConfig, group: Group, rows: int) -> DoesNotFit:
     """Why a group has no mapping."""
 
     def failure(what: str, remedy: str = "") -> DoesNotFit:
-        return DoesNotFit(f"group {group.name}: {what}", layer=group.name, remedy=remedy)
+        what = f"group {group.name}: {what}"
+        return DoesNotFit(what, layer=group.name, result=group.output.name, remedy=remedy)
 
     if group.images:
         return failure(f"no mapping of {group.images} images at once fits the PEs")

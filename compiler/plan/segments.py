@@ -50,15 +50,15 @@ class SegmentPlanner:
                 return found if self._settled or in_glb else self._with_maps_in_dram(found, rejected)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._config, group, group.map_shape[0] if group.averaged else 1)
-            words, name = max(
-                (self._estimates.least_words(self.flow, n), group.name)
-                for n, group in enumerate(self.flow.groups)
+            words, n = max(
+                (self._estimates.least_words(self.flow, n), n)
+                for n in range(len(self.flow.groups))
                 if fits or not self._fits(n)
             )
             if fits:
-                failure = _no_places(self.flow.groups, name, rejected, self._config)
+                failure = _no_places(self.flow.groups, self.flow.groups[n], rejected, self._config)
             else:
-                failure = _too_large(name, words, self._config)
+                failure = _too_large(self.flow.groups[n], words, self._config)
             moved = self.flow.largest_held(failure.layer or "")
             if not moved:
                 raise failure
@@ -198,26 +198,29 @@ def _needs_slack_too_late(before: Segment | None, segment: Segment) -> bool:
     return before is None or (before.nest.in_place and before.slack < segment.slack)
 
 
-def _too_large(name: str, words: float, config: AcceleratorConfig) -> DoesNotFit:
+def _too_large(group: Group, words: float, config: AcceleratorConfig) -> DoesNotFit:
     """The GLB is too small for a group that needs so many words."""
     demand = int(words) * GLB_WORD_BYTES
     return DoesNotFit(
-        f"group {name} needs at least {demand} bytes of GLB, there are {config.glb_bytes}",
-        layer=name,
+        f"group {group.name} needs at least {demand} bytes of GLB, there are {config.glb_bytes}",
+        layer=group.name,
+        result=group.output.name,
         demand=demand,
         bound=config.glb_bytes,
         remedy="use a larger GLB or a smaller layer",
     )
 
 
-def _no_places(groups: tuple[Group, ...], neediest: str, rejected: frozenset, config: AcceleratorConfig) -> DoesNotFit:
+def _no_places(
+    groups: tuple[Group, ...], neediest: Group, rejected: frozenset, config: AcceleratorConfig
+) -> DoesNotFit:
     """The GLB had no places for groups that it is not too small for."""
-    stuck = [group.name for group in groups if any((group.layer, group.images) in key[0] for key in rejected)]
-    names = stuck or [neediest]
+    stuck = [group for group in groups if any((group.layer, group.images) in key[0] for key in rejected)] or [neediest]
     return DoesNotFit(
-        f"group {' or '.join(names)}: no places found in the GLB of {config.glb_bytes} bytes for all "
+        f"group {' or '.join(group.name for group in stuck)}: no places found in the GLB of {config.glb_bytes} bytes for all "
         "that has to be there at once",
-        layer=names[0] if len(names) == 1 else None,
+        layer=stuck[0].name if len(stuck) == 1 else None,
+        result=stuck[0].output.name,
         bound=config.glb_bytes,
         remedy="use a larger GLB or more effort",
     )
