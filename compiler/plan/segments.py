@@ -216,9 +216,9 @@ def _no_places(
 ) -> DoesNotFit:
     """The GLB had no places for groups that it is not too small for."""
     stuck = [group for group in groups if any((group.layer, group.images) in key[0] for key in rejected)] or [neediest]
+    names = " or ".join(group.name for group in stuck)
     return DoesNotFit(
-        f"group {' or '.join(group.name for group in stuck)}: no places found in the GLB of {config.glb_bytes} bytes for all "
-        "that has to be there at once",
+        f"group {names}: no places found in the GLB of {config.glb_bytes} bytes for all that has to be there at once",
         layer=stuck[0].name if len(stuck) == 1 else None,
         result=stuck[0].output.name,
         bound=config.glb_bytes,
