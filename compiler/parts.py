@@ -209,7 +209,7 @@ class _Compiling:
         return all(isinstance(mine, Planned) and mine.plan.outline == plan.outline for mine, plan in planned)
 
     def _compiled(self, part: Part, until: str) -> Request | CompileError:
-        """Return the result of the last stage to run, or the reason why there is none."""
+        """Return the result of the last stage, or the error that ends the compilation."""
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
             return self.failure
         try:
@@ -310,7 +310,7 @@ def _pieces(part: Part, failure: CompileError) -> Iterator[Part]:
 
 
 def _around(graph: Graph, failure: CompileError) -> list[list[Node]]:
-    """Return the nodes before one that does not fit, it alone, and those behind it; none if it is not known."""
+    """Return the nodes before the one that does not fit, it alone, and the later ones; [] if it is unknown."""
     nodes, result = [*graph.nodes], failure.result or ""
     for n, node in enumerate(nodes):
         if any(result == tensor.name or result.startswith(f"{tensor.name}#") for tensor in node.outputs):

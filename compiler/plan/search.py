@@ -149,7 +149,7 @@ class _Search:
 
     @property
     def is_hopeless(self) -> bool:
-        """Return whether so many arrangements have failed that none is expected to succeed."""
+        """Return whether so many arrangements have failed that the search gives up."""
         return self.best is None and self.failed.total() > HOPELESS
 
     def count(self, best: Placed) -> int:

@@ -260,7 +260,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(references: Apart, found: Verdict) -> Iterator[str]:
-    """Yield what becomes of each reference; one that dies says nothing about the outputs.
+    """Yield what becomes of each reference; one that dies does not tell about the outputs.
 
     Raises AssertionError for outputs that are not those of the first one to run the model: where a damaged model
     contradicts itself, LiteRT goes by the operators, tflite-micro by the shapes of tensors.
