@@ -110,7 +110,11 @@ def _relax(call: "RelaxCall") -> list[Operation]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullyConnected(Weighted):
-    """FULLY_CONNECTED. filters: [M, C], for every C values of the input; keep_axes: the axes before the last stay"""
+    """FULLY_CONNECTED. filters: [M, C], for every C values of the input
+
+    keep_axes  the axes before the last stay
+    once       sums are rescaled in double and rounded once, as LiteRT does; else in fixed point, as tflite-micro does
+    """
 
     row = Row("fully connected layer", ARRAY)
     library = "eyrie_fully_connected"
@@ -124,6 +128,7 @@ class FullyConnected(Weighted):
     relax = {"matmul": _relax}
 
     keep_axes: bool = False
+    once: bool = False
 
     @classmethod
     def read(cls, call: "Call") -> tuple[Tensors, "FullyConnected"]:
@@ -131,7 +136,7 @@ class FullyConnected(Weighted):
         if call.option("weightsFormat", 0):
             raise Unsupported("its filters are shuffled")
         keep = bool(call.option("keepNumDims", 0))
-        return (source,), cls(keep_axes=keep, **read_weights(call, filters, len(filters)))
+        return (source,), cls(keep_axes=keep, once=call.unsigned, **read_weights(call, filters, len(filters)))
 
     def write(self, node: Node, file: "File") -> None:
         self.write_weights(node, file, quantized(node.inputs[0]), {"keepNumDims": self.keep_axes}, self.filters)
@@ -148,7 +153,7 @@ class FullyConnected(Weighted):
         flat = values[0].reshape(-1, self.filters.shape[1])
         layer = flat, self.filters, self.bias, quantized(inputs[0]).zero_point
         parameters = self.requantization(inputs, outputs)
-        if self.unsigned:
+        if self.once:
             made = convolution.fully_connected_once(*layer, self._real_factors(inputs, outputs), parameters)
         else:
             made = convolution.fully_connected(*layer, parameters)
@@ -160,7 +165,7 @@ class FullyConnected(Weighted):
 
     def fixed_point(self, inputs: Tensors, outputs: Tensors) -> Requantization | None:
         parameters = self.requantization(inputs, outputs)
-        return once_in_fixed_point(self._real_factors(inputs, outputs), parameters) if self.unsigned else parameters
+        return once_in_fixed_point(self._real_factors(inputs, outputs), parameters) if self.once else parameters
 
     def _real_factors(self, inputs: Tensors, outputs: Tensors) -> np.ndarray:
         """Return the factors of the sums in the golden model, [M] or [1]."""
@@ -184,7 +189,7 @@ class FullyConnected(Weighted):
     def to_c(self, node: Node, calls: Calls) -> None:
         outputs, channels = self.filters.shape
         settings = Fields(N=node.inputs[0].size // channels, C=channels, M=outputs) | self.weight_fields(node)
-        if self.unsigned:
+        if self.once:
             settings |= {
                 "factors": self.factors(node),
                 "zero_point": zero_point_of(node.outputs[0]),

@@ -6,6 +6,7 @@ Sources: the TensorFlow Lite 8-bit quantization specification; kernel_util.cc fo
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -138,13 +139,17 @@ def once_in_fixed_point(factor: ArrayLike, parameters: Requantization) -> Requan
     """
     low, high = parameters.minimum - int(parameters.zero_point), parameters.maximum - int(parameters.zero_point)
     factors, places = np.unique(factor, return_inverse=True)
-    found = [_once_in_fixed_point(float(each), low, high) for each in factors]
-    if None in found:
-        return None
+    found = list[tuple[int, int]]()
+    for each in factors:
+        pair = _once_in_fixed_point(float(each), low, high)
+        if pair is None:
+            return None
+        found.append(pair)
     multiplier, shift = np.array(found, np.int32).T[:, places.reshape(np.shape(factor))]
     return replace(parameters, multiplier=multiplier, shift=shift)
 
 
+@lru_cache(4096)
 def _once_in_fixed_point(factor: float, low: int, high: int) -> tuple[int, int] | None:
     """Return (multiplier, shift) for outputs `low` to `high` before the zero point, or None.
 

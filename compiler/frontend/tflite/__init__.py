@@ -8,6 +8,7 @@ that one message can list all obstacles of a model. A file that contradicts itse
 
 reader, options   tensors and operators of a file; importer: from these to a Graph
 variables         the state of a network
+rounding          the interpreter whose rounding it follows
 writer, functions the inverse
 """
 

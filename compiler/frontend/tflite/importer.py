@@ -9,6 +9,7 @@ from eyrie.compiler.frontend.tflite.custom import custom
 from eyrie.compiler.frontend.tflite.interpreted import interpreted
 from eyrie.compiler.frontend.tflite.options import options_table
 from eyrie.compiler.frontend.tflite.reader import Call, Reader
+from eyrie.compiler.frontend.tflite.rounding import as_rounded
 from eyrie.compiler.frontend.tflite.variables import RESOURCES, Variables
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
@@ -83,7 +84,7 @@ class _Importer:
                 known |= {tensor.name for tensor in node.outputs}
         self.place = "the model"
         outputs = tuple(reader.tensor(reader.current(int(index))) for index in subgraph.outputs)
-        return self.variables.finished(reader, Graph(inputs, tuple(nodes), outputs))
+        return self.variables.finished(reader, Graph(inputs, as_rounded(nodes), outputs))
 
     def _node(self, reader: Reader, operator: schema.OperatorT, number: int, known: set[str]) -> Node | None:
         """Return the node of an operator, None for a variable's and if it makes constants only."""
