@@ -107,6 +107,24 @@ def test_functions_behind_a_layer_ride_on_it(number: int, seed: int, tmp_path: P
     assert [operation.name for operation in group.operations] == ["table"]
 
 
+@pytest.mark.parametrize("number", range(DRAWN))
+def test_an_operation_on_functions_of_the_same_values_is_one(number: int, seed: int, tmp_path: Path) -> None:
+    """As in swish, which is a value times its LOGISTIC; it rides on the layer."""
+    rng = np.random.default_rng([seed, number])
+    net, operands = Net([seed, number], shape_of(rng)), []
+    net.value = lambda: net.net.tensor(net.shape, scale=0.1, zero_point=int(rng.integers(-20, 20)))
+    net.conv()
+    source = net.last
+    for least in (0, 1):
+        net.last = source
+        for _ in range(int(rng.integers(least, 3))):
+            net.function()
+        operands.append(net.last)
+    net.add(str(rng.choice(["ADD", "MUL"])), *operands, fusedActivationFunction=0)
+    [group] = net.compiled(tmp_path).groups
+    assert [operation.name for operation in group.operations] == ["table"]
+
+
 def test_values_that_others_read_stay(seed: int) -> None:
     """Of a chain of four functions, the output of the second is the model's, too."""
     net = Net([seed], (4, 4, 3))
