@@ -172,7 +172,7 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
     return len(compiled.partition.host_nodes), sum(each.cycles for each in compiled.performances)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Compiling:
     """The subgraphs of a network in progress. failure: the reason why it is not compiled as a whole, if it is known"""
 

@@ -41,8 +41,8 @@ def written(path: Path, seed: int) -> Path:
 
 
 def test_the_part_that_needs_most_is_named(seed: int, tmp_path: Path) -> None:
-    """With what it needs and a little more, for places, all of the network fits. Each part is planned once: the whole,
-    the second layer and all but it, of which the first layer does not fit either, and the sum."""
+    """With a little more than the demand, for places, all of the network fits. Each part is planned once: the whole,
+    both layers, each of them, and the sum, which is fused with the second layer."""
     path, stages = written(tmp_path / "net.tflite", seed), []
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: operator") as caught:
         compile_parts(path, SMALL, search_iterations=8, on_stage=stages.append)

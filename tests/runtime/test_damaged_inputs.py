@@ -262,7 +262,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(references: Apart, found: Verdict) -> Iterator[str]:
     """Yield what becomes of each reference; one that dies does not tell about the outputs.
 
-    Raises AssertionError for outputs that are not those of the first one to run the model: where a damaged model
+    Raises AssertionError if the first reference that runs the model makes other outputs. Where a damaged model
     contradicts itself, LiteRT goes by the operators, tflite-micro by the shapes of tensors.
     """
     decided = False

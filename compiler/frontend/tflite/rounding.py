@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interpreter whose rounding a network follows: tflite-micro, or LiteRT if only that runs it."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from eyrie.compiler.ir.graph import Node
@@ -13,11 +13,10 @@ from eyrie.model.operators.reference import Reference
 _LITERT_ONLY = ("EXP", "LOG", "RELU_N1_TO_1", "TILE")  # of the operators with a golden function
 
 
-def as_rounded(nodes: Iterable[Node]) -> tuple[Node, ...]:
+def as_rounded(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """Return the nodes of a network. If tflite-micro lacks one of them, FULLY_CONNECTED rounds as in LiteRT."""
-    nodes = tuple(nodes)
     layers = any(isinstance(node.operator, FullyConnected) and not node.operator.once for node in nodes)
-    return tuple(map(_once, nodes)) if layers and not all(map(_is_in_micro, nodes)) else nodes
+    return tuple(map(_once, nodes) if layers and not all(map(_is_in_micro, nodes)) else nodes)
 
 
 def _once(node: Node) -> Node:
