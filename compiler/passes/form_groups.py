@@ -8,6 +8,7 @@ fused as epilogue.
 
 from collections import Counter
 from dataclasses import replace
+from itertools import count
 from math import prod
 
 from eyrie.compiler.ir.elementwise import Elementwise
@@ -55,8 +56,8 @@ def form_groups(graph: Graph) -> list[Group]:
 class _Forming:
     """The fused operators in progress, node by node.
 
-    made: the fused operator that makes a feature map, by name; halves: depthwise nodes that wait for the pointwise node
-    after them, with their operator, by output
+    groups: by place, from the first to the last; made: the place of the fused operator that makes a feature map, by
+    name; halves: depthwise nodes that wait for the pointwise node after them, with their operator, by output
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -67,7 +68,8 @@ class _Forming:
             for tensor in node.activations:
                 self.readers.setdefault(self.maps[tensor.name].name, []).append(node)
         self.ends = {self.maps[tensor.name].name for tensor in graph.outputs}
-        self.groups: list[Group] = []
+        self.groups: dict[int, Group] = {}
+        self.places = count()
         self.made: dict[str, int] = {}
         self.halves: dict[str, tuple[Node, DepthwiseConv2D]] = {}
         self.parts: dict[str, Part] = {}  # by feature map
@@ -94,16 +96,27 @@ class _Forming:
                 self._add(group)
 
     def _add(self, group: Group) -> None:
-        self.made[group.output.name] = len(self.groups)
-        self.groups.append(group)
+        self.made[group.output.name] = place = next(self.places)
+        self.groups[place] = group
 
     def _extend(
         self, result: Map, node: Node, epilogue: tuple[Average | WordOperation, ...], others: tuple[Map, ...] = ()
     ) -> None:
-        """Fuse a node as epilogue of the fused operator that makes `result` and has no epilogue."""
+        """Fuse a node as epilogue of the fused operator that makes `result` and has no epilogue. It goes behind the
+        makers of the other operands."""
         place, output = self.made.pop(result.name), self.maps[node.outputs[0].name]
-        self.groups[place] = replace(self.groups[place], output=output, epilogue=epilogue, others=others)
-        self.made[output.name] = place
+        group = replace(self.groups.pop(place), output=output, epilogue=epilogue, others=others)
+        if any(self._place(other.name) > place for other in others):
+            place = next(self.places)
+        self.groups[place], self.made[output.name] = group, place
+
+    def _place(self, name: str) -> int:
+        """Return the place of the last fused operator that makes values of a feature map, -1 of an input."""
+        if name in self.joined:
+            return max(self._place(made) for made, part in self.parts.items() if part.whole.name == name)
+        if name in self.parts and name not in self.made:
+            return self._place(self.parts[name].whole.name)
+        return self.made.get(name, -1)
 
     def _alone(self, map_: Map) -> bool:
         """Return whether a fused operator makes a feature map for a single consumer."""
@@ -172,8 +185,9 @@ class _Forming:
         if source.shape != block.shape:
             self.parts[f"{name}#source"] = Part(source, *block.source)
             source = replace(source, name=f"{name}#source", shape=block.shape)
-        self._add(copy_of(node.where, source, name))
-        return self.groups[-1].output
+        copied = copy_of(node.where, source, name)
+        self._add(copied)
+        return copied.output
 
     def _laid(self, map_: Map) -> Map:
         """Return a feature map with its place in the one that it is a part of."""
@@ -210,16 +224,14 @@ class _Forming:
             self._add(group)
             return
         operands = [self.maps[tensor.name] for tensor in tensors]
-        places = [self.made.get(map_.name, -1) for map_ in operands]
         alike = len({map_.shape for map_ in operands}) == 1 < len(operands)
-        first = max(range(len(operands)), key=places.__getitem__) if alike else 0
-        ordered = first > 0 and isinstance(operator, Sub)
-        rides = alike and not ordered and self._rides(operands[first])
-        if ordered:
-            first = 0
+        turned = 1 if isinstance(operator, Sub) else len(operands)  # operands that can be the first
+        later = sorted(range(turned), key=lambda n: self._place(operands[n].name), reverse=True) if alike else [0]
+        rides = next((n for n in later if alike and self._rides(operands[n])), None)
+        first = later[0] if rides is None else rides
         taken, others = node.inputs.index(tensors[first]), tuple(operands[:first] + operands[first + 1 :])
         epilogue = (operator.word_operation(node, taken),)
-        if rides:
+        if rides is not None:
             self._extend(operands[first], node, epilogue, others)
         else:  # of maps alike the later is the source: a pass can wait for it
             output = self.maps[node.outputs[0].name]
@@ -229,7 +241,7 @@ class _Forming:
 
     def finished(self) -> list[Group]:
         """Return all fused operators, named. Raise Unsupported if one is missing."""
-        groups = [self._finished(n, group) for n, group in enumerate(self.groups)]
+        groups = [self._finished(n, self.groups[place]) for n, place in enumerate(sorted(self.groups))]
         known = {tensor.name for tensor in self.graph.inputs} | self.joined | set(self.parts)
         for group in groups:
             for operand in group.operands:

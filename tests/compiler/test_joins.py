@@ -35,10 +35,10 @@ from tests.compiler.test_schedules import changed, golden, is_accepted
 from tests.compiler.test_text import outputs, same
 from tests.compiler.test_turned_maps import check_program, compiled
 
-NETWORKS = scaled(40, least=8)
+NETWORKS = scaled(40, least=9)
 CHANNELS, ROWS = 3, 1  # axes
 WIDTHS = (8, 16, 24, 40)
-JOINED = ("plain", "nested", "shared", "twice", "input", "ragged", "output", "growing")
+JOINED = ("plain", "nested", "shared", "twice", "input", "ragged", "output", "growing", "added")
 DIVIDED = ("input", "made", "joined", "nested", "swapped")
 CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), WIDE, replace(DEFAULT, glb_bank_words=256))
 
@@ -46,13 +46,16 @@ CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), WIDE,
 def joined_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
     """Concatenations of convolutions, in concatenations too; some parts are also read by others. With its kind."""
     net = Drawn(int(rng.integers(1 << 30)), (1, *map(int, rng.integers(4, 24, 2)), int(rng.choice(WIDTHS))))
-    axis, filters = int(rng.choice([CHANNELS, CHANNELS, ROWS])), int(rng.choice(WIDTHS))
+    kind = JOINED[number % len(JOINED)]
+    axis = CHANNELS if kind == "added" else int(rng.choice([CHANNELS, CHANNELS, ROWS]))
+    filters = int(rng.choice(WIDTHS))
 
     def branch(count: int = 0) -> int:
         return net.conv(net.input, filters if axis == ROWS else count or int(rng.choice(WIDTHS)))
 
-    kind = JOINED[number % len(JOINED)]
-    first, *others = [branch() for _ in range(int(rng.integers(2, 5)))]
+    widths = [int(rng.choice(WIDTHS)) for _ in range(rng.integers(2, 5))]
+    early = net.conv(net.input, sum(widths)) if kind == "added" else -1
+    first, *others = map(branch, widths)
     if kind == "nested":
         others = [net.concatenation(axis, *others, branch())]
     elif kind == "twice":
@@ -64,6 +67,8 @@ def joined_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
     elif kind == "growing":
         others.append(net.conv(net.concatenation(axis, first, *others), net.shapes[first][CHANNELS]))
     joined = net.concatenation(axis, first, *others)
+    if kind == "added":
+        joined = net.add(*rng.permutation([early, joined]).tolist())
     outputs = [net.conv(joined, 8, *map(int, rng.integers(1, 4, 2)))]
     outputs += [net.conv(others[-1], 8, rows=2, cols=3)] if kind in ("shared", "nested") else []
     outputs += [joined, others[0]] if kind == "output" else []

@@ -176,6 +176,11 @@ class Drawn:
         self.builder.operator("CONV_2D", [x, weight, bias], [made], padding=1, **STEPS)
         return made
 
+    def add(self, x: int, other: int) -> int:
+        made = self.tensor(self.shapes[x], 0.08)
+        self.builder.operator("ADD", [x, other], [made])
+        return made
+
     def fully_connected(self, x: int, outputs: int) -> int:
         count = int(np.prod(self.shapes[x]))
         weight = self.builder.tensor((outputs, count), scale=0.005, data=self.rng.integers(-127, 128, (outputs, count)))
