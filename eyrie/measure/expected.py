@@ -11,6 +11,7 @@ from eyrie.compiler.frontend.tflite.contents import packed
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.operators.fully_connected import FullyConnected
 from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.operators.record import Record
 from eyrie.model.interpreters import APART, Values
@@ -21,8 +22,8 @@ from eyrie.model.operators.reference import Reference
 def references(graph: Graph) -> tuple[Reference, ...]:
     """Return the references that compute the operators as the golden model does.
 
-    The first one that runs a network is compared with. Of operators without a golden function, the one is first that
-    runs most.
+    The first one that runs a network is compared with: the one whose rounding FULLY_CONNECTED follows, or that runs
+    most of the operators without a golden function.
     """
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
@@ -34,6 +35,9 @@ def references(graph: Graph) -> tuple[Reference, ...]:
     if unsigned or rescaled:
         return (Reference.LITERT,)
     by = Counter(node.operator.reference for node in graph.nodes if isinstance(node.operator, Interpreted))
+    for node in graph.nodes:
+        if isinstance(node.operator, FullyConnected):
+            by[Reference.LITERT if node.operator.once else Reference.MICRO] += len(graph.nodes)
     return tuple(sorted((Reference.MICRO, Reference.LITERT), key=lambda reference: -by[reference.value]))
 
 
