@@ -236,7 +236,7 @@ class _Compiling:
         pieces = list(_pieces(part, found))
         if len(pieces) == 1 and isinstance(found, DoesNotFit):
             pieces = _by_weights(part)
-        split = split_layer(part.graph, _times(found)) if isinstance(found, DoesNotFit) else None
+        split = split_layer(part.graph, _times(found), found.bound or 0) if isinstance(found, DoesNotFit) else None
         if len(pieces) > 1:
             for piece in pieces:
                 self._take(piece)

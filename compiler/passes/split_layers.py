@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A convolution in parts, for one that is too large for the GLB: of channels if it is depthwise, else of columns."""
+"""A convolution in parts, for one that is too large for the GLB: of channels if it is depthwise, else of columns, or of
+filters if it has few columns.
+
+Parts of columns are faster: a pass with all columns of one would keep the filters of its tile for all of them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,22 +13,22 @@ import numpy as np
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.compiler.operators.convolution import DepthwiseConv2D, Windowed
+from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D, Windowed
 from eyrie.compiler.operators.joins import Concatenation
 from eyrie.compiler.operators.parts import Slice
 from eyrie.compiler.operators.splits import Split
 
 _WORD = 8  # channels of a word, at which parts begin
-_COLUMNS, _CHANNELS = 2, 3  # axes
+_ROWS, _COLUMNS, _CHANNELS = 1, 2, 3  # axes
 
 
-def split_layer(graph: Graph, count: int) -> Graph | None:
-    """Return the graph of one convolution, in about `count` parts, None for another graph or a layer that is too
-    narrow."""
+def split_layer(graph: Graph, count: int, room: int) -> Graph | None:
+    """Return the graph of one convolution, in `count` parts at most, None for another graph or a layer that is too
+    narrow. room: bytes of the GLB"""
     if len(graph.nodes) != 1 or not isinstance(graph.nodes[0].operator, Windowed):
         return None
     [node] = graph.nodes
-    nodes = _by_channels(node, count) or _by_columns(node, count)
+    nodes = _by_channels(node, count) or _by_columns(node, count) or _by_filters(node, count, room)
     return replace(graph, nodes=tuple(nodes)) if nodes else None
 
 
@@ -35,16 +39,37 @@ def _by_channels(node: Node, count: int) -> list[Node]:
     size = -(-channels // count // _WORD) * _WORD
     if not isinstance(operator, DepthwiseConv2D) or operator.outputs != channels or size >= channels:
         return []
-    owns = [slice(start, min(start + size, channels)) for start in range(0, channels, size)]
+    owns = _shares(channels, size)
     sizes = [own.stop - own.start for own in owns]
     parts = [_sized(node, source, _CHANNELS, n, size) for n, size in enumerate(sizes)]
     split = Node(Split(axis=_CHANNELS, sizes=tuple(sizes)), node.where, node.inputs, tuple(parts))
     return [split, *_joined(node, _CHANNELS, [_of_channels(operator, own) for own in owns], parts, sizes)]
 
 
-def _of_channels(operator: DepthwiseConv2D, own: slice) -> DepthwiseConv2D:
+def _shares(channels: int, size: int) -> list[slice]:
+    """Return the channels of each part."""
+    return [slice(start, min(start + size, channels)) for start in range(0, channels, size)]
+
+
+def _of_channels(operator: DepthwiseConv2D | Conv2D, own: slice) -> Operator:
+    """Return the part of a convolution that makes some channels."""
+    filters = operator.filters[..., own] if isinstance(operator, DepthwiseConv2D) else operator.filters[own]
     scales = operator.scales if len(operator.scales) == 1 else operator.scales[own]
-    return replace(operator, filters=operator.filters[..., own], scales=np.asarray(scales), bias=operator.bias[own])
+    return replace(operator, filters=filters, scales=np.asarray(scales), bias=operator.bias[own])
+
+
+def _by_filters(node: Node, count: int, room: int) -> list[Node]:
+    """Return the nodes of a convolution whose parts make words of channels; [] if it makes few, or if the rows that it
+    reads at once do not fit."""
+    operator, (source,), channels = node.operator, node.inputs, node.outputs[0].shape[_CHANNELS]
+    size = -(-channels // count // _WORD) * _WORD
+    if not isinstance(operator, Conv2D) or operator.filters.shape[3] != source.shape[_CHANNELS] or size >= channels:
+        return []
+    if min(operator.window.span[0], source.shape[_ROWS]) * source.size // source.shape[_ROWS] >= room:
+        return []
+    owns = _shares(channels, size)
+    operators = [_of_channels(operator, own) for own in owns]
+    return _joined(node, _CHANNELS, operators, [source] * len(owns), [own.stop - own.start for own in owns])
 
 
 def _by_columns(node: Node, count: int) -> list[Node]:
@@ -54,8 +79,8 @@ def _by_columns(node: Node, count: int) -> list[Node]:
     width, columns = source.shape[_COLUMNS], made.shape[_COLUMNS]
     step, span = operator.window.stride[1], operator.window.span[1]
     top, bottom, left, _ = operator.pads
-    size = -(-columns // count)
-    if size >= columns or size * step < span:
+    size = max(-(-columns // count), -(-span // step))
+    if size >= columns:
         return []
     nodes, operators, parts, sizes = list[Node](), list[Operator](), list[Tensor](), list[int]()
     for start in range(0, columns, size):

@@ -178,3 +178,23 @@ def test_a_layer_that_does_not_fit_runs_in_parts_of_its_columns(
     values = rng.integers(-128, 128, shape).astype(np.int8)
     [made] = Functional().run(compiled.network, [values[None]]).outputs
     assert (made[0] == run_litert(model, values)[0]).all()
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_a_layer_of_few_columns_runs_in_parts_of_its_filters(per_channel: bool, seed: int, tmp_path: Path) -> None:
+    """A layer of speech recognition: a row with many channels, and filters of half of its columns."""
+    rng, net, count = np.random.default_rng(seed), Builder(), 420
+    x, y = net.tensor((1, 1, 60, 96), scale=0.1, zero_point=5), net.tensor((1, 1, 60, count), scale=2.0, zero_point=-9)
+    scales = rng.uniform(0.005, 0.02, count) if per_channel else np.float64(0.01)
+    filters = net.tensor((count, 1, 31, 96), "int8", scales, data=rng.integers(-127, 128, (count, 1, 31, 96)))
+    bias = net.tensor((count,), "int32", 0.1 * scales, data=rng.integers(-999, 999, count))
+    net.operator("CONV_2D", [x, filters, bias], [y], **STEPS)
+    model = net.pack([x], [y])
+    (tmp_path / "net.tflite").write_bytes(model)
+    compiled = compile_parts(tmp_path / "net.tflite", SMALL, search_iterations=8)
+    operators = [node.operator for part in compiled.parts for node in part.graph.nodes]
+    assert any(operator.name == "CONV_2D" and operator.outputs < count for operator in operators)
+    assert compiled.partition.host_share < 0.1
+    values = rng.integers(-128, 128, (1, 1, 60, 96)).astype(np.int8)
+    [made] = Functional().run(compiled.network, [values[None]]).outputs
+    assert (made[0] == run_litert(model, values)[0]).all()
