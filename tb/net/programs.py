@@ -116,7 +116,9 @@ def move(commands: list[Command], distance: int) -> list[Command]:
 def place(network: Network, base: int, commands: list[Command], about: str = "") -> Program:
     """A program of commands (for an image at `base`) that follow a network's tensors, with the smallest
     window."""
-    tensors = network.image.with_input(network.values)[: network.image.program.address]
+    image, values = network.image, network.values
+    values = values.reshape(*values.shape[:-3], *image.input_map.shape)  # of a column as a row
+    tensors = image.with_input(values)[: image.program.address]
     contents = np.concatenate([tensors, assemble(commands).view(np.uint8)])
     window = (base, base + len(contents))
     return Program(about or network.about, base, contents, base + len(tensors), window)
