@@ -16,8 +16,11 @@ from eyrie.compiler.ir.program import Transfer, assemble, disassemble, encoded
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import Built
 from eyrie.model.config import CODED, AcceleratorConfig
+from eyrie.model.encoding import CODE_LANES
 from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError
 from eyrie.model.status import ERROR_TEXTS
+from eyrie.model.weight_codes import BUFFER_BITS, UNIT_BITS
+from eyrie.model.word import WORD_BITS
 from eyrie.runtime.bundled import SMALL_CONFIG
 from eyrie.runtime.soc.runs import RunFailed, on_rtl
 from eyrie.testing.samples import scaled
@@ -26,6 +29,7 @@ from tests.compiler.test_networks import check, compiled, draw_images, late_netw
 
 SMALL = AcceleratorConfig.load(SMALL_CONFIG)  # has a decoder; benches share its model
 NETWORKS = scaled(20)
+TOO_MANY = CODE_LANES * (BUFFER_BITS + UNIT_BITS) // WORD_BITS + 1  # words
 
 
 @pytest.fixture(autouse=True)
@@ -145,10 +149,10 @@ def test_damaged_weights_on_the_rtl(seed: int, tmp_path: Path) -> None:
 
 
 def longer(stages: Built) -> Built:
-    """Return a network whose first coded LOAD has a word too many."""
+    """Return a network whose first coded LOAD has more words too many than all lanes can hold."""
     commands, image = list(stages.schedule.commands), stages.image
     number = next(n for n, each in enumerate(commands) if isinstance(each, Transfer) and each.coded)
-    commands[number] = replace(commands[number], coded=commands[number].coded + 4)
+    commands[number] = replace(commands[number], coded=commands[number].coded + TOO_MANY)
     dram = image.dram.copy()
     words = assemble(commands).view(np.uint8)
     dram[image.program.address :][: words.size] = words
