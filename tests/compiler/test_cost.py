@@ -18,6 +18,8 @@ from eyrie.compiler.cost.shares import held_cycles
 from eyrie.compiler.cost.timing import array
 from eyrie.compiler.cost.timing.array import PassTimes
 from eyrie.compiler.cost.timing.banks import Banks
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.shorten import Shortened, shortened
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
@@ -160,6 +162,40 @@ def test_passes_that_are_alike_take_the_same_time(
     followed = predict(image)
     assert repeated.counters == followed.counters
     assert abs(repeated.cycles - followed.cycles) <= max(0.015 * followed.cycles, 32)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Layer("pointwise", 10, 10, 1024, 64),
+        Layer("pointwise", 7, 7, 2048, 176),
+        Layer("convolution", 8, 8, 640, 32, 3),
+        Layer("convolution", 6, 6, 96, 24, 5),
+        Layer("fully connected", 1, 1, 8000, 8),
+    ],
+    ids=str,
+)
+def test_many_channel_groups_take_the_same_time(
+    layer: Layer, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within 1 %, or a few cycles, of the time with all groups followed one by one."""
+    image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "layer.tflite").image
+    assert image
+    followed = list[float]()
+
+    def noted(shape: PassShape) -> Shortened | None:
+        short = shortened(shape)
+        followed.append((short.shape if short else shape).turns / shape.turns)
+        return short
+
+    monkeypatch.setattr(array, "shortened", noted)
+    predict_module._timed.cache_clear()
+    repeated = predict(image)
+    assert min(followed) < 0.7
+    monkeypatch.setattr(array, "shortened", lambda shape: None)
+    predict_module._timed.cache_clear()
+    cycles = predict(image).cycles
+    assert abs(repeated.cycles - cycles) <= max(0.01 * cycles, 32)
 
 
 def test_a_list_whose_end_is_decoded_with_its_last_pass(tmp_path: Path) -> None:

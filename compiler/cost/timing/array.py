@@ -61,9 +61,7 @@ class Array:
             shape = pass_shape(self._config, descriptor)
             short = shortened(shape)
             found = self._run(offered, tokens, short.shape if short else shape, waits=not short)
-            state = self._states[key] = State.of(
-                units, short.shape if short else shape, start, found, self._idle, short
-            )
+            state = self._states[key] = State.of(units, shape, start, found, self._idle, short)
             if not short:
                 self._front.passes_done.append(found.done)
                 return found
@@ -94,6 +92,7 @@ class Array:
     def _run(self, offered: int, tokens: int, shape: PassShape, waits: bool) -> PassTimes:
         """Follow a pass word by word. waits: for filter chunks that are not there"""
         units, drain = self._units, self._units.drain
+        units.begins.clear()
         pe_free = max(units.held.free)
         self._banks.forget(pe_free)
 

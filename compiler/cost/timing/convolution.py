@@ -22,6 +22,7 @@ class Convolution:
         self._free = dict.fromkeys(pes, begin.work)  # of the last set, which may be later
         self._first_free = dict.fromkeys(pes, begin.work)  # of the first set
         self._pixel = dict.fromkeys(pes, 0)  # done in this pass
+        self._begun: dict[int, int] = {}  # first cycles of groups
         self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the last set
         self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # as well, in the first
         # Of groups: by row, when filters and psum half allow it, for the first and the last set.
@@ -40,6 +41,7 @@ class Convolution:
         self._units.convolution = self
         for n in range(self._shape.turns):
             self._finish(n + 1)
+            self._units.begins.append(self._begun.pop(n))
         self._units.convolution = None
         return max(self._free.values())
 
@@ -60,6 +62,8 @@ class Convolution:
             end = self._free[pe] = max(self._free[pe], arrival + 1, begin[1]) + length
             self._pixel[pe] += 1
             pops += [end - 1] * (shape.taps if last else shape.stride)
+            if f == 0:
+                self._begun[group] = min(self._begun.get(group, NEVER), self._first_free[pe] - length)
             if last:
                 self._ends[pe].append(end)
                 self._first_ends[pe].append(self._first_free[pe])

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter stream of pointwise work on the timeline: when each row of a set sees its next filter."""
 
-from collections import deque
 from collections.abc import Callable
 
-from eyrie.compiler.cost.timing.banks import READ, Banks
+from eyrie.compiler.cost.timing.banks import NETWORK, READ, Banks
 from eyrie.compiler.cost.timing.front import Front
 from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.shorten import Stretched
 from eyrie.compiler.cost.timing.streams import NEVER, Words
 from eyrie.model.config import SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode, Stream
+
+SEEN = READ + NETWORK + 1  # from a beat's grant to the first multiplication
+FREED = READ + 1  # from the grant of a chunk's last beat until the chunk is free
 
 
 class Filters:
@@ -172,23 +175,32 @@ class Filters:
             last = ((round_ + 1) * shape.inner - 1) * shape.groups + (chunk + 1) * shape.chunk_groups
             if last * self._group_beats > len(self.stream.granted):
                 return
-            self._front.chunks_freed.append(self.stream.granted[last * self._group_beats - 1] + READ + 1)
+            self._front.chunks_freed.append(self.stream.granted[last * self._group_beats - 1] + FREED)
             self._freed += 1
 
-    def chunk_events(self, shape: PassShape) -> list[tuple[int, bool]]:
-        """Return when each chunk of the pass is used first (True) and when it is free (False), in the order of time, as
-        if no beat had waited for its chunk."""
-        granted, beats = self.stream.granted, list[tuple[int, bool]]()
+    def chunk_events(self, shape: PassShape, begins: list[int], stretched: Stretched | None) -> list[tuple[int, bool]]:
+        """Return when each chunk of a pass is needed first (True) and when it is free (False), in the order of time, as
+        if no beat had waited for its chunk.
+
+        begins: of the channel groups; stretched: the times of the whole pass, if a shortened one was followed
+        """
+        events = list[tuple[int, bool]]()
         if not shape.chunk_groups:
-            return []
-        for round_ in range(shape.turns // (shape.inner * shape.groups)):
+            return events
+        for round_ in range(shape.runs // shape.inner):
             for chunk in range(0, shape.groups, shape.chunk_groups):
-                first = round_ * shape.inner * shape.groups + chunk
-                last = ((round_ + 1) * shape.inner - 1) * shape.groups + chunk + shape.chunk_groups
-                beats += [(first * self._group_beats, True), (last * self._group_beats - 1, False)]
-        waited, gates, events = 0, deque(self.stream.gated), list[tuple[int, bool]]()
-        for beat, is_used in sorted(beats):
-            while gates and gates[0][0] <= beat:
-                waited += gates.popleft()[1]
-            events.append((granted[beat] - waited + (0 if is_used else READ + 1), is_used))
+                run, behind, last = round_ * shape.inner, (round_ + 1) * shape.inner - 1, chunk + shape.chunk_groups - 1
+                if stretched:  # its beats did not wait: they are needed when the PEs begin
+                    (turn, later), (end, more) = stretched.place(run, chunk), stretched.place(behind, last)
+                    needed = max(self.stream.granted[turn * self._group_beats], begins[turn] - SEEN)
+                    free = self.stream.granted[(end + 1) * self._group_beats - 1]
+                else:
+                    later = more = 0
+                    needed = self._without_waits((run * shape.groups + chunk) * self._group_beats)
+                    free = self._without_waits((behind * shape.groups + last + 1) * self._group_beats - 1)
+                events += [(needed + later, True), (free + FREED + more, False)]
         return sorted(events)
+
+    def _without_waits(self, beat: int) -> int:
+        """Return when a beat would have been fetched if none had waited for its chunk."""
+        return self.stream.granted[beat] - sum(cycles for gate, cycles in self.stream.gated if gate <= beat)

@@ -131,7 +131,7 @@ class _Pointwise:
     """
 
     def __init__(self, units: Units, shape: PassShape, free: int) -> None:
-        self._shape, self._filters, self._drain = shape, units.filters, units.drain
+        self._shape, self._filters, self._drain, self._begins = shape, units.filters, units.drain, units.begins
         self._length = shape.pixels * units.slow  # cycles of a filter
         self._groups_held = units.config.word_buffer_words // shape.pixels  # by a SUPER
         self._ahead = units.config.pixel_words // shape.pixels  # groups that the pixel queue holds
@@ -189,6 +189,7 @@ class _Pointwise:
         if max(self._free[self._filters.lead], sent, half) >= limit:
             return False
         self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]
+        self._begins.append(self._free[self._filters.lead])
         if tile == shape.tiles - 1:
             self._last_sent.append(sent)
         self._left = shape.filters[0]

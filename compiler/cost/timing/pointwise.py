@@ -26,6 +26,7 @@ class Pointwise:
             there = {column: ifmap.arrival(column, word) + 1 for column in self._columns}
             latest = max(there.values())
             last = [max(end, half + row, latest) for row, end in enumerate(last)]
+            units.begins.append(last[units.filters.lead])
             counts, least = units.filters.counts, [0] * SET_ROWS  # the cycle before which no column is done, by row
             for k in range(shape.filters[0]):
                 least = [

@@ -110,8 +110,8 @@ class State:
     """The times of a pass, and the times of the units of the pass side after it.
 
     start: the cycle that all are relative to; idle: first cycle in which the CONFIG words of the next pass are taken
-    chunks: when each is used first (True) and when it is free (False), from the start on, in the order of time, if the
-    pass did not wait for any; waited: cycles that it did
+    chunks: when each is needed first (True) and when it is free (False), from the start on, in the order of time, if
+    the pass did not wait for any; waited: cycles that it did
     """
 
     start: int
@@ -126,11 +126,10 @@ class State:
         cls, units: Units, shape: PassShape, start: int, own: PassTimes, idle: int, short: Shortened | None
     ) -> "State":
         """Return the state after a pass, or after the whole pass if a shortened one has run."""
-        events, more = units.filters.chunk_events(shape), 0
-        if short:
-            period = short.period(units.drain.marks)
-            events, more = short.chunks(events, period), round(short.left * period)
-            own = replace(own, worked=own.worked + more, done=own.done + more)
+        stretched = short.stretched(units.drain.marks, units.begins) if short else None
+        events = units.filters.chunk_events(shape, units.begins, stretched)
+        more = stretched.more if stretched else 0
+        own = replace(own, worked=own.worked + more, done=own.done + more)
         chunks = tuple((at - start, is_used) for at, is_used in events)
         waited = sum(cycles for _, cycles in units.filters.stream.gated)
         units.rest()

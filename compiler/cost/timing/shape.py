@@ -88,9 +88,14 @@ class PassShape:
         return OPERATION_STAGES + (self.operation == Operation.SQUARED_DIFFERENCE)
 
     @property
+    def runs(self) -> int:
+        """Runs of a pass through its channel groups."""
+        return self.outer * self.tiles * self.inner
+
+    @property
     def turns(self) -> int:
         """Pointwise or convolution groups of the pass."""
-        return self.outer * self.tiles * self.inner * self.groups
+        return self.runs * self.groups
 
     @property
     def set_pairs(self) -> int:

@@ -67,6 +67,7 @@ class Units:
         self.words = Words(banks, Stream.IFMAP, front.catch_up)
         self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
         self.held = Held(config.cols)
+        self.begins: list[int] = []  # of the pass, by channel group: when the first filter is used
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
         self.convolution: FilterUser | None = None  # the pass, if it is one
         self.slow = 4 // config.multipliers
