@@ -21,13 +21,13 @@ def draw_weights(rng: np.random.Generator, words: int) -> np.ndarray:
 def packed(counts: np.ndarray) -> WeightCode:
     """Return the code with the same number of bits for each weight."""
     spans = _equal(int(np.flatnonzero(counts)[-1]).bit_length())
-    return coded(spans, [1] * len(spans))
+    return coded([(len(spans).bit_length() - 1, span) for span in spans])
 
 
 def bitmask(counts: np.ndarray) -> WeightCode:
     """Return the code with a bit that tells whether a weight is zero, and 8 bits more of one that is not."""
     others = _equal(8)
-    return coded([(0, 0), *others], [len(others), *[1] * len(others)])
+    return coded([(1, (0, 0)), *((len(others).bit_length(), span) for span in others)])
 
 
 def _equal(bits: int) -> list[Span]:
