@@ -20,6 +20,7 @@ from tests.commands.small_nets import separable
 
 PARTS = ("eyrie", "model", "compiler", "runtime", "rtl", "data", "pyproject.toml", "README.md", "LICENSE")
 MOST_BYTES = 10_000_000
+PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
 CHECKOUT_COMMANDS = tuple("sim fifo0,list,golden,check,lint,docs,mutate,machines,synth,layer x.npz y.npz".split(","))
 
 
@@ -45,7 +46,7 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("package")
     source = place / "source"
     source.mkdir()
@@ -54,14 +55,23 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
             shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, source)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    build = [*pip, "wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", place, source]
-    subprocess.run(build, check=True, capture_output=True)
-    [wheel] = place.glob("*.whl")
+    build = ["wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", place, source]
+    subprocess.run([sys.executable, *PIP, *build], check=True, capture_output=True)
+    [found] = place.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return install(wheel, tmp_path_factory.mktemp("installed"))
+
+
+def install(wheel: Path, place: Path) -> Installed:
+    """Install a wheel into a new environment in a folder."""
     environment = place / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"
-    subprocess.run([python, *pip[1:], "install", "--no-index", "--no-deps", wheel], check=True, capture_output=True)
+    subprocess.run([python, *PIP, "install", "--no-index", "--no-deps", wheel], check=True, capture_output=True)
     # The packages that it depends on, behind its own modules.
     [packages] = environment.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
@@ -132,8 +142,8 @@ def test_a_missing_compiler_is_one_line(installed: Installed, tmp_path: Path) ->
     assert ended.stderr.startswith("eyrie demo: the simulator is built with g++, not found: ")
 
 
-def test_nothing_is_left(installed: Installed) -> None:
-    """The last of these tests: it removes the package."""
+def test_nothing_is_left(wheel: Path, tmp_path: Path) -> None:
+    installed = install(wheel, tmp_path)
     installed.succeed("eyrie", "graph", MODEL, "--quiet")
     (installed.home / ".cache" / "eyrie" / "models").unlink()
     assert "removed" in installed.succeed("eyrie", "cache", "--clear")
