@@ -32,13 +32,15 @@ NETWORKS = scaled(16)
 
 def drawn(seed: int, path: Path, config: AcceleratorConfig = DEFAULT) -> list[Built]:
     """Random networks, for several images at once too."""
-    found = []
-    for number in range(NETWORKS):
+    found, number = list[Built](), 0
+    while number < NETWORKS or len({stages.images for stages in found}) < 2:
+        number += 1
+        assert number < 20 * NETWORKS
         rng = np.random.default_rng([seed, 7, number])
         path.write_bytes((network if rng.random() < 0.5 else late_network)(rng)[0])
-        found.append(compiled(path, config, images=draw_images(rng)))
-    found = [stages for stages in found if stages]
-    assert len(found) > NETWORKS // 2 and len({stages.images for stages in found}) > 1
+        if stages := compiled(path, config, images=draw_images(rng)):
+            found.append(stages)
+    assert len(found) > number // 2
     return found
 
 

@@ -177,8 +177,10 @@ def most_at_a_cut(flow: Flow, config: AcceleratorConfig, objective: str) -> int:
 @pytest.mark.parametrize("objective", ["cycles", "bytes", "energy"])
 def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all segments that end at a cut are looked at; where only some are, it is hardly dearer."""
-    pruned = planned = 0
-    for number in range(NETWORKS):
+    pruned = planned = number = 0
+    while number < NETWORKS or not pruned:
+        number += 1
+        assert number < 20 * NETWORKS
         flow = Flow(tuple(network(np.random.default_rng([seed, number]), 1 + number % 4)))
         expected = cheapest(flow, SMALL, objective)
         if expected is None:
@@ -193,7 +195,7 @@ def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.Mon
             patched.setattr(planner_module, "MOST_BEFORE", max(most, 1))
             assert SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()[0] == pytest.approx(expected)
         planned, pruned = planned + 1, pruned + (most > MOST_BEFORE)
-    assert planned > NETWORKS // 3 and pruned
+    assert planned > number // 3
 
 
 def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
