@@ -217,7 +217,7 @@ FORMED: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
 def test_groups_as_they_are_formed(what: str, stages: Built) -> None:
     plant, message = FORMED[what]
     forming = _Forming(stages.folded)
-    forming.groups = plant(list(stages.groups))
+    forming.groups = dict(enumerate(plant(list(stages.groups))))
     with pytest.raises(Unsupported, match=f"^{message}$"):
         forming.finished()
 
