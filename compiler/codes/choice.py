@@ -29,7 +29,7 @@ def best(counts: np.ndarray) -> WeightCode:
     """
     last, space = int(np.flatnonzero(counts)[-1]), 1 << PREFIX_BITS
     extra, length = np.indices((EXTRA_BITS + 1, PREFIX_BITS + 1)).reshape(2, -1)
-    left = np.arange(space + 1) - (space >> length)[:, None]  # of the space, behind a class; -1 has none
+    left = np.arange(space + 1) - (space >> length)[:, None]  # of the space, after a class; below 0 it does not fit
     bits = np.full((CODE_CLASSES + 1, last + 2, space + 2), np.inf)  # classes, number, space
     chosen = np.full(bits.shape, -1)  # extra and length; -1: no class has the number
     bits[0, last + 1, 0] = 0

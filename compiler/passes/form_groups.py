@@ -102,8 +102,8 @@ class _Forming:
     def _extend(
         self, result: Map, node: Node, epilogue: tuple[Average | WordOperation, ...], others: tuple[Map, ...] = ()
     ) -> None:
-        """Fuse a node as epilogue of the fused operator that makes `result` and has no epilogue. It goes behind the
-        makers of the other operands."""
+        """Fuse a node as epilogue of the fused operator that makes `result` and has no epilogue. It comes after
+        the makers of the other operands."""
         place, output = self.made.pop(result.name), self.maps[node.outputs[0].name]
         group = replace(self.groups.pop(place), output=output, epilogue=epilogue, others=others)
         if any(self._place(other.name) > place for other in others):
