@@ -8,6 +8,7 @@ from eyrie.compiler.passes.expand import expand
 from eyrie.compiler.passes.fold_moves import fold_moves
 from eyrie.compiler.passes.fold_pads import fold_pads
 from eyrie.compiler.passes.remove_idle import remove_idle
+from eyrie.compiler.passes.stack_images import stack_images
 from eyrie.compiler.passes.turn_maps import has_columns, turn_maps
 
 
@@ -17,7 +18,7 @@ def simplified(graph: Graph, compose: bool = True, turn: bool = False) -> Graph:
     compose: compose data-movement operators, or fold them into layers. Layers come first; this may leave a PAD, or no
     operator. turn: feature maps of one column become rows
     """
-    graph = fold_pads(remove_idle(compose_functions(expand(graph))))
+    graph = fold_pads(remove_idle(compose_functions(expand(stack_images(graph)))))
     graph = turn_maps(graph) if turn else graph
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 

@@ -12,14 +12,12 @@ import numpy as np
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Operator, axis_of
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.compiler.operators.binary import Binary
 from eyrie.compiler.operators.convolution import DepthwiseConv2D, Windowed
 from eyrie.compiler.operators.fully_connected import FullyConnected
 from eyrie.compiler.operators.joins import Concatenation
-from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.parts import Slice, StridedSlice
 from eyrie.compiler.operators.pooling import Pool
-from eyrie.compiler.operators.shapes import Reshape
+from eyrie.compiler.passes.other_shapes import with_other_shapes, works_by_pixel
 
 
 def turn_maps(graph: Graph) -> Graph:
@@ -29,26 +27,7 @@ def turn_maps(graph: Graph) -> Graph:
     others |= {tensor.name for tensor in graph.outputs}
     columns = [tensor for tensor in graph.inputs if _is_column(tensor) and tensor.name not in others]
     read = {tensor.name: replace(_row(tensor), name=tensor.name) for tensor in columns}
-    rows = dict(read)  # by the name of the column
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        if not _turns(node):
-            nodes.append(node)
-            continue
-        for column in node.activations:
-            if _is_column(column) and column.name not in rows:
-                rows[column.name] = _row(column)
-                nodes.append(_reshape(node, column, rows[column.name]))
-        (made,) = node.outputs
-        inputs = tuple(rows.get(tensor.name, tensor) for tensor in node.inputs)
-        if _is_column(made):
-            rows[made.name] = _row(made)
-        nodes.append(
-            replace(node, operator=_turned(node.operator), inputs=inputs, outputs=(rows.get(made.name, made),))
-        )
-        if made.name in rows:
-            nodes.append(_reshape(node, rows[made.name], made))
-    return replace(graph, inputs=tuple(read.get(tensor.name, tensor) for tensor in graph.inputs), nodes=tuple(nodes))
+    return with_other_shapes(graph, _turns, lambda tensor: _row(tensor) if _is_column(tensor) else None, _turned, read)
 
 
 def has_columns(graph: Graph) -> bool:
@@ -80,12 +59,7 @@ def _turns(node: Node) -> bool:
         return _is_narrow(made) and not (isinstance(operator, StridedSlice) and operator.changes_rank)
     if isinstance(operator, (Windowed, Pool)):
         return made.shape[2] == 1
-    if isinstance(operator, Binary):
-        return all(
-            tensor.shape == made.shape if tensor in columns else tensor.size in (1, tensor.shape[-1])
-            for tensor in node.inputs
-        )
-    return isinstance(operator, Function) or (isinstance(operator, FullyConnected) and not operator.keep_axes)
+    return works_by_pixel(node) or (isinstance(operator, FullyConnected) and not operator.keep_axes)
 
 
 def _turned(operator: Operator) -> Operator:
@@ -108,7 +82,3 @@ def _turned(operator: Operator) -> Operator:
 def _row(column: Tensor) -> Tensor:
     batch, height, width, channels = column.shape
     return replace(column, name=f"{column.name}#row", shape=(batch, width, height, channels))
-
-
-def _reshape(node: Node, source: Tensor, made: Tensor) -> Node:
-    return Node(Reshape(to=made.shape), node.where, (source,), (made,))

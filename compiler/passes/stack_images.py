@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of several images become maps of one for operators that work on each pixel by itself.
+
+A transformer has the positions of a sequence, or windows, along the first axis.
+"""
+
+from dataclasses import replace
+from math import prod
+
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operator import Operator
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.passes.other_shapes import with_other_shapes, works_by_pixel
+
+MOST_COLUMNS = 64  # of a map
+LEAST_COLUMNS = 8  # that keep the PEs of a row at work: fewer become one row
+
+
+def stack_images(graph: Graph) -> Graph:
+    """Return the graph whose operators on each pixel work on maps of one image, with RESHAPEs at the borders to other
+    operators."""
+    return with_other_shapes(graph, _stacks, _stacked, _kept, {})
+
+
+def _stacks(node: Node) -> bool:
+    """Return whether a node works on each pixel of several images by itself."""
+    operator = node.operator
+    if not all(map(_stacked, node.activations)):
+        return False
+    if isinstance(operator, FullyConnected):
+        return operator.filters.shape[1] == node.inputs[0].shape[-1]
+    return bool(node.activations) and works_by_pixel(node)
+
+
+def _stacked(tensor: Tensor) -> Tensor | None:
+    """Return a tensor as a map of all its pixels; None if it has one image."""
+    *outer, channels = tensor.shape
+    pixels = prod(outer)
+    if not outer or outer[0] == 1 or not pixels:
+        return None
+    columns = max(count for count in range(1, MOST_COLUMNS + 1) if pixels % count == 0)
+    if columns < LEAST_COLUMNS:
+        columns = pixels
+    return replace(tensor, name=f"{tensor.name}#stacked", shape=(1, pixels // columns, columns, channels))
+
+
+def _kept(operator: Operator) -> Operator:
+    """Return an operator that keeps the axes of its input."""
+    return replace(operator, keep_axes=True) if isinstance(operator, FullyConnected) else operator
