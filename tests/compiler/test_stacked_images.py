@@ -38,7 +38,8 @@ def sequences(rng: np.random.Generator, outer: tuple[int, ...], constant: str) -
         filters = net.tensor((outputs, inputs), scale=0.01, data=rng.integers(-127, 128, (outputs, inputs)))
         keeps = len(outer) == 1 or bool(rng.random() < 0.7)
         made = tensor(*(outer if keeps else (pixels,)), outputs)
-        net.operator("FULLY_CONNECTED", [x, filters], [made], keepNumDims=keeps and len(outer) > 1)
+        source = x if keeps or rng.random() < 0.5 else reshaped(x, 1, pixels, inputs)
+        net.operator("FULLY_CONNECTED", [source, filters], [made], keepNumDims=keeps and len(outer) > 1)
         return made if keeps else reshaped(made, *outer, outputs)
 
     image = tensor(1, pixels, channels)

@@ -52,6 +52,7 @@ class Stretched:
 class Shortened:
     """A pass with fewer iterations of a loop, or fewer channel groups.
 
+    shape, whole: what is followed, and the pass
     kept, left: iterations that the pass has, and that were left out
     marks: that an iteration has (Drain.marks); steady: groups at the end of each run that those left out are like
     """
@@ -85,9 +86,8 @@ def shortened(shape: PassShape) -> Shortened | None:
         return None
     found = _iterations(shape)
     if kept := _kept_groups(shape):
-        found = found or Shortened(shape, shape, shape.runs, 0, 1)
-        steady = max(shape.chunk_groups, kept // 2 // (shape.chunk_groups or 1) * (shape.chunk_groups or 1))
-        found = replace(found, shape=_fewer_groups(found.shape, kept), steady=steady)
+        found, each = found or Shortened(shape, shape, shape.runs, 0, 1), shape.chunk_groups or 1
+        found = replace(found, shape=_fewer_groups(found.shape, kept), steady=kept // 2 // each * each)
     return found
 
 
