@@ -87,7 +87,7 @@ def shortened(shape: PassShape) -> Shortened | None:
     found = _iterations(shape)
     if kept := _kept_groups(shape):
         found, each = found or Shortened(shape, shape, shape.runs, 0, 1), shape.chunk_groups or 1
-        found = replace(found, shape=_fewer_groups(found.shape, kept), steady=kept // 2 // each * each)
+        found = replace(found, shape=_fewer_groups(found.shape, kept), steady=3 * kept // 4 // each * each)
     return found
 
 
