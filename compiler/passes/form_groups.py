@@ -227,11 +227,11 @@ class _Forming:
         alike = len({map_.shape for map_ in operands}) == 1 < len(operands)
         turned = 1 if isinstance(operator, Sub) else len(operands)  # operands that can be the first
         later = sorted(range(turned), key=lambda n: self._place(operands[n].name), reverse=True) if alike else [0]
-        rides = next((n for n in later if alike and self._rides(operands[n])), None)
-        first = later[0] if rides is None else rides
+        riding = [n for n in later if alike and self._rides(operands[n])]
+        first = (riding or later)[0]
         taken, others = node.inputs.index(tensors[first]), tuple(operands[:first] + operands[first + 1 :])
         epilogue = (operator.word_operation(node, taken),)
-        if rides is not None:
+        if riding:
             self._extend(operands[first], node, epilogue, others)
         else:  # of maps alike the later is the source: a pass can wait for it
             output = self.maps[node.outputs[0].name]

@@ -35,19 +35,18 @@ def split_layer(graph: Graph, count: int, room: int) -> Graph | None:
 def _by_channels(node: Node, count: int) -> list[Node]:
     """Return the nodes of a depthwise convolution; [] if it has few channels, or several filters for each."""
     operator, source = node.operator, node.inputs[0]
-    channels = source.shape[_CHANNELS]
-    size = -(-channels // count // _WORD) * _WORD
-    if not isinstance(operator, DepthwiseConv2D) or operator.outputs != channels or size >= channels:
+    owns = _shares(source.shape[_CHANNELS], count)
+    if not isinstance(operator, DepthwiseConv2D) or operator.outputs != source.shape[_CHANNELS] or len(owns) == 1:
         return []
-    owns = _shares(channels, size)
     sizes = [own.stop - own.start for own in owns]
     parts = [_sized(node, source, _CHANNELS, n, size) for n, size in enumerate(sizes)]
     split = Node(Split(axis=_CHANNELS, sizes=tuple(sizes)), node.where, node.inputs, tuple(parts))
     return [split, *_joined(node, _CHANNELS, [_of_channels(operator, own) for own in owns], parts, sizes)]
 
 
-def _shares(channels: int, size: int) -> list[slice]:
-    """Return the channels of each part."""
+def _shares(channels: int, count: int) -> list[slice]:
+    """Return the channels of each of `count` parts at most, whole words of them."""
+    size = -(-channels // count // _WORD) * _WORD
     return [slice(start, min(start + size, channels)) for start in range(0, channels, size)]
 
 
@@ -61,13 +60,11 @@ def _of_channels(operator: DepthwiseConv2D | Conv2D, own: slice) -> Operator:
 def _by_filters(node: Node, count: int, room: int) -> list[Node]:
     """Return the nodes of a convolution whose parts make words of channels; [] if it makes few, or if the rows that it
     reads at once do not fit."""
-    operator, (source,), channels = node.operator, node.inputs, node.outputs[0].shape[_CHANNELS]
-    size = -(-channels // count // _WORD) * _WORD
-    if not isinstance(operator, Conv2D) or operator.filters.shape[3] != source.shape[_CHANNELS] or size >= channels:
+    operator, (source,), owns = node.operator, node.inputs, _shares(node.outputs[0].shape[_CHANNELS], count)
+    if not isinstance(operator, Conv2D) or operator.filters.shape[3] != source.shape[_CHANNELS] or len(owns) == 1:
         return []
     if min(operator.window.span[0], source.shape[_ROWS]) * source.size // source.shape[_ROWS] >= room:
         return []
-    owns = _shares(channels, size)
     operators = [_of_channels(operator, own) for own in owns]
     return _joined(node, _CHANNELS, operators, [source] * len(owns), [own.stop - own.start for own in owns])
 

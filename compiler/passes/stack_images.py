@@ -27,17 +27,17 @@ def stack_images(graph: Graph) -> Graph:
 def _stacks(node: Node) -> bool:
     """Return whether a node works on each pixel of several images by itself."""
     operator, tensors = node.operator, (*node.activations, *node.outputs)
-    if not node.activations or not all(map(_stacked, tensors)) or all(tensor.shape[0] == 1 for tensor in tensors):
+    if not node.activations or any(len(tensor.shape) < 2 or not tensor.size for tensor in tensors):
+        return False
+    if all(tensor.shape[0] == 1 for tensor in tensors):
         return False
     if isinstance(operator, FullyConnected):
         return operator.filters.shape[1] == node.inputs[0].shape[-1]
     return works_by_pixel(node)
 
 
-def _stacked(tensor: Tensor) -> Tensor | None:
-    """Return a tensor as a map of all its pixels; None if it has no axis of pixels, or no values."""
-    if len(tensor.shape) < 2 or not tensor.size:
-        return None
+def _stacked(tensor: Tensor) -> Tensor:
+    """Return a tensor of two axes or more as a map of all its pixels."""
     *outer, channels = tensor.shape
     pixels = prod(outer)
     columns = max(count for count in range(1, MOST_COLUMNS + 1) if pixels % count == 0)

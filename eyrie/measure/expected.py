@@ -35,10 +35,13 @@ def references(graph: Graph) -> tuple[Reference, ...]:
     if unsigned or rescaled:
         return (Reference.LITERT,)
     by = Counter(node.operator.reference for node in graph.nodes if isinstance(node.operator, Interpreted))
-    for node in graph.nodes:
-        if isinstance(node.operator, FullyConnected):
-            by[Reference.LITERT if node.operator.once else Reference.MICRO] += len(graph.nodes)
-    return tuple(sorted((Reference.MICRO, Reference.LITERT), key=lambda reference: -by[reference.value]))
+    followed = {
+        Reference.LITERT if node.operator.once else Reference.MICRO
+        for node in graph.nodes
+        if isinstance(node.operator, FullyConnected)
+    }
+    both = Reference.MICRO, Reference.LITERT
+    return tuple(sorted(both, key=lambda reference: (reference not in followed, -by[reference.value])))
 
 
 def outputs_by(reference: Reference, model: bytes, graph: Graph, runs: Sequence[Values]) -> list[list[np.ndarray]]:

@@ -117,8 +117,8 @@ def place(network: Network, base: int, commands: list[Command], about: str = "")
     """A program of commands (for an image at `base`) that follow a network's tensors, with the smallest
     window."""
     image, values = network.image, network.values
-    values = values.reshape(*values.shape[:-3], *image.input_map.shape)  # of a column as a row
-    tensors = image.with_input(values)[: image.program.address]
+    [inputs] = image.runs(image.named(values if values.ndim == 4 else values[None]))
+    tensors = image.with_inputs(inputs)[: image.program.address]
     contents = np.concatenate([tensors, assemble(commands).view(np.uint8)])
     window = (base, base + len(contents))
     return Program(about or network.about, base, contents, base + len(tensors), window)

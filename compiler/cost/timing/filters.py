@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filter stream of pointwise work on the timeline: when each row of a set sees its next filter."""
 
+from bisect import bisect_right
 from collections.abc import Callable
+from itertools import accumulate
 
 from eyrie.compiler.cost.timing.banks import NETWORK, READ, Banks
 from eyrie.compiler.cost.timing.front import Front
@@ -187,20 +189,22 @@ class Filters:
         events = list[tuple[int, bool]]()
         if not shape.chunk_groups:
             return events
+        gates = [beat for beat, _ in self.stream.gated]
+        waited = [0, *accumulate(cycles for _, cycles in self.stream.gated)]
+
+        def fetched(beat: int) -> int:
+            return self.stream.granted[beat] - waited[bisect_right(gates, beat)]
+
+        def place(run: int, group: int) -> tuple[int, int]:
+            return stretched.place(run, group) if stretched else (run * shape.groups + group, 0)
+
         for round_ in range(shape.runs // shape.inner):
             for chunk in range(0, shape.groups, shape.chunk_groups):
-                run, behind, last = round_ * shape.inner, (round_ + 1) * shape.inner - 1, chunk + shape.chunk_groups - 1
-                if stretched:  # its beats did not wait: they are needed when the PEs begin
-                    (turn, later), (end, more) = stretched.place(run, chunk), stretched.place(behind, last)
-                    needed = max(self.stream.granted[turn * self._group_beats], begins[turn] - SEEN)
-                    free = self.stream.granted[(end + 1) * self._group_beats - 1]
-                else:
-                    later = more = 0
-                    needed = self._without_waits((run * shape.groups + chunk) * self._group_beats)
-                    free = self._without_waits((behind * shape.groups + last + 1) * self._group_beats - 1)
-                events += [(needed + later, True), (free + FREED + more, False)]
+                turn, later = place(round_ * shape.inner, chunk)
+                last, more = place((round_ + 1) * shape.inner - 1, chunk + shape.chunk_groups - 1)
+                needed = fetched(turn * self._group_beats)
+                if stretched:  # no beat has waited: the chunk is needed when the PEs begin
+                    needed = max(needed, begins[turn] - SEEN)
+                free = fetched((last + 1) * self._group_beats - 1) + FREED
+                events += [(needed + later, True), (free + more, False)]
         return sorted(events)
-
-    def _without_waits(self, beat: int) -> int:
-        """Return when a beat would have been fetched if none had waited for its chunk."""
-        return self.stream.granted[beat] - sum(cycles for gate, cycles in self.stream.gated if gate <= beat)

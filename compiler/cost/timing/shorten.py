@@ -8,6 +8,7 @@ is a run through many channel groups: all that are left out take as long as the 
 from dataclasses import dataclass, replace
 from typing import Any
 
+from eyrie.compiler.cost.timing.drain import OPERATION
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.model.encoding import PARAMETER_WORDS, ArrayMode
 
@@ -23,17 +24,21 @@ KEPT_WORDS = 512  # of the first operand of a vector pass
 class Stretched:
     """The times of a whole pass, from the ones of a shortened one.
 
-    more: cycles that the whole pass takes longer; period: cycles of an iteration that is left out, without the groups
-    that are; group: cycles of a channel group; run: of the groups that are left out in each run
+    period: cycles of an iteration that is left out, without the groups that are; group: cycles of a channel group
     """
 
     short: "Shortened"
     period: float
     group: float
-    run: float
+
+    @property
+    def run(self) -> float:
+        """Return the cycles of the channel groups that are left out in each run."""
+        return self.group * (self.short.whole.groups - self.short.shape.groups)
 
     @property
     def more(self) -> int:
+        """Return the cycles that the whole pass takes longer."""
         return round(self.short.left * self.period + self.short.whole.runs * self.run)
 
     def place(self, run: int, group: int) -> tuple[int, int]:
@@ -52,7 +57,7 @@ class Stretched:
 class Shortened:
     """A pass with fewer iterations of a loop, or fewer channel groups.
 
-    shape, whole: what is followed, and the pass
+    shape: of the pass that is followed; whole: of the one that it stands for
     kept, left: iterations that the pass has, and that were left out
     marks: that an iteration has (Drain.marks); steady: groups at the end of each run that those left out are like
     """
@@ -70,11 +75,10 @@ class Shortened:
         if self.left:  # the steady state: the last half of the iterations
             steady = self.kept // 2
             period = (marks[-1] - marks[-1 - steady * self.marks]) / steady
-        left = self.whole.groups - self.shape.groups
-        if left:
+        if self.shape.groups < self.whole.groups:
             last = range(self.shape.groups - 1, len(begins), self.shape.groups)
             group = sum(begins[n] - begins[n - self.steady] for n in last) / len(last) / self.steady
-        return Stretched(self, period, group, left * group)
+        return Stretched(self, period, group)
 
 
 def shortened(shape: PassShape) -> Shortened | None:
@@ -129,7 +133,7 @@ def _kept_groups(shape: PassShape) -> int:
     taps = shape.taps if shape.mode == ArrayMode.CONVOLUTION else 1
     group = max(len(shape.beats), len(shape.banks_filter) // shape.turns, shape.filters[0] * taps * shape.pixels)
     beats = shape.chains * shape.pairs * ((shape.blocks - 1) * shape.block + shape.last_block)
-    words = sum(map(len, shape.banks_ofmap)) // shape.runs * (2 if shape.operated else 1)
+    words = sum(map(len, shape.banks_ofmap)) // shape.runs * (OPERATION if shape.operated else 1)
     drain = max(beats, words, shape.blocks * PARAMETER_WORDS)
     each = shape.chunk_groups or 1
     least = max(KEPT_GROUPS[shape.mode], -(-max(DRAINS * drain, KEPT_CYCLES) // group), 2 * each)
