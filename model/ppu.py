@@ -115,6 +115,8 @@ def operate(
     if operation == Operation.NONE:
         return words
     values = _bytes(words)
+    if operation == Operation.TABLE:
+        return _brought(residual).view(np.int8)[values + BYTES // 2].view(np.uint64)[:, 0]
     if operation in (Operation.ADD, Operation.SUB):
         sign = 1 if operation == Operation.ADD else -1
         other = _addend(second, _bytes(_brought(residual)), ADD_LEFT_SHIFT)
@@ -124,8 +126,6 @@ def operate(
         total = (_addend(first, values, SQUARE_LEFT_SHIFT) - other) ** 2
     elif operation == Operation.MUL:
         total = (values - first["zero_point"]) * (_bytes(_brought(residual)) - second["zero_point"])
-    elif operation == Operation.TABLE:
-        total = _bytes(_brought(residual)).ravel()[values + BYTES // 2]
     elif operation == Operation.SUM:
         return _sums(values, window, _brought(windows), result)
     elif window:

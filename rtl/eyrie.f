@@ -79,8 +79,10 @@ rtl/ppu/max_pool.sv
 rtl/ppu/average_pool.sv
 rtl/ppu/transposer.sv
 rtl/ppu/window_totals.sv
+rtl/ppu/lookup_table.sv
 rtl/arithmetic/square.sv
 rtl/ppu/elementwise_unit.sv
+rtl/ppu/ppu_requantizers.sv
 rtl/ppu/ppu.sv
 rtl/eyrie_core.sv
 rtl/eyrie.sv

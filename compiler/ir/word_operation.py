@@ -50,7 +50,7 @@ def larger() -> WordOperation:
 
 def lookup(entries: np.ndarray) -> WordOperation:
     """Return the table lookup. entries: int8 [256], the result of q at q + 128"""
-    return WordOperation(Operation.TABLE, result=AS_IS | INT8, constants=words_of(entries.reshape(-1, 8)))
+    return WordOperation(Operation.TABLE, constants=words_of(entries.reshape(-1, 8)))
 
 
 def largest_of_window(taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX) -> WordOperation:

@@ -30,7 +30,7 @@ from eyrie.compiler.target.limits import (
     walks,
 )
 from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
-from eyrie.model.encoding import ARRAY_LOOPS, NO_COLUMN, PARAMETER_WORDS, STREAM_RANGE, ArrayMode, Operation
+from eyrie.model.encoding import ARRAY_LOOPS, NO_COLUMN, PARAMETER_WORDS, STREAM_RANGE, ArrayMode
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
@@ -137,11 +137,10 @@ class _Candidates:
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
-    """The words of the rows in turn: two cycles each, or one for each word of their windows; copies take one."""
+    """The words of the rows in turn, those of a window one a cycle."""
     _, width, channels = group.output.shape
     words = max(group.images, 1) * rows * width * word_groups(channels)
-    each = 1 if group.operation.kind == Operation.NONE else max(2, group.window.taps)
-    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, each * words)
+    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, group.window.taps * words)
 
 
 def in_supers(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:
@@ -276,7 +275,7 @@ def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> 
     if group.averaged:  # words leave with the last pixel only
         words = columns
     elif group.operations:
-        words = 2 * columns * pixels
+        words = columns * pixels
     else:
         beats = -(-pixels // 2)
         # Pairs of words that begin at odd columns are written one by one.

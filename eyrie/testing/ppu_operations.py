@@ -168,13 +168,8 @@ def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) ->
 
 def _table(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
     entries = rng.integers(-128, 128, 256).astype(np.int8)  # of -128, -127, ...
-    result = {**_result(rng, 1.0), **AS_IS, "zero_point": 0}
-    words = np.clip(entries[a.astype(int) + 128], result["act_min"], result["act_max"])
-    return Operated(
-        _ports(Operation.TABLE, {**_operand(rng), "window": 0}, _operand(rng), result),
-        words.astype(np.int8),
-        words_of(entries.reshape(-1, 8)),
-    )
+    ports = _ports(Operation.TABLE, {**_operand(rng), "window": 0}, _operand(rng), _result(rng, 1.0))
+    return Operated(ports, entries[a.astype(int) + 128], words_of(entries.reshape(-1, 8)))
 
 
 def _windows(a: np.ndarray, window: int) -> list[np.ndarray]:

@@ -88,9 +88,15 @@ module ppu
   sum_t [1:0][COLS-1:0] sums_q;
   drain_flags_t         flags_q;
 
-  logic                    lanes_valid;
-  drain_flags_t            lanes_flags;
+  logic                      lanes_valid;
+  drain_flags_t              lanes_flags;
   logic [1:0][COLS-1:0][7:0] lane_value;
+
+  logic operates_q, operation_moves, operation_valid, operation_last, results_valid, results_last;
+  sum_t [BlockChannels-1:0]      operation_sums;
+  logic [30:0]                   operation_multiplier;
+  logic signed [5:0]             operation_shift;
+  logic [BlockChannels-1:0][7:0] results;
 
   logic                   max_valid, average_valid;
   logic [COLS/2-1:0][7:0] max_values;
@@ -133,11 +139,13 @@ module ppu
       state_q      <= StIdle;
       pass_phase_q <= 1'b0;
       cfg_q        <= '0;
+      operates_q   <= 1'b0;
     end else begin
       state_q <= state_d;
       if (accept_config) begin
         pass_phase_q <= pass_phase_i;
         cfg_q        <= cfg_i;
+        operates_q   <= cfg_i.second.operation != encoding_pkg::OperationNone;
       end
     end
   end
@@ -208,25 +216,37 @@ module ppu
 
   // --- Requantisation and pooling ----------------------------------------------------------------
 
-  requantizer #(
-    .LANES    (2 * COLS),
-    .TAG_WIDTH($bits(drain_flags_t))
-  ) u_requantizer (
+  ppu_requantizers #(
+    .COLS(COLS)
+  ) u_requantizers (
     .clk_i,
     .rst_ni,
-    .enable_i    (advance),
-    .zero_point_i(cfg_q.finish.zero_point),
-    .act_min_i   (cfg_q.finish.act_min),
-    .act_max_i   (cfg_q.finish.act_max),
-    .valid_i     (entered_q && !cfg_q.finish.raw),
-    .tag_i       (flags_q),
-    .sums_i      (sums_q),
-    .biases_i    ({2 * COLS{bias}}),
-    .multiplier_i(multiplier),
-    .shift_i     (shift),
-    .valid_o     (lanes_valid),
-    .tag_o       (lanes_flags),
-    .results_o   (lane_value)
+    .operates_i            (operates_q),
+    .zero_point_i          (cfg_q.finish.zero_point),
+    .act_min_i             (cfg_q.finish.act_min),
+    .act_max_i             (cfg_q.finish.act_max),
+    .enable_i              (advance),
+    .valid_i               (entered_q && !cfg_q.finish.raw),
+    .flags_i               (flags_q),
+    .sums_i                (sums_q),
+    .bias_i                (bias),
+    .multiplier_i          (multiplier),
+    .shift_i               (shift),
+    .valid_o               (lanes_valid),
+    .flags_o               (lanes_flags),
+    .values_o              (lane_value),
+    .operation_zero_point_i(cfg_q.result.zero_point),
+    .operation_act_min_i   (cfg_q.result.act_min),
+    .operation_act_max_i   (cfg_q.result.act_max),
+    .operation_enable_i    (operation_moves),
+    .operation_valid_i     (operation_valid),
+    .operation_last_i      (operation_last),
+    .operation_sums_i      (operation_sums),
+    .operation_multiplier_i(operation_multiplier),
+    .operation_shift_i     (operation_shift),
+    .operation_valid_o     (results_valid),
+    .operation_last_o      (results_last),
+    .operation_values_o    (results)
   );
 
   max_pool #(
@@ -332,24 +352,33 @@ module ppu
   elementwise_unit u_elementwise_unit (
     .clk_i,
     .rst_ni,
-    .start_i       (accept_config),
-    .first_i       (cfg_q.first),
-    .second_i      (cfg_q.second),
-    .result_i      (cfg_q.result),
-    .word_valid_i  (a_valid),
-    .word_ready_o  (a_ready),
-    .word_i        (elementwise ? words_i.word : packed_words[0]),
-    .word_last_i   (elementwise ? words_i.last : packed_last),
-    .other_valid_i (residual_i.valid && residual_own),
-    .other_ready_o (residual_ready),
-    .other_i       (residual_i.word),
-    .window_valid_i(parameters_i.valid && for_windows && parameters_own),
-    .window_ready_o(window_ready),
-    .window_i      (parameters_i.word),
-    .word_valid_o  (word_o.valid),
+    .start_i        (accept_config),
+    .first_i        (cfg_q.first),
+    .second_i       (cfg_q.second),
+    .result_i       (cfg_q.result),
+    .word_valid_i   (a_valid),
+    .word_ready_o   (a_ready),
+    .word_i         (elementwise ? words_i.word : packed_words[0]),
+    .word_last_i    (elementwise ? words_i.last : packed_last),
+    .other_valid_i  (residual_i.valid && residual_own),
+    .other_ready_o  (residual_ready),
+    .other_i        (residual_i.word),
+    .window_valid_i (parameters_i.valid && for_windows && parameters_own),
+    .window_ready_o (window_ready),
+    .window_i       (parameters_i.word),
+    .move_o         (operation_moves),
+    .sums_valid_o   (operation_valid),
+    .sums_last_o    (operation_last),
+    .sums_o         (operation_sums),
+    .multiplier_o   (operation_multiplier),
+    .shift_o        (operation_shift),
+    .results_valid_i(results_valid),
+    .results_last_i (results_last),
+    .results_i      (results),
+    .word_valid_o   (word_o.valid),
     .word_ready_i,
-    .word_o        (word_o.words[0]),
-    .word_last_o   (word_o.last)
+    .word_o         (word_o.words[0]),
+    .word_last_o    (word_o.last)
   );
 
   // The second of two pixels bypasses the operation, which is NONE then (TwoPixelsLegal). Without

@@ -47,7 +47,7 @@ def _coefficients() -> dict[str, Terms]:
 _SUM_BITS = 32
 _DEPTHWISE_WORD_BITS = 32
 _DESCRIPTOR_BITS = 152 * 64  # configuration words of a pass: rtl/pass/descriptor.sv
-_LOOKUP_BITS = 4 * 32 * 64  # tables of rtl/ppu/elementwise_unit.sv
+_LOOKUP_BITS = 8 * 32 * 64  # tables of rtl/ppu/lookup_table.sv
 _COMMAND_QUEUE_BITS = 16 * 276 + 64 * 99  # queues of transfers and of passes: rtl/tiling/command/command_processor.sv
 _DMA_QUEUE_BITS = 64 * 32 + 64 * 34  # transfers in flight, rows that are loaded: rtl/tiling/dma/
 _CODED_BITS = 18 * (16 + 64)  # of coded weights, in the queue of transfers and in the queue of rows
@@ -141,7 +141,8 @@ def _network(config: AcceleratorConfig) -> Terms:
 
 
 def _requantizer(config: AcceleratorConfig) -> Terms:
-    return {"1": 1, "SUPERs": _supers(config), "columns": config.cols}
+    second = max(config.cols, GLB_WORD_BYTES)  # lanes of the second pixel, which convert operations, too
+    return {"1": 1, "SUPERs": _supers(config), "lanes of the PPU": config.cols + second}
 
 
 def _ppu(config: AcceleratorConfig) -> Terms:

@@ -13,11 +13,13 @@ from tb.ppu.passes import KINDS, Pass, Sizes, draw_elementwise, draw_pass
 PASSES = 24
 WINDOW_SIZES = (1, 2, 5, 64)
 LARGEST = 20_000  # words of a window
-WORD_LATENCY = 6  # cycles from a word of the first operand, or the last of a window, to the word that it becomes
+# Cycles from a word of the first operand, or the last of a window, to the word that it becomes
+WORD_LATENCY = 6
+WORD_LATENCIES = {"NONE": 0, "TABLE": 1, "SQUARED_DIFFERENCE": 7}
+WINDOW_LATENCY = 5
 RATES = (0.0, 0.0, 0.2, 0.6, 0.9)  # idle and stall probabilities
 # Cycles from the last beat of a block to its first word, and between its words.
-LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "operation": 12}
-PERIODS = {"operation": 2}
+LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "ADD": 11, "SQUARED_DIFFERENCE": 12, "TABLE": 6}
 
 
 class PpuBench:
@@ -127,10 +129,12 @@ async def throughput(dut):
 
     for kind, latency in LATENCIES.items():
         sizes = Sizes(columns=cols, blocks=1, channels=2, pixels=2 if kind == "max" else 1)
-        item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", sizes, pool="plain", operation="ADD")
+        if kind == "TABLE":  # the first blocks wait for the table
+            sizes = Sizes(columns=cols, blocks=32, channels=8, pixels=1)
+        drawn = "operation" if kind in operations.RIDING else kind
+        item = draw_pass(tb.rng, drawn, cols, f"latency of {kind}", sizes, pool="plain", operation=kind)
         words = {"average": len(item.words), "max": cols // 2}.get(kind, cols)  # that leave after the last beat
-        tail = latency + PERIODS.get(kind, 1) * (words - 1)
-        scoreboard.compare(tail, await run(item), f"cycles to the last word, {kind}")
+        scoreboard.compare(latency + words - 1, await run(item), f"cycles to the last word, {kind}")
     await tb.finish(scoreboard, beats=begin)
 
 
@@ -150,18 +154,13 @@ async def elementwise(dut):
             await tb.until(lambda: scoreboard.done, f"the words of {name}", limit=4 * size + 1000)
             await ClockCycles(tb.clock, 2)
             scoreboard.compare(size, int(dut.transfers_o.value) - begin, f"words of the first operand of {name}")
-            if name == "TABLE":
-                continue  # waits for its table
-            early = int(window == 1)  # the second word is taken behind the first
-            period = 1 if name == "NONE" or window > 1 else 2
             scoreboard.compare(
-                period * (size - 1) - early,
+                size - 1,
                 int(dut.last_o.value),
                 f"cycles from the first word of the first operand to the last, {name}",
             )
-            latency = 0 if name == "NONE" else WORD_LATENCY + early + (name == "SQUARED_DIFFERENCE")
             scoreboard.compare(
-                latency,
+                WINDOW_LATENCY if window else WORD_LATENCIES.get(name, WORD_LATENCY),
                 int(dut.tail_o.value),
                 f"cycles from the last word of the first operand to the last word, {name}",
             )

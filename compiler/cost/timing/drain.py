@@ -22,13 +22,7 @@ EMPTY = 1  # gather_network: from the last beat's departure until no beat is not
 HALVES = 2  # beats of raw words
 PIXEL = 8  # dw_requantizer: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
-OPERATION = 2  # cycles of a word with an operation: its lanes take halves
 TABLES = 2  # that parameter_buffer holds
-
-
-def _operation(shape: PassShape) -> int:
-    """Cycles by which an operation on the words of sums delays the first word."""
-    return shape.operated * (OPERATION - 1 + shape.stages)
 
 
 class Drain:
@@ -96,7 +90,7 @@ class Drain:
         """
         shape, full = self._tiles[0]
         pixel, chain = self._unit % shape.pairs, CHAIN * (2 if shape.joined else 1)
-        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + _operation(shape)
+        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + shape.stages
         at = max(self._ready, self._out[0] + 2 - latency)
         turn, begun = divmod(self._unit, shape.blocks * shape.pairs)
         beats = shape.last_block if begun >= (shape.blocks - 1) * shape.pairs else shape.block
@@ -133,7 +127,7 @@ class Drain:
 
         A pixel's words are two beats, a half of the GLB word each; a beat waits for them at the end of the chain.
         """
-        latency, at = CHAIN + GATHER + RAW_LATENCY + _operation(shape), self._ready
+        latency, at = CHAIN + GATHER + RAW_LATENCY + shape.stages, self._ready
         for pixel in range(shape.pixels):
             at = max(at, ready - CHAIN - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
@@ -178,9 +172,8 @@ class Drain:
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:
         """Words, or pairs of words, leave from cycle `at` on; returns the cycle of the last."""
-        step = OPERATION if shape.operated else 1
         for masks in shape.banks_ofmap[self._words : self._words + count]:
             for mask in masks:
-                at = self._banks.write(at, mask) + step
+                at = self._banks.write(at, mask) + 1
         self._words += count
-        return at - step
+        return at - 1

@@ -7,8 +7,8 @@ from eyrie.compiler.cost.timing.units import Units
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import Operation
 
-HALVES = 2  # cycles of a word that the lanes take
-TOTALS = 1  # window_totals: from the last word of a window to the take of its low half
+TOTALS = 1  # window_totals: from the last word of a window to the take of its totals
+TOTALS_STAGES = 4  # elementwise_unit: from then to the result: sum, requantizer (3)
 SKID = 2  # words that write_stream holds
 
 
@@ -40,19 +40,18 @@ class Elementwise:
         """free: the first cycle in which a word of the first operand can be taken."""
         words, others, shape = self._units.words, self._units.others, self._shape
         direct, joined = shape.operation == Operation.NONE, shape.operation != Operation.TABLE and shape.banks_residual
-        length, latency = (1 if direct else HALVES), shape.stages
         free = max(free, self._written + 1) if direct else free
         for _ in shape.banks_ifmap:
-            at = max(free, words.first(), others.first() if joined else 0) + length - 1
+            at = max(free, words.first(), others.first() if joined else 0)
             words.send(at)
             if joined:
                 others.send(at)
-            self._write(at + latency)
-            free = max(at + 1, self._written - latency - SKID)
+            self._write(at + shape.stages)
+            free = max(at + 1, self._written - shape.stages - SKID)
 
     def _windows(self, free: int) -> None:
         words, windows, shape = self._units.words, self._units.drain.tables, self._shape
-        last, fed = len(shape.banks_ifmap) - 1, -HALVES
+        last, fed = len(shape.banks_ifmap) - 1, -1
         for n in range(last + 1):
             at = max(free, words.first())
             words.send(at)
@@ -61,13 +60,13 @@ class Elementwise:
                 continue
             fed = max(
                 at + TOTALS,
-                fed + HALVES,
+                fed + 1,
                 windows.first() if shape.operation == Operation.SUM else 0,
-                self._written - shape.stages - SKID,
+                self._written - TOTALS_STAGES - SKID,
             )
             if shape.operation == Operation.SUM:
-                windows.send(fed + HALVES - 1)
-            self._write(fed + shape.stages - TOTALS)
+                windows.send(fed)
+            self._write(fed + TOTALS_STAGES)
             free = max(free, fed)
 
     def _write(self, at: int) -> None:

@@ -13,7 +13,8 @@ from eyrie.model.encoding import ArrayMode, Operation, Stream
 from eyrie.model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
 
 PAIR = 2  # words of a beat of two lanes
-OPERATION_STAGES = 6  # of elementwise_unit; the square is one more
+STAGES = {Operation.NONE: 0, Operation.TABLE: 1, Operation.SQUARED_DIFFERENCE: 7}
+OTHER_STAGES = 6
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,9 @@ class PassShape:
         return self.block - self.filters[0] if self.chains == 1 else (self.chains - 1) * self.block * self.pairs
 
     @property
-    def operated(self) -> bool:
-        """Whether an operation is done on the words of sums."""
-        return self.mode != ArrayMode.ELEMENTWISE and self.operation != Operation.NONE
-
-    @property
     def stages(self) -> int:
-        """Cycles from the take of a word by elementwise_unit, or of the last word of a window, to its result."""
-        if self.operation == Operation.NONE:
-            return 0
-        return OPERATION_STAGES + (self.operation == Operation.SQUARED_DIFFERENCE)
+        """Cycles from the take of a word by elementwise_unit to its result."""
+        return STAGES.get(self.operation, OTHER_STAGES)
 
     @property
     def runs(self) -> int:

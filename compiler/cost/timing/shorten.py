@@ -8,7 +8,6 @@ is a run through many channel groups: all that are left out take as long as the 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eyrie.compiler.cost.timing.drain import OPERATION
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.model.encoding import PARAMETER_WORDS, ArrayMode
 
@@ -133,7 +132,7 @@ def _kept_groups(shape: PassShape) -> int:
     taps = shape.taps if shape.mode == ArrayMode.CONVOLUTION else 1
     group = max(len(shape.beats), len(shape.banks_filter) // shape.turns, shape.filters[0] * taps * shape.pixels)
     beats = shape.chains * shape.pairs * ((shape.blocks - 1) * shape.block + shape.last_block)
-    words = sum(map(len, shape.banks_ofmap)) // shape.runs * (OPERATION if shape.operated else 1)
+    words = sum(map(len, shape.banks_ofmap)) // shape.runs
     drain = max(beats, words, shape.blocks * PARAMETER_WORDS)
     each = shape.chunk_groups or 1
     least = max(KEPT_GROUPS[shape.mode], -(-max(DRAINS * drain, KEPT_CYCLES) // group), 2 * each)
