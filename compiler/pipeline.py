@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # each stage imports its modules when it runs
     from eyrie.compiler.plan.settle import Planning
 
 Result = TypeVar("Result", bound="Request")
+Given = Any  # the result of the stage before, each of a class of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +173,10 @@ class Stage:
 
     name: str
     about: str
-    run: Callable[[Any], Request] | None
-    dump: Callable[[Any], str]
+    run: Callable[[Given], Request] | None
+    dump: Callable[[Given], str]
     settled: str | None = None
-    verify: Callable[[Any], object] | None = None
+    verify: Callable[[Given], object] | None = None
 
 
 def _import(work: Request) -> Imported:

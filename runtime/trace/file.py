@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from pathlib import Path as FilePath
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.files import check_file, whole_file
 from eyrie.compiler.frontend.extra import require
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
-from eyrie.runtime.trace.tracks import Path, Recording, Samples, Slice, Track, tracks
+from eyrie.runtime.trace.tracks import Packet, Path, Recording, Samples, Slice, Track, tracks
 
 _SEQUENCE = 1  # of all packets of the file
 _CLEARED, _NEEDED = 1, 2  # SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE
@@ -86,7 +86,7 @@ class _Writer:
             for lane in lanes(track.slices):
                 self._slices(self._track(path), lane, offset)
 
-    def _packet(self, cycle: float | None = None) -> Any:
+    def _packet(self, cycle: float | None = None) -> Packet:
         packet = self._builder.create_packet()
         packet.trusted_packet_sequence_id, packet.sequence_flags = _SEQUENCE, _NEEDED
         if cycle is not None:
@@ -129,7 +129,7 @@ class _Writer:
             packet.track_event.type, packet.track_event.track_uuid = self._event.TYPE_SLICE_END, track
             self._builder.write_packet(packet)
 
-    def _name(self, packet: Any, slice_: Slice) -> int:
+    def _name(self, packet: Packet, slice_: Slice) -> int:
         """Return the number of a slice's name; the first packet that has it defines it."""
         if slice_.name not in self._names:
             self._names[slice_.name] = len(self._names) + 1

@@ -3,14 +3,13 @@
 
 from collections import defaultdict
 from pathlib import Path as FilePath
-from typing import Any
 
 import numpy as np
 
 from eyrie.compiler.frontend.extra import require
 from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
-from eyrie.runtime.trace.tracks import Path, Samples, Slice, Slices, Track
+from eyrie.runtime.trace.tracks import Packet, Path, Samples, Slice, Slices, Track
 
 REMEDY = "give a file that eyrie run --trace wrote"
 
@@ -38,7 +37,7 @@ def read_trace(path: FilePath) -> list[Track]:
 class _Reader:
     """Takes the packets in the order of the file."""
 
-    def __init__(self, event: Any) -> None:
+    def __init__(self, event: Packet) -> None:
         """event: the message of an event, which has the constants of its types"""
         self._event = event
         self.paths: dict[int, Path] = {}
@@ -47,7 +46,7 @@ class _Reader:
         self._slices: dict[Path, list[Slice]] = defaultdict(list)
         self._samples: dict[Path, list[tuple[int, int]]] = defaultdict(list)
 
-    def take(self, packet: Any) -> None:
+    def take(self, packet: Packet) -> None:
         for name in packet.interned_data.event_names:
             self._names[name.iid] = name.name
         if packet.HasField("track_descriptor"):

@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ STATES = (
 # The other counters have samples, except those that count slices.
 SAMPLED = tuple(each for each in Counter if each not in (*STATES, Counter.CYCLES, Counter.PASSES, Counter.TRANSFERS))
 PE_STATES = ("busy", "PE_WAIT_IFMAP", "PE_WAIT_WORDS", "PE_WAIT_FILTER", "PE_WAIT_PSUM", "PE_IDLE")  # pe_wait_e
+Packet = Any  # of perfetto, whose messages are made at run time
 _STATE_BITS = 4  # WaitWidth of event_recorder.sv
 _LOW = 7  # bits below a DRAM address
 _OPCODES = {int(opcode): opcode.name for opcode in Opcode}

@@ -15,6 +15,7 @@ from eyrie.runtime.simulator.moments import cycle_at
 
 PS_PER_NS = 1000  # a tick of a waveform is a picosecond
 _MAX_STATES = 16
+Declared = Any  # a variable or scope of pywellen, which has no types
 _PORT = re.compile(r"_n?[io]$")
 _VALID = re.compile(r"valid_[io]$")
 
@@ -69,9 +70,9 @@ def between(signal: Signal, begin: int, end: int) -> Iterator[tuple[int, int, in
         yield max(time, begin), min(after, end), value
 
 
-def _states(top: Any) -> dict[str, Any]:
+def _states(top: Declared) -> dict[str, Declared]:
     """Return the registers of state machines by the names of instance and register, outer modules first."""
-    found, scopes = dict[str, Any](), [top]
+    found, scopes = dict[str, Declared](), [top]
     while scopes:
         for scope in scopes:
             for var in scope.vars():
@@ -81,7 +82,7 @@ def _states(top: Any) -> dict[str, Any]:
     return found
 
 
-def _channels(names: dict[str, Any]) -> set[str]:
+def _channels(names: dict[str, Declared]) -> set[str]:
     """Return the prefixes of the channels: reg_aw of reg_awvalid_i and reg_awready_o."""
     prefixes = {name[: found.start()] for name in names if (found := _VALID.search(name))}
     return {each for each in prefixes if each and {f"{each}ready_i", f"{each}ready_o"} & names.keys()}
@@ -92,6 +93,6 @@ def _order(name: str) -> int:
     return 0 if "valid_" in name else 1 if "ready_" in name else 2
 
 
-def _signal(var: Any) -> Signal:
+def _signal(var: Declared) -> Signal:
     names = {int(value, 2): name for value, name in var.enum_type[1]} if var.enum_type else {}
     return Signal(var.full_name, var.bitwidth, names, var.signal)

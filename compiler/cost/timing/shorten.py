@@ -11,6 +11,7 @@ from typing import Any
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.model.encoding import PARAMETER_WORDS, ArrayMode
 
+Fields = dict[str, Any]  # of PassShape, by name
 KEPT = 4  # iterations that are followed, at least
 TURNS, FUSED_TURNS = 12, 96  # channel groups that are followed, at least: a fused pass fills the word buffer first
 LEAST = 1.5  # of the iterations that are followed: a loop with fewer is not shortened
@@ -112,7 +113,7 @@ def _first(shape: PassShape, loop: str, marks: int) -> Shortened | None:
     kept = max(KEPT, -(-turns * count // shape.turns))
     if count < LEAST * kept:
         return None
-    changed: dict[str, Any] = {f"banks_{name}": _part(shape, name, kept, count) for name in names} | {loop: kept}
+    changed: Fields = {f"banks_{name}": _part(shape, name, kept, count) for name in names} | {loop: kept}
     return Shortened(replace(shape, **changed), shape, kept, count - kept, marks)
 
 
@@ -142,7 +143,7 @@ def _kept_groups(shape: PassShape) -> int:
 
 def _fewer_groups(shape: PassShape, kept: int) -> PassShape:
     """Return a pass with the first channel groups of each run."""
-    changed: dict[str, Any] = {}
+    changed: Fields = {}
     for name in ("ifmap", "filter"):
         words: list = getattr(shape, f"banks_{name}")
         run = len(words) // shape.runs
@@ -161,5 +162,5 @@ def _vector_pass(shape: PassShape) -> Shortened | None:
     names = ["ifmap", "ofmap", "table"]
     if len(shape.banks_residual) == words:  # a second operand, not a table
         names.append("residual")
-    banks: dict[str, Any] = {f"banks_{name}": _part(shape, name, KEPT, count) for name in names}
+    banks: Fields = {f"banks_{name}": _part(shape, name, KEPT, count) for name in names}
     return Shortened(replace(shape, **banks), shape, KEPT, count - KEPT, results)

@@ -13,17 +13,16 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.compiler.files import write_all
+from eyrie.measure import Entry
 from eyrie.measure.campaigns import executors
 from eyrie.measure.campaigns.junit import report
 from eyrie.measure.campaigns.store import Store
 from eyrie.measure.campaigns.task import SCALE, Result, Task, perform, sources_digest
 from eyrie.model.errors import InputError
 
-Entry = dict[str, Any]
 MAX_LOST = 3  # deaths of local workers without a result between them
 POLL_S = 1.0
 NO_WORKER_S = 60  # after which a campaign without a worker ends

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
+from eyrie.measure import Entry
 from eyrie.model.errors import InputError
 
 BUSY_S = 60  # time that another process may take to write
@@ -23,7 +23,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def get(self, keys: list[str]) -> list[dict[str, Any] | None]:
+    def get(self, keys: list[str]) -> list[Entry | None]:
         """Return the entries of keys, None for a key that is not stored."""
         if not self.path.exists():
             return [None] * len(keys)
@@ -31,7 +31,7 @@ class Store:
             found = (database.execute("SELECT entry FROM results WHERE key = ?", (key,)).fetchone() for key in keys)
             return [json.loads(row[0]) if row else None for row in found]
 
-    def put(self, key: str, name: str, entry: dict[str, Any]) -> None:
+    def put(self, key: str, name: str, entry: Entry) -> None:
         """Store an entry. Raise InputError, with one line, if the file cannot be written."""
         with self._open() as database, database:
             database.execute(

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
+from eyrie.measure import Entry
 from eyrie.model.errors import InputError
 from eyrie.runtime.signals import Terminated
 from eyrie.testing.samples import VARIABLE as SCALE
@@ -49,7 +49,7 @@ class Result:
     failure  the reason of a failure. Such a result is not stored, because it may have other causes.
     """
 
-    entry: dict[str, Any]
+    entry: Entry
     files: dict[str, bytes] = field(default_factory=dict)
     failure: str | None = None
 
@@ -66,7 +66,7 @@ class Task:
 
     name: str
     function: Callable[..., Result]
-    arguments: dict[str, Any]
+    arguments: Entry
     again: str
 
     def key(self, sources: str) -> str:

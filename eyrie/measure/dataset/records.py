@@ -2,12 +2,12 @@
 """The records of the data set: layer, configuration, mapping and schedule; cycles on the RTL; predictions."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import Compiled, compile_parts
+from eyrie.measure import Entry
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.dataset.layers import KINDS, draw, model
 from eyrie.measure.on_rtl import on_rtl
@@ -61,7 +61,7 @@ def records(folder: Path, configuration: str, seed: int, number: int) -> Result:
     )
 
 
-def record(folder: Path, configuration: str, kind: str, rng: np.random.Generator) -> dict[str, Any]:
+def record(folder: Path, configuration: str, kind: str, rng: np.random.Generator) -> Entry:
     """Draw a layer that fits and that the accelerator runs as a whole, run it, and return its record."""
     config = AcceleratorConfig(**CONFIGURATIONS[configuration])
     while True:
@@ -97,7 +97,7 @@ def record(folder: Path, configuration: str, kind: str, rng: np.random.Generator
     }
 
 
-def mapping_of(compiled: Compiled) -> dict[str, Any]:
+def mapping_of(compiled: Compiled) -> Entry:
     """Return mapping and schedule of the first layer with MACs, or of the first layer; and the number of passes."""
     [part] = [part for part in compiled.parts if part.stages]
     assert part.stages
@@ -119,7 +119,7 @@ def mapping_of(compiled: Compiled) -> dict[str, Any]:
     }
 
 
-def predictions(compiled: Compiled) -> dict[str, Any]:
+def predictions(compiled: Compiled) -> Entry:
     """Return the estimates of three models of time.
 
     predicted_cycles   Eyrie's cost model

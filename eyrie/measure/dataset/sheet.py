@@ -2,13 +2,13 @@
 """The data sheet of a data set: how it was made, its columns, and the errors of three models of time."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
+from eyrie.measure import Entry
 from eyrie.measure.dataset.layers import MAX_MACS, MAX_VALUES
 
-Record = dict[str, Any]
+Record = Entry
 ESTIMATES = {
     "predicted_cycles": "Eyrie's cost model",
     "bottleneck_cycles": "throughput model of Timeloop (ISPASS 2019)",

@@ -2,8 +2,8 @@
 """The cost of a model at a point of a design space: predicted, and measured on the RTL."""
 
 from pathlib import Path
-from typing import Any
 
+from eyrie.measure import Entry
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.exploration.space import Point
 from eyrie.model.config import AcceleratorConfig
@@ -18,7 +18,7 @@ def task(name: str, model: tuple[str, bytes], point: Point, again: str, on_rtl: 
     return Task(f"{name}, {point.name}", measured if on_rtl else predicted, arguments, again)
 
 
-def predicted(folder: Path, model: tuple[str, bytes], configuration: dict[str, int], options: dict[str, Any]) -> Result:
+def predicted(folder: Path, model: tuple[str, bytes], configuration: dict[str, int], options: Entry) -> Result:
     """Compile a model and return its predicted cost: cycles, bytes and energy, in all and by layer.
 
     status: "ok", or "rejected" with the reason
@@ -51,7 +51,7 @@ def predicted(folder: Path, model: tuple[str, bytes], configuration: dict[str, i
     )
 
 
-def measured(folder: Path, model: tuple[str, bytes], configuration: dict[str, int], options: dict[str, Any]) -> Result:
+def measured(folder: Path, model: tuple[str, bytes], configuration: dict[str, int], options: Entry) -> Result:
     """Compile a model, run it on the RTL with a random input, and compare the outputs with the golden model."""
     from eyrie.compiler.parts import compile_parts
     from eyrie.measure.on_rtl import on_rtl

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eyrie.compiler.frontend.extra import require
+from eyrie.measure import Entry
 from eyrie.measure.campaigns.engine import Campaign
 from eyrie.measure.exploration import COSTS, costs
 from eyrie.measure.exploration.space import Point, Space, rejection
@@ -20,7 +21,7 @@ from eyrie.runtime.synthesis.gate_model import gate_equivalents, memory_bits
 if TYPE_CHECKING:
     import pandas
 
-Row = dict[str, Any]
+Row = Entry
 ALL = "all models"
 SUMMED = ("cycles", "roofline_cycles", "macs", "dram_bytes", "energy_uJ")
 SEED = 1  # of the search

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from eyrie.compiler.frontend.extra import require
-from eyrie.measure.exploration.explored import Explored
+from eyrie.measure.exploration.explored import Explored, Row
 
 PAIRS = (("cycles", "dram_bytes"), ("cycles", "energy_uJ"), ("gate_equivalents", "cycles"))
 TITLES = {
@@ -22,6 +22,7 @@ TITLES = {
     "memory_bits": "memory bits",
     "pareto": "Pareto",
 }
+Drawn = Any  # an object of bokeh, which is optional
 COLOURS = ("#9aa5b1", "#c2410c")  # other points, points of the Pareto front
 PLOT, TABLE_HEIGHT = 380, 320  # pixels
 
@@ -102,14 +103,14 @@ def page(explored: Explored) -> str:
     return require("bokeh.embed", "explore").file_html(whole, require("bokeh.resources", "explore").INLINE, "Eyrie")
 
 
-def _columns(explored: Explored, rows: list[dict[str, Any]]) -> dict[str, list]:
+def _columns(explored: Explored, rows: list[Row]) -> dict[str, list]:
     names = ("model", *TITLES, *explored.space.axes)
     columns = {name: [row.get(name) for row in rows] for name in names}
     columns["pareto"] = ["yes" if value else "" for value in columns["pareto"]]
     return columns | {"colour": [COLOURS[bool(row["pareto"])] for row in rows]}
 
 
-def _plot(source: Any, view: Any, x: str, y: str) -> Any:
+def _plot(source: Drawn, view: Drawn, x: str, y: str) -> Drawn:
     """Return a plot of two costs."""
     models, plotting = require("bokeh.models", "explore"), require("bokeh.plotting", "explore")
     tips = [("point", "@point"), *((title, f"@{name}{{0,0}}") for name, title in TITLES.items() if name in (x, y))]
@@ -127,7 +128,7 @@ def _plot(source: Any, view: Any, x: str, y: str) -> Any:
     return figure
 
 
-def _table(explored: Explored, source: Any, view: Any) -> Any:
+def _table(explored: Explored, source: Drawn, view: Drawn) -> Drawn:
     models = require("bokeh.models", "explore")
     number = models.NumberFormatter(format="0,0.[00]", text_align="right", nan_format="", null_format="")
     texts = {name for name, values in source.data.items() if any(isinstance(value, str) for value in values)}

@@ -16,13 +16,13 @@ import itertools
 import math
 import random
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
+from eyrie.measure import Entry
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about, unknown
@@ -39,7 +39,7 @@ class Point:
     """A point of a space: values that differ from the default, by parameter, of the accelerator and of the compiler."""
 
     configuration: dict[str, int]
-    options: dict[str, Any]
+    options: Entry
 
     @property
     def config(self) -> AcceleratorConfig:
@@ -47,7 +47,7 @@ class Point:
         return AcceleratorConfig.of(self.configuration)
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Entry:
         return self.configuration | self.options
 
     @property
@@ -68,7 +68,7 @@ class Space:
     path: Path
     models: dict[str, Path]
     configuration: dict[str, list[int]]
-    options: dict[str, list[Any]]
+    options: dict[str, list]
 
     @classmethod
     def load(cls, path: Path) -> "Space":
@@ -93,7 +93,7 @@ class Space:
         return space
 
     @property
-    def axes(self) -> dict[str, list[Any]]:
+    def axes(self) -> dict[str, list]:
         """The values of each parameter and option."""
         return {**self.configuration, **self.options}
 
@@ -117,7 +117,7 @@ class Space:
             raise InputError(f"{self.path}: has {self.size:,} combinations: use --search N or --sample N")
         return [point for point in self._combinations() if not rejection(point)]
 
-    def point(self, values: Mapping[str, Any]) -> Point:
+    def point(self, values: Entry) -> Point:
         """Return the point with a value for each axis."""
         return Point({name: values[name] for name in self.configuration}, {name: values[name] for name in self.options})
 
@@ -156,7 +156,7 @@ def _models(names: object, folder: Path) -> dict[str, Path]:
     return found
 
 
-def _values(table: object, kind: str, known: list[str]) -> dict[str, list[Any]]:
+def _values(table: object, kind: str, known: list[str]) -> dict[str, list]:
     if not isinstance(table, dict):
         raise InputError(f"{table!r}: must be a table of {kind}s: name = [value, value]")
     for name, values in table.items():
