@@ -16,13 +16,13 @@ from eyrie.compiler.ir.tensor import Constant, Form
 from eyrie.compiler.kernel_calls.scales import range_of, scaling
 from eyrie.compiler.kernel_calls.steps import Calls
 from eyrie.compiler.operators.binary import Binary, WordFields, is_uniform, operands_of_fold
-from eyrie.compiler.operators.elementwise import Add, Mul
+from eyrie.compiler.operators.elementwise import Maximum, Mul
 from eyrie.compiler.operators.lookup import lookup
 from eyrie.compiler.operators.record import PPU, Row, Shape
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import elementwise
-from eyrie.model.operators.quantization import requantize
+from eyrie.model.operators.quantization import INT8_MIN, requantize
 from eyrie.model.operators.tables import VALUES
 
 if TYPE_CHECKING:
@@ -74,26 +74,39 @@ class Prelu(Binary):
         raise NotImplementedError("PRELU is expanded")
 
     def expanded(self, node: Node) -> tuple[Node, ...]:
-        """Return the nodes: a table for values from zero on, and the product of negative values and slopes.
+        """Return the nodes: a table, which is the smallest int8 for negative values; the product with the slopes; the
+        maximum of the two.
 
-        One of the two is zero, so that their sum in one scale is the other. With equal slopes, PRELU is a function of
-        one value (compose_functions.py).
+        If the product of a positive value may be larger than its entry, a table makes it zero before. With equal
+        slopes, PRELU is a function of one value (compose_functions.py).
         """
         (values, slopes), (output,) = node.inputs, node.outputs
         scale, _, _ = quantizations(values, slopes, output)
         if isinstance(values, Constant) or is_uniform(node):
             return (node,)
-        parameters = self.parameters(node.inputs, node.outputs)
-        positive = requantize(np.maximum(VALUES - scale.zero_point, 0), parameters.positive)
-        negative = np.minimum(VALUES, scale.zero_point).astype(np.int8)
+        centred = VALUES - scale.zero_point
+        entries = requantize(centred, self.parameters(node.inputs, node.outputs).positive)
+        entries = np.where(centred < 0, INT8_MIN, entries).astype(np.int8)
         parts = [replace(output, name=f"{output.name}#{part}") for part in ("positive", "product")]
-        below = replace(values, name=f"{output.name}#negative")
+        nodes, factor = [lookup(node, entries, values, parts[0])], values
+        if not self._is_flatter(node, entries):
+            factor = replace(values, name=f"{output.name}#negative")
+            nodes.append(lookup(node, np.minimum(VALUES, scale.zero_point).astype(np.int8), values, factor))
         return (
-            lookup(node, positive, values, parts[0]),
-            lookup(node, negative, values, below),
-            replace(node, operator=Mul(unsigned=self.unsigned), inputs=(below, slopes), outputs=(parts[1],)),
-            replace(node, operator=Add(unsigned=self.unsigned), inputs=tuple(parts)),
+            *nodes,
+            replace(node, operator=Mul(unsigned=self.unsigned), inputs=(factor, slopes), outputs=(parts[1],)),
+            replace(node, operator=Maximum(unsigned=self.unsigned), inputs=tuple(parts)),
         )
+
+    def _is_flatter(self, node: Node, entries: np.ndarray) -> bool:
+        """Return whether the products of values that are not negative are at most their entries."""
+        (values, slopes), (output,) = node.inputs, node.outputs
+        if not isinstance(slopes, Constant):
+            return False
+        scale, zero, _ = (each.zero_point for each in quantizations(values, slopes, output))
+        products = (VALUES[scale <= VALUES] - scale)[:, None] * (np.unique(slopes.data).astype(np.int64) - zero)
+        found = requantize(products, self.parameters(node.inputs, node.outputs).negative)
+        return bool((found <= entries[scale <= VALUES][:, None]).all())
 
     def to_c(self, node: Node, calls: Calls) -> None:
         values, slopes, output = self.scales(node)

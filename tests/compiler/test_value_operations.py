@@ -22,8 +22,8 @@ from eyrie.testing.tflite_builder import STEPS, Builder
 
 DRAWN = scaled(6)
 OF_TWO = ("ADD", "SUB", "MUL")  # one of which is a constant
-PASSES = 4 * 2  # cycles of a word in four vector passes
-MOST = 0.75  # of these
+PASSES = 4  # vector passes, of a cycle for each word
+MOST = 0.75  # of the cycles of these
 
 
 class Net:
@@ -159,3 +159,15 @@ def test_small_maps_are_not_worth_filters(cols: int, kind: type, seed: int, tmp_
     net.add("MUL", net.last, net.constant((8,)), fusedActivationFunction=0)
     [group] = net.compiled(tmp_path).groups
     assert type(group) is kind
+
+
+@pytest.mark.parametrize(("largest", "kinds"), [(0.9, ["table", "maximum"]), (1.2, ["table", "table", "maximum"])])
+def test_prelu_is_a_table_and_a_maximum(largest: float, kinds: list[str], seed: int, tmp_path: Path) -> None:
+    """Products with slopes up to one are no larger than positive values; with larger slopes, these are zero before."""
+    net = Net([seed, 8], shape_of(np.random.default_rng([seed, 9])))
+    data = net.rng.integers(1, 101, net.shape[-1:], np.int8)
+    data[:2] = 100, 1
+    alpha = net.net.tensor(data.shape, scale=largest / 100, zero_point=0, data=data)
+    net.add("PRELU", net.last, alpha)
+    stages = net.compiled(tmp_path)
+    assert [group.operations[0].name for group in stages.groups] == kinds
