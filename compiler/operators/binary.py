@@ -2,7 +2,7 @@
 """The base class of elementwise operators of two tensors."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.kernel_calls.axes import Walk, broadcast
 from eyrie.compiler.kernel_calls.scales import scale_of, scaling, zero_point_of
 from eyrie.compiler.kernel_calls.steps import Fields, Real
+from eyrie.compiler.operators.parts import Tile
 from eyrie.compiler.operators.record import Constraint, Record, Site
 from eyrie.model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND
 from eyrie.model.encoding import Operation as WordKind
@@ -36,20 +37,16 @@ WordFields = tuple[list[dict[str, int]], dict[str, int]]  # of both operands, an
 
 
 def a_map_and_its_like(site: Site) -> str:
-    """an operand, the first one of SUB, has the result's shape, the other that, or a single row or column, or is a
-    constant"""
+    """an operand, the first one of SUB, has the result's shape, the other that, or a single row, column or channel, or
+    is a constant"""
     result, maps = site.node.outputs[0].shape, operands_of(site.node)
     assert isinstance(site.operator, Binary)
     first = site.node.inputs[0] if site.operator.operation == WordKind.SUB else maps[0]
     if first not in maps or first.shape != result:
         return times(first.shape)
-    shape, channels = map_shape(result), result[-1]
+    shape = map_shape(result)
     others = (map_shape(tensor.shape) for tensor in maps if tensor is not first)
-    wrong = (
-        other
-        for other in others
-        if other[2] != channels or any(size not in (1, full) for size, full in zip(other, shape))
-    )
+    wrong = (other for other in others if any(size not in (1, full) for size, full in zip(other, shape)))
     return next(map(times, wrong), "")
 
 
@@ -115,6 +112,20 @@ class Binary(Record):
             raise InputError(f"operands of {' and '.join(map(times, shapes))} do not go together") from None
 
     # ---- Accelerator ----
+
+    def expanded(self, node: Node) -> tuple[Node, ...]:
+        """Return the node, after a TILE of an operand that has a single channel."""
+        [result] = node.outputs
+        nodes, inputs = list[Node](), list[Tensor]()
+        for tensor in node.inputs:
+            if tensor in node.activations and tensor.shape[-1] == 1 < result.shape[-1]:
+                multiples = (1,) * (len(tensor.shape) - 1) + result.shape[-1:]
+                shape = (*tensor.shape[:-1], *result.shape[-1:])
+                copies = replace(tensor, name=f"{result.name}#{tensor.name}", shape=shape)
+                nodes.append(Node(Tile(multiples=multiples), node.where, (tensor,), (copies,)))
+                tensor = copies
+            inputs.append(tensor)
+        return *nodes, replace(node, inputs=tuple(inputs))
 
     def word_operation(self, node: Node, first: int = 0) -> WordOperation:
         """Return the operation of the vector unit. first: the operand that is the source; SUB needs its own order

@@ -12,7 +12,8 @@ from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.operator import Arrays, Tensors
 from eyrie.compiler.kernel_calls.steps import Calls
 from eyrie.compiler.operators.foreign import Foreign
-from eyrie.compiler.operators.record import not_in_c
+from eyrie.compiler.operators.lookup import call_table, lookup
+from eyrie.compiler.operators.record import Site, not_in_c
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import APART
 from eyrie.model.operators.reference import Reference
@@ -73,3 +74,30 @@ class Interpreted(Foreign):
 
     def __str__(self) -> str:
         return self.reference
+
+
+def of_all_values(site: Site) -> str:
+    """the interpreter has a result for all values of a function"""
+    assert isinstance(site.operator, InterpretedFunction)
+    return "" if site.operator.entries.size else "for some"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterpretedFunction(Interpreted):
+    """A function of one int8 value: the accelerator looks its values up.
+
+    entries: int8 [256], the results of -128, -127, ..., 127; empty if the interpreter rejects one of these
+    """
+
+    constraints = (of_all_values,)
+
+    entries: np.ndarray
+
+    def expanded(self, node: Node) -> tuple[Node, ...]:
+        return (lookup(node, self.entries, node.inputs[0], node.outputs[0]),)
+
+    def to_c(self, node: Node, calls: Calls) -> None:
+        if self.entries.size:
+            call_table(node, calls, self.entries)
+        else:
+            super().to_c(node, calls)

@@ -125,7 +125,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "sum": (
         sum_that_grows(),
         "operator #0 ADD: an operand, the first one of SUB, has the result's shape, the other "
-        "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8",
+        "that, or a single row, column or channel, or is a constant, not 1 x 3 x 1 x 8",
     ),
     "constants": (
         of_constants("ADD"),

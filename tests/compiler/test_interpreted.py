@@ -299,3 +299,50 @@ def test_buffers_after_the_tables_are_read(seed: int) -> None:
     assert (outputs[0] == outputs[1]).all() and (run(Reference.LITERT, moved, [[x]])[0][0] == outputs[0]).all()
     with pytest.raises(ModelImportError, match="damaged TensorFlow Lite file: buffer . lies beyond its end"):
         tflite.from_bytes(moved[:-1])
+
+
+# ---- Functions of one value ----
+
+
+def layer_norm(rng: np.random.Generator, shape: tuple[int, ...], variance: int = -128) -> bytes:
+    """Return a network: layer normalisation over channels, then GELU. variance: the zero point of the variance"""
+    net, one = Builder(), (*shape[:-1], 1)
+    x, squares, centred, normal, y = (
+        net.tensor(shape, "int8", *at) for at in ((0.05, 3), (0.02, -128), (0.05, -2), (0.03, 1), (0.03, -100))
+    )
+    mean = net.tensor(one, "int8", 0.05, 3)
+    spread, raised = (net.tensor(one, "int8", 0.02, variance) for _ in range(2))
+    factor = net.tensor(one, "int8", 0.05, -128)
+    axis = net.tensor((1,), "int32", data=[len(shape) - 1])
+    small = net.tensor((1,) * len(shape), "int8", 0.02, 0, data=rng.integers(1, 9, (1,) * len(shape)))
+    plain = {"fusedActivationFunction": 0}
+    net.operator("MEAN", [x, axis], [mean], keepDims=True)
+    net.operator("SQUARED_DIFFERENCE", [x, mean], [squares])
+    net.operator("MEAN", [squares, axis], [spread], keepDims=True)
+    net.operator("ADD", [spread, small], [raised], **plain)
+    net.operator("RSQRT", [raised], [factor])
+    net.operator("SUB", [x, mean], [centred], **plain)
+    net.operator("MUL", [centred, factor], [normal], **plain)
+    net.operator("GELU", [normal], [y], approximate=bool(rng.integers(2)))
+    return net.pack([x], [y])
+
+
+@pytest.mark.parametrize("shape", [(1, 6, 5, 20), (1, 9, 16)])
+def test_layer_norm_runs_on_the_accelerator(shape: tuple[int, ...], seed: int, tmp_path: Path) -> None:
+    """RSQRT and GELU are tables; operands of one channel are copied to all channels."""
+    rng, path = np.random.default_rng([seed, len(shape)]), tmp_path / "norm.tflite"
+    path.write_bytes(layer_norm(rng, shape))
+    values = rng.integers(-128, 128, shape, np.int8)
+    [expected] = run(Reference.LITERT, path.read_bytes(), [[values]])[0]
+    assert len(np.unique(expected)) > 20
+    session = eyrie.load(path, back_end="functional")
+    assert session.network.whole
+    [found] = session(values).values()
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_function_that_the_interpreter_rejects_stays_on_the_host(seed: int) -> None:
+    """RSQRT has no result for negative numbers."""
+    graph = tflite.from_bytes(layer_norm(np.random.default_rng(seed), (1, 4, 4, 8), variance=-100))
+    said = "operator #4 RSQRT: the interpreter has a result for all values of a function, not for some"
+    assert said in str(partition(graph))

@@ -10,9 +10,11 @@ from eyrie.compiler.frontend.tflite.contents import operator_number
 from eyrie.compiler.frontend.tflite.cut import CALLERS, Cut, cut
 from eyrie.compiler.frontend.tflite.reader import STORED, Call
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.compiler.operators.interpreted import Interpreted
+from eyrie.compiler.operators.interpreted import Interpreted, InterpretedFunction
+from eyrie.model.errors import InputError
 from eyrie.model.interpreters import APART, Rejected
 from eyrie.model.operators.reference import Reference
+from eyrie.model.operators.tables import VALUES
 
 _RANDOM = ("RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL")
 # Operators whose results depend on more than inputs and variables.
@@ -23,6 +25,8 @@ _HIDDEN = {
     ),
     **dict.fromkeys(_RANDOM, "it draws random numbers"),
 }
+# Functions of each value, where they have no golden function
+_FUNCTIONS = ("COS", "ELU", "EXP", "GELU", "LOG", "RSQRT", "SIGN", "SIN", "SQRT", "SQUARE")
 _UNKNOWN = ("unresolved custom op", "Didn't find op")  # in LiteRT's reasons
 
 
@@ -48,7 +52,22 @@ def interpreted(call: Call, reason: str) -> tuple[Cut, Interpreted]:
         made=made.made + made.kept,
         model=np.frombuffer(made.data, np.uint8),
     )
+    indices = (*call.inputs, *call.outputs)
+    if call.name in _FUNCTIONS and [call.reader.stored_type(index) for index in indices] == ["int8", "int8"]:
+        entries = _entries(operator, call.reader.shape(call.inputs[0]))
+        return made, InterpretedFunction(**vars(operator), entries=entries)
     return made, operator
+
+
+def _entries(operator: Interpreted, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the results of a function of each value, int8 [256], or an empty array if the interpreter rejects one."""
+    runs = -(-len(VALUES) // max(prod(shape), 1))
+    values = np.resize(VALUES, (runs, *shape)).astype(np.int8)
+    try:
+        made = [operator.compute((each,))[0] for each in values]
+    except InputError:
+        return np.zeros(0, np.int8)
+    return np.concatenate(made, axis=None)[: len(VALUES)]
 
 
 def _check_subgraphs(call: Call) -> None:
