@@ -8,9 +8,13 @@ from dataclasses import replace
 from math import prod
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operator import Operator
+from eyrie.compiler.ir.operator import Operator, axis_of
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.operators.binary import Binary
 from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.interpreted import InterpretedFunction
+from eyrie.compiler.operators.lookup import Lookup
+from eyrie.compiler.operators.mean import Mean
 from eyrie.compiler.passes.other_shapes import with_other_shapes, works_by_pixel
 
 MOST_COLUMNS = 64  # of a map
@@ -33,7 +37,23 @@ def _stacks(node: Node) -> bool:
         return False
     if isinstance(operator, FullyConnected):
         return operator.filters.shape[1] == node.inputs[0].shape[-1]
-    return works_by_pixel(node)
+    if isinstance(operator, Mean):
+        rank = len(node.inputs[0].shape)
+        return operator.keep_axes and {axis_of(axis, rank) for axis in operator.axes} == {rank - 1}
+    return (
+        (isinstance(operator, InterpretedFunction) and bool(operator.entries.size))
+        or works_by_pixel(node)
+        or _scales_pixels(node)
+    )
+
+
+def _scales_pixels(node: Node) -> bool:
+    """Return whether a node combines each pixel with another one of its channels or of one channel."""
+    made = node.outputs[0].shape
+    return isinstance(node.operator, Binary) and all(
+        tensor in node.activations and tensor.shape[:-1] == made[:-1] and tensor.shape[-1] in (1, made[-1])
+        for tensor in node.inputs
+    )
 
 
 def _stacked(tensor: Tensor) -> Tensor:
@@ -48,4 +68,8 @@ def _stacked(tensor: Tensor) -> Tensor:
 
 def _kept(operator: Operator) -> Operator:
     """Return an operator that keeps the axes of its input."""
+    if isinstance(operator, InterpretedFunction):
+        return Lookup(entries=operator.entries)
+    if isinstance(operator, Mean):
+        return replace(operator, axes=(-1,))
     return replace(operator, keep_axes=True) if isinstance(operator, FullyConnected) else operator

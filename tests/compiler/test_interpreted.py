@@ -10,6 +10,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 
 import eyrie
+from eyrie.compiler.artefact.network import HostSubgraph
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
@@ -305,7 +306,10 @@ def test_buffers_after_the_tables_are_read(seed: int) -> None:
 
 
 def layer_norm(rng: np.random.Generator, shape: tuple[int, ...], variance: int = -128) -> bytes:
-    """Return a network: layer normalisation over channels, then GELU. variance: the zero point of the variance"""
+    """Return a network: layer normalisation over channels, then GELU; of several images, LOGISTIC and a dense layer.
+
+    variance: the zero point of the variance
+    """
     net, one = Builder(), (*shape[:-1], 1)
     x, squares, centred, normal, y = (
         net.tensor(shape, "int8", *at) for at in ((0.05, 3), (0.02, -128), (0.05, -2), (0.03, 1), (0.03, -100))
@@ -323,20 +327,27 @@ def layer_norm(rng: np.random.Generator, shape: tuple[int, ...], variance: int =
     net.operator("RSQRT", [raised], [factor])
     net.operator("SUB", [x, mean], [centred], **plain)
     net.operator("MUL", [centred, factor], [normal], **plain)
-    net.operator("GELU", [normal], [y], approximate=bool(rng.integers(2)))
+    if shape[0] == 1:
+        net.operator("GELU", [normal], [y], approximate=bool(rng.integers(2)))
+        return net.pack([x], [y])
+    probabilities = net.tensor(shape, "int8", 1 / 256, -128)
+    filters = net.tensor((shape[-1],) * 2, scale=0.01, data=rng.integers(-127, 128, (shape[-1],) * 2))
+    net.operator("LOGISTIC", [normal], [probabilities])
+    net.operator("FULLY_CONNECTED", [probabilities, filters], [y], keepNumDims=True)
     return net.pack([x], [y])
 
 
-@pytest.mark.parametrize("shape", [(1, 6, 5, 20), (1, 9, 16)])
+@pytest.mark.parametrize("shape", [(1, 6, 5, 20), (1, 9, 16), (3, 8, 16)])
 def test_layer_norm_runs_on_the_accelerator(shape: tuple[int, ...], seed: int, tmp_path: Path) -> None:
     """RSQRT and GELU are tables; operands of one channel are copied to all channels."""
     rng, path = np.random.default_rng([seed, len(shape)]), tmp_path / "norm.tflite"
     path.write_bytes(layer_norm(rng, shape))
     values = rng.integers(-128, 128, shape, np.int8)
-    [expected] = run(Reference.LITERT, path.read_bytes(), [[values]])[0]
-    assert len(np.unique(expected)) > 20
     session = eyrie.load(path, back_end="functional")
-    assert session.network.whole
+    [expected] = run(Reference.LITERT if shape[0] == 1 else Reference.MICRO, path.read_bytes(), [[values]])[0]
+    assert len(np.unique(expected)) > 20
+    hosts = [each.graph for each in session.network.subgraphs if isinstance(each, HostSubgraph)]
+    assert {node.operator.name for graph in hosts for node in graph.nodes} <= {"RESHAPE"}
     [found] = session(values).values()
     np.testing.assert_array_equal(found, expected)
 
