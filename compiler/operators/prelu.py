@@ -92,9 +92,10 @@ class Prelu(Binary):
         if not self._is_flatter(node, entries):
             factor = replace(values, name=f"{output.name}#negative")
             nodes.append(lookup(node, np.minimum(VALUES, scale.zero_point).astype(np.int8), values, factor))
+        product = Mul(unsigned=self.unsigned)
         return (
             *nodes,
-            replace(node, operator=Mul(unsigned=self.unsigned), inputs=(factor, slopes), outputs=(parts[1],)),
+            *product.expanded(replace(node, operator=product, inputs=(factor, slopes), outputs=(parts[1],))),
             replace(node, operator=Maximum(unsigned=self.unsigned), inputs=tuple(parts)),
         )
 
