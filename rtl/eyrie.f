@@ -75,14 +75,14 @@ rtl/array/adder_chains.sv
 rtl/array/activity_totals.sv
 rtl/array/pe_array.sv
 rtl/pass/drain_sequencer.sv
+rtl/ppu/ppu_requantizers.sv
 rtl/ppu/max_pool.sv
 rtl/ppu/average_pool.sv
 rtl/ppu/transposer.sv
-rtl/ppu/window_totals.sv
 rtl/ppu/lookup_table.sv
+rtl/ppu/window_totals.sv
 rtl/arithmetic/square.sv
 rtl/ppu/elementwise_unit.sv
-rtl/ppu/ppu_requantizers.sv
 rtl/ppu/ppu.sv
 rtl/eyrie_core.sv
 rtl/eyrie.sv
