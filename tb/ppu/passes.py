@@ -68,7 +68,7 @@ def draw_pass(
     not given; two_pixels: at a time, where the kind has it.
     """
     if kind == "elementwise":
-        return draw_elementwise(rng, name)
+        return draw_elementwise(rng, name, operation)
     if kind == "operation":
         pool = pool or str(rng.choice(["plain", "plain", "average", "max", "raw"]))
         operation = operation or str(rng.choice(operations.RIDING))

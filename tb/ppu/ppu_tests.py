@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """cocotb tests of the PPU; bench.py lists them."""
 
+from collections.abc import Iterator, Sequence
+
 import cocotb
+import numpy as np
 from cocotb.triggers import ClockCycles, with_timeout
 
 from eyrie.testing import ppu_operations as operations
@@ -10,7 +13,8 @@ from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 from tb.ppu.passes import KINDS, Pass, Sizes, draw_elementwise, draw_pass
 
-PASSES = 24
+PASSES = 32
+OPERATIONS = {"operation": operations.RIDING, "elementwise": operations.ALL}  # of kinds of passes
 WINDOW_SIZES = (1, 2, 5, 64)
 LARGEST = 20_000  # words of a window
 # Cycles from a word of the first operand, or the last of a window, to the word that it becomes
@@ -20,6 +24,12 @@ WINDOW_LATENCY = 5
 RATES = (0.0, 0.0, 0.2, 0.6, 0.9)  # idle and stall probabilities
 # Cycles from the last beat of a block to its first word, and between its words.
 LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "ADD": 11, "SQUARED_DIFFERENCE": 12, "TABLE": 6}
+
+
+def in_turn(rng: np.random.Generator, names: Sequence[str]) -> Iterator[str]:
+    """Yield all names in random order, again and again."""
+    while True:
+        yield from rng.permutation(names).tolist()
 
 
 class PpuBench:
@@ -79,16 +89,18 @@ class PpuBench:
 
 @cocotb.test()
 async def mix(dut):
-    """Random passes of the given kinds (and others in between), at random paces."""
+    """Random passes of the given kinds (and others in between), each operation in turn, at random paces."""
     bench = PpuBench(dut)
     tb = bench.tb
     kinds = tb.arguments.get("kinds", KINDS)
+    turns = {kind: in_turn(tb.rng, names) for kind, names in OPERATIONS.items()}
     await tb.reset()
     for group in range(PASSES // 4):
         passes = []
         for n in range(4):
             kind = str(tb.rng.choice(KINDS if n == 3 else kinds))
-            passes.append(draw_pass(tb.rng, kind, bench.cols, f"pass {4 * group + n}"))
+            operation = next(turns[kind]) if kind in turns else None
+            passes.append(draw_pass(tb.rng, kind, bench.cols, f"pass {4 * group + n}", operation=operation))
         rates = [float(rate) for rate in tb.rng.choice(RATES, 5)]
         bench.pace(rates[:4], rates[4])
         bench.queue(passes)
