@@ -164,7 +164,7 @@ def pointwise_blocks(
     """
     most = min(pixels, most_pixels(config, depthwise))
     stride = depthwise.stride[0] if depthwise else 1
-    if most % 2 and stride == 1:
+    if most > 1 and most % 2 and stride == 1:
         most -= 1
     pixels = min(most, width + width % 2 if width > 1 else 1)
     rows = min(height, config.cols)
@@ -174,7 +174,7 @@ def pointwise_blocks(
     cols = min(most_cols, -(-width // pixels))
     while pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 <= most_cols and cols * pixels >= width:
         pixels, cols = pixels // 2, cols * 2
-    if cols * pixels < width and pixels * stride % 2:
+    if cols * pixels < width and pixels * stride % 2 and pixels < most:
         pixels += 1
     return Blocks(rows, cols, pixels, -(-height // rows), -(-width // (cols * pixels)))
 

@@ -170,12 +170,17 @@ def _depthwise_window(
     if rng.random() < 0.5:
         kernel = _up_to(rng, MOST_DEPTHWISE[0]), _up_to(rng, MOST_DEPTHWISE[1])
     window = depthwise_window(rng, shape, stride, kernel)
-    while most_pixels(config, window) < 1 + pairs or (pairs and min(output_size(shape, window)) < 2):
+    while not _has_blocks(config, window, 1 + pairs) or (pairs and min(output_size(shape, window)) < 2):
         kernel = kernel[0], kernel[1] - 1
         if not kernel[1]:
             kernel, stride = (3, 3), 1
         window = depthwise_window(rng, shape, stride, kernel)
     return window
+
+
+def _has_blocks(config: AcceleratorConfig, window: Window, least: int) -> bool:
+    """Return whether depthwise blocks of at least so many pixels can stand side by side."""
+    return any(alike(window, pixels) for pixels in range(least, most_pixels(config, window) + 1))
 
 
 def _those(has: dict[str, bool]) -> set[str]:
