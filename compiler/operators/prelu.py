@@ -22,7 +22,7 @@ from eyrie.compiler.operators.record import PPU, Row, Shape
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import elementwise
-from eyrie.model.operators.quantization import INT8_MIN, requantize
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, requantize
 from eyrie.model.operators.tables import VALUES
 
 if TYPE_CHECKING:
@@ -92,10 +92,9 @@ class Prelu(Binary):
         if not self._is_flatter(node, entries):
             factor = replace(values, name=f"{output.name}#negative")
             nodes.append(lookup(node, np.minimum(VALUES, scale.zero_point).astype(np.int8), values, factor))
-        product = Mul(unsigned=self.unsigned)
         return (
             *nodes,
-            *product.expanded(replace(node, operator=product, inputs=(factor, slopes), outputs=(parts[1],))),
+            replace(node, operator=Mul(unsigned=self.unsigned), inputs=(factor, slopes), outputs=(parts[1],)),
             replace(node, operator=Maximum(unsigned=self.unsigned), inputs=tuple(parts)),
         )
 
@@ -104,10 +103,10 @@ class Prelu(Binary):
         (values, slopes), (output,) = node.inputs, node.outputs
         if not isinstance(slopes, Constant):
             return False
-        scale, zero, _ = (each.zero_point for each in quantizations(values, slopes, output))
-        products = (VALUES[scale <= VALUES] - scale)[:, None] * (np.unique(slopes.data).astype(np.int64) - zero)
+        zero, flat, _ = (each.zero_point for each in quantizations(values, slopes, output))
+        products = np.outer(np.arange(INT8_MAX - zero + 1), np.unique(slopes.data).astype(np.int64) - flat)
         found = requantize(products, self.parameters(node.inputs, node.outputs).negative)
-        return bool((found <= entries[scale <= VALUES][:, None]).all())
+        return bool((found <= entries[zero - INT8_MIN :, None]).all())
 
     def to_c(self, node: Node, calls: Calls) -> None:
         values, slopes, output = self.scales(node)
