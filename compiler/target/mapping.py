@@ -137,7 +137,7 @@ class _Candidates:
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
-    """The words of the rows in turn, those of a window one a cycle."""
+    """One word of the first operand per cycle, row by row."""
     _, width, channels = group.output.shape
     words = max(group.images, 1) * rows * width * word_groups(channels)
     return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, group.window.taps * words)

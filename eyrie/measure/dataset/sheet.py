@@ -8,7 +8,6 @@ import numpy as np
 from eyrie.measure import Entry
 from eyrie.measure.dataset.layers import MAX_MACS, MAX_VALUES
 
-Record = Entry
 ESTIMATES = {
     "predicted_cycles": "Eyrie's cost model",
     "bottleneck_cycles": "throughput model of Timeloop (ISPASS 2019)",
@@ -32,13 +31,13 @@ COLUMNS = {
 }
 
 
-def errors(records: list[Record], estimate: str) -> dict[str, float]:
+def errors(records: list[Entry], estimate: str) -> dict[str, float]:
     """Return the mean and the percentiles 50, 90 and 100 of the absolute relative error of an estimate."""
     found = np.array([abs(record[estimate] / record["cycles"] - 1) for record in records])
     return {"mean": float(found.mean()), **{f"p{p}": float(np.percentile(found, p)) for p in (50, 90, 100)}}
 
 
-def sheet(records: list[Record], command: str) -> str:
+def sheet(records: list[Entry], command: str) -> str:
     """Return the data sheet in Markdown."""
     cycles = [record["cycles"] for record in records]
     kinds = Counter(record["kind"] for record in records)

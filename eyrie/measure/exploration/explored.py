@@ -21,7 +21,6 @@ from eyrie.runtime.synthesis.gate_model import gate_equivalents, memory_bits
 if TYPE_CHECKING:
     import pandas
 
-Row = Entry
 ALL = "all models"
 SUMMED = ("cycles", "roofline_cycles", "macs", "dram_bytes", "energy_uJ")
 SEED = 1  # of the search
@@ -39,7 +38,7 @@ class Explored:
     """
 
     space: Space
-    rows: list[Row]
+    rows: list[Entry]
 
     def frame(self) -> "pandas.DataFrame":
         """Return the rows as a DataFrame, without the layers. The extra `explore` has pandas."""
@@ -60,13 +59,13 @@ def explore(path: str | Path, jobs: int = 2, scheduler: str | None = None) -> "p
         return Explored(space, evaluate(space, space.points(), campaign, Path(folder))).frame()
 
 
-def evaluate(space: Space, points: list[Point], campaign: Campaign, folder: Path, again: str = "") -> list[Row]:
+def evaluate(space: Space, points: list[Point], campaign: Campaign, folder: Path, again: str = "") -> list[Entry]:
     """Return the rows of points, predicted. The folder gets the files of the campaign; again: the command line. Raise
     InputError if the budget does not last."""
     models = space.contents()
     tasks = [costs.task(name, model, point, again) for point in points for name, model in models.items()]
     entries = _all(campaign, tasks, folder)
-    rows: list[Row] = []
+    rows: list[Entry] = []
     for number, point in enumerate(points):
         chip = {"gate_equivalents": round(gate_equivalents(point.config)), "memory_bits": memory_bits(point.config)}
         head = {"point": number, **point.values, **chip}
@@ -79,14 +78,14 @@ def evaluate(space: Space, points: list[Point], campaign: Campaign, folder: Path
     return rows
 
 
-def _all(campaign: Campaign, tasks: list[costs.Task], folder: Path) -> list[Row]:
+def _all(campaign: Campaign, tasks: list[costs.Task], folder: Path) -> list[Entry]:
     entries = campaign.run(tasks, folder, lambda entry: None)
     if left := sum(entry is None for entry in entries):
         raise InputError(f"the budget is used up, {left} of {len(tasks)} tasks left: run it again to continue")
     return [entry for entry in entries if entry is not None]
 
 
-def _together(head: Row, rows: list[Row]) -> Row:
+def _together(head: Entry, rows: list[Entry]) -> Entry:
     """Return the row of all models together: sums."""
     bad = [row for row in rows if row["status"] != "ok"]
     if bad:
@@ -96,7 +95,7 @@ def _together(head: Row, rows: list[Row]) -> Row:
     return head | {"model": ALL, "status": "ok", **sums, "layers": layers}
 
 
-def _mark_pareto(rows: list[Row]) -> None:
+def _mark_pareto(rows: list[Entry]) -> None:
     """Mark the rows that no other row of the same model dominates."""
     for model in dict.fromkeys(row["model"] for row in rows):
         own = [row for row in rows if row["model"] == model and row["status"] == "ok"]
@@ -105,7 +104,7 @@ def _mark_pareto(rows: list[Row]) -> None:
             row["pareto"] = not bool(((values <= each).all(1) & (values < each).any(1)).any())
 
 
-def best(rows: list[Row], objective: str, most_gates: float | None = None) -> list[Row]:
+def best(rows: list[Entry], objective: str, most_gates: float | None = None) -> list[Entry]:
     """Return the rows of all models together, or of the only model, by an objective; the best first."""
     last = rows[-1]["model"] if rows else None
     return sorted(
@@ -121,7 +120,13 @@ def best(rows: list[Row], objective: str, most_gates: float | None = None) -> li
 
 
 def measure(
-    space: Space, points: list[Point], rows: list[Row], numbers: set[int], campaign: Campaign, folder: Path, again: str
+    space: Space,
+    points: list[Point],
+    rows: list[Entry],
+    numbers: set[int],
+    campaign: Campaign,
+    folder: Path,
+    again: str,
 ) -> int:
     """Run the models on the RTL at points, by number, and note the cycles in the rows. Return the number of outputs
     that differ from the golden model."""
@@ -139,7 +144,7 @@ def measure(
 
 
 def search(
-    space: Space, count: int, objective: str, most_gates: float | None, tell: Callable[[list[Point]], list[Row]]
+    space: Space, count: int, objective: str, most_gates: float | None, tell: Callable[[list[Point]], list[Entry]]
 ) -> list[Point]:
     """Return `count` points that optuna proposes, each with the results of the earlier ones.
 
@@ -171,7 +176,7 @@ def _legal(points: list[Point]) -> dict[str, Point]:
     return {point.name: point for point in points if not rejection(point)}
 
 
-def _values(points: dict[str, Point], rows: list[Row], objective: str, most_gates: float | None) -> dict[str, float]:
+def _values(points: dict[str, Point], rows: list[Entry], objective: str, most_gates: float | None) -> dict[str, float]:
     """Return the objective by the name of the point; gates above the limit count as much worse."""
     names = list(points)
     worse = {row["point"]: max(1.0, row["gate_equivalents"] / most_gates) ** 8 if most_gates else 1.0 for row in rows}

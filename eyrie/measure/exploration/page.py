@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from eyrie.compiler.frontend.extra import require
-from eyrie.measure.exploration.explored import Explored, Row
+from eyrie.measure import Entry
+from eyrie.measure.exploration.explored import Explored
 
 PAIRS = (("cycles", "dram_bytes"), ("cycles", "energy_uJ"), ("gate_equivalents", "cycles"))
 TITLES = {
@@ -103,7 +104,7 @@ def page(explored: Explored) -> str:
     return require("bokeh.embed", "explore").file_html(whole, require("bokeh.resources", "explore").INLINE, "Eyrie")
 
 
-def _columns(explored: Explored, rows: list[Row]) -> dict[str, list]:
+def _columns(explored: Explored, rows: list[Entry]) -> dict[str, list]:
     names = ("model", *TITLES, *explored.space.axes)
     columns = {name: [row.get(name) for row in rows] for name in names}
     columns["pareto"] = ["yes" if value else "" for value in columns["pareto"]]
