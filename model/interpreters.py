@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two interpreters of `.tflite` models: LiteRT and tflite-micro, with their reference kernels.
+"""The interpreters of models: LiteRT and tflite-micro with their reference kernels, onnxruntime for ONNX.
 
 `run_litert` and `run_micro` take model bytes and inputs, and return all outputs. `Apart` runs them in another process,
 because a model can end the process of its interpreter. All raise Rejected for a model that an interpreter does not run.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock
-from typing import TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,23 @@ class Rejected(InputError):
     """An interpreter does not run a model; the message is its reason, in one line."""
 
 
+class End(NamedTuple):
+    """Type and shape of an output. dtype: by NumPy's name; shape: None if it is known after a run only"""
+
+    dtype: str
+    shape: Shape | None
+
+
+class Interpreter(Protocol):
+    """A model in an interpreter."""
+
+    def __init__(self, model: bytes, ends: Ends | None = None) -> None: ...
+
+    def outputs(self) -> list[End]: ...
+
+    def run(self, inputs: Values) -> list[np.ndarray]: ...
+
+
 class Litert:
     """A model in LiteRT with its reference kernels (never XNNPACK, which rounds otherwise).
 
@@ -46,9 +63,9 @@ class Litert:
         both = ends or tuple([each["index"] for each in side] for side in details)
         self._set, self._read = both[0], both[1]
 
-    def shapes(self) -> list[Shape | None]:
-        """Return the shapes of the outputs, None for one that is known after a run only."""
-        return [self._shape(index) for index in self._read]
+    def outputs(self) -> list[End]:
+        types = {each["index"]: np.dtype(each["dtype"]).name for each in self._interpreter.get_tensor_details()}
+        return [End(types[index], self._shape(index)) for index in self._read]
 
     def _shape(self, index: int) -> Shape | None:
         try:
@@ -73,8 +90,9 @@ class Micro:
         self._interpreter = runtime.Interpreter.from_bytes(model, arena_size=MICRO_ARENA_BYTES)
         self._outputs = range(schema.Model.GetRootAs(model).Subgraphs(0).OutputsLength())
 
-    def shapes(self) -> list[Shape | None]:
-        return [tuple(self._interpreter.get_output_details(number)["shape"]) for number in self._outputs]
+    def outputs(self) -> list[End]:
+        details = map(self._interpreter.get_output_details, self._outputs)
+        return [End(np.dtype(each["dtype"]).name, tuple(each["shape"])) for each in details]
 
     def run(self, inputs: Values) -> list[np.ndarray]:
         for number, value in enumerate(inputs):
@@ -83,20 +101,65 @@ class Micro:
         return [np.array(self._interpreter.get_output(number)) for number in self._outputs]
 
 
-INTERPRETERS: dict[Reference, type[Litert] | type[Micro]] = {Reference.LITERT: Litert, Reference.MICRO: Micro}
+_ONNX_TYPES = {"float": "float32", "double": "float64"}  # others have NumPy's names
 
 
-def run(reference: Reference, model: bytes, runs: Sequence[Values], ends: Ends | None = None) -> list[list[np.ndarray]]:
-    """Return the outputs of each of `runs`, one after the other in one interpreter. Raise Rejected."""
+class OnnxRuntime:
+    """An ONNX model in onnxruntime, on one core and without changes to its graph: results do not depend on the
+    number of cores."""
+
+    def __init__(self, model: bytes, ends: Ends | None = None) -> None:
+        with _of_onnxruntime():
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 4
+            options.intra_op_num_threads = 1
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._inputs = [each.name for each in self._session.get_inputs()]
+
+    def outputs(self) -> list[End]:
+        found = []
+        for each in self._session.get_outputs():
+            kind = re.sub(r"^tensor\((.*)\)$", r"\1", each.type)
+            sized = all(isinstance(size, int) for size in each.shape)
+            found.append(End(_ONNX_TYPES.get(kind, kind), tuple(each.shape) if sized else None))
+        return found
+
+    def run(self, inputs: Values) -> list[np.ndarray]:
+        with _of_onnxruntime():
+            return [np.asarray(each) for each in self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))]
+
+
+@contextmanager
+def _of_onnxruntime() -> Iterator[None]:
+    """Turn the errors of onnxruntime, which have no common class, into RuntimeError."""
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeError(re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", str(error))) from error
+
+
+ONNXRUNTIME = "onnxruntime"
+INTERPRETERS: dict[str, type[Interpreter]] = {
+    Reference.LITERT: Litert,
+    Reference.MICRO: Micro,
+    ONNXRUNTIME: OnnxRuntime,
+}
+
+
+def run(name: str, model: bytes, runs: Sequence[Values], ends: Ends | None = None) -> list[list[np.ndarray]]:
+    """Return the outputs of each of `runs`, one after the other in one interpreter of INTERPRETERS. Raise Rejected."""
     with _rejecting():
-        interpreter = INTERPRETERS[reference](model, ends)
+        interpreter = INTERPRETERS[name](model, ends)
         return [interpreter.run(inputs) for inputs in runs]
 
 
-def shapes(reference: Reference, model: bytes, ends: Ends | None = None) -> list[Shape | None]:
-    """Return the shapes of a model's outputs, None for those that are known after a run only. Raise Rejected."""
+def outputs(name: str, model: bytes, ends: Ends | None = None) -> list[End]:
+    """Return types and shapes of a model's outputs. Raise Rejected."""
     with _rejecting():
-        return INTERPRETERS[reference](model, ends).shapes()
+        return INTERPRETERS[name](model, ends).outputs()
 
 
 @contextmanager
@@ -124,7 +187,7 @@ RUN = {Reference.LITERT: run_litert, Reference.MICRO: run_micro}
 
 
 class Apart:
-    """The functions `run` and `shapes` in another process. Any number of threads may call them."""
+    """The functions `run` and `outputs` in another process. Any number of threads may call them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -134,13 +197,11 @@ class Apart:
         """Take no notice of the process: after a fork, it is the parent's."""
         self._lock, self._process = Lock(), None
 
-    def run(
-        self, reference: Reference, model: bytes, runs: Sequence[Values], ends: Ends | None = None
-    ) -> list[list[np.ndarray]]:
-        return self._result(run, reference, model, runs, ends)
+    def run(self, name: str, model: bytes, runs: Sequence[Values], ends: Ends | None = None) -> list[list[np.ndarray]]:
+        return self._result(run, name, model, runs, ends)
 
-    def shapes(self, reference: Reference, model: bytes, ends: Ends | None = None) -> list[Shape | None]:
-        return self._result(shapes, reference, model, ends)
+    def outputs(self, name: str, model: bytes, ends: Ends | None = None) -> list[End]:
+        return self._result(outputs, name, model, ends)
 
     def _result(self, function: Callable[..., Result], *arguments: object) -> Result:
         with self._lock:

@@ -16,7 +16,6 @@ from eyrie.compiler.operators.lookup import call_table, lookup
 from eyrie.compiler.operators.record import Site, not_in_c
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import APART
-from eyrie.model.operators.reference import Reference
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.tflite.writer import File
@@ -26,15 +25,15 @@ if TYPE_CHECKING:
 class Interpreted(Foreign):
     """An operator that an interpreter runs.
 
-    reference    the interpreter, by the value of its Reference
+    interpreter  its name in INTERPRETERS
     reason       why the operator has no golden function
     variables    number of last inputs that are the state
     work         its element operations; of an operator with weights, its MACs
     taken, made  the tensors of its model, by number, that are the node's inputs and outputs
-    model        a .tflite file, uint8
+    model        a .tflite or .onnx file, uint8
     """
 
-    reference: str
+    interpreter: str
     reason: str
     variables: int
     work: int
@@ -55,25 +54,24 @@ class Interpreted(Foreign):
 
     @property
     def who(self) -> str:
-        return f"{self.operator} in {self.reference}"
+        return f"{self.operator} in {self.interpreter}"
 
     def compute(self, values: Arrays) -> Sequence[np.ndarray]:
         """Run the model. Raise InputError, with one line, if the interpreter rejects the values."""
         try:
-            reference = Reference(self.reference)
-            [made] = APART.run(reference, self.model.tobytes(), [values], (self.taken, self.made))
+            [made] = APART.run(self.interpreter, self.model.tobytes(), [values], (self.taken, self.made))
         except ValueError as error:
             raise InputError(f"{self.who}: {error}") from error
         return made
 
     def write(self, node: Node, file: "File") -> None:
-        raise Unsupported(f"it runs in {self.reference}, and is not written to TensorFlow Lite")
+        raise Unsupported(f"it runs in {self.interpreter}, and is not written to TensorFlow Lite")
 
     def to_c(self, node: Node, calls: Calls) -> None:
-        not_in_c(node, f"runs in {self.reference} and is not written as C", "end the model before it")
+        not_in_c(node, f"runs in {self.interpreter} and is not written as C", "end the model before it")
 
     def __str__(self) -> str:
-        return self.reference
+        return self.interpreter
 
 
 def of_all_values(site: Site) -> str:

@@ -15,7 +15,7 @@ from eyrie.compiler.kernel_calls.scales import range_of, scale_of, scaling, zero
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
 from eyrie.compiler.operators.functions import NamedFunction
 from eyrie.compiler.operators.lookup import call_function
-from eyrie.compiler.operators.record import FloatOperator, Record, Row
+from eyrie.compiler.operators.record import HOST, FloatOperator, Record, Row
 from eyrie.model.errors import InputError
 from eyrie.model.operators import host, tables
 from eyrie.model.operators.quantization import Quantization, requantization, requantize
@@ -248,5 +248,5 @@ def _dynamic(call: "OnnxCall") -> list[Operation]:
 class Dynamic(FloatOperator):
     """Operators of codes whose scale is known only at run time."""
 
-    row = Row("dynamic quantisation", "rejected")
+    row = Row("dynamic quantisation", HOST)
     microsoft = dict.fromkeys(("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger"), _dynamic)

@@ -12,10 +12,12 @@ from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node, map_shape
 from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.operators.move import has_one_scale
 from eyrie.compiler.operators.record import Constraint, Record, Site
 from eyrie.compiler.operators.shapes import Reshape
 from eyrie.model.encoding import STREAM_LEVEL, STREAM_RANGE
+from eyrie.model.interpreters import ONNXRUNTIME
 from eyrie.model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
@@ -99,6 +101,8 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
     reasons."""
     site = Site(node, graph)
     if isinstance(node.operator, Unknown):
+        return [node.operator.reason]
+    if isinstance(node.operator, Interpreted) and node.operator.interpreter == ONNXRUNTIME:
         return [node.operator.reason]
     own = node.operator.constraints if isinstance(node.operator, Record) else None
     if own is None:

@@ -34,14 +34,14 @@ def references(graph: Graph) -> tuple[Reference, ...]:
     )
     if unsigned or rescaled:
         return (Reference.LITERT,)
-    by = Counter(node.operator.reference for node in graph.nodes if isinstance(node.operator, Interpreted))
+    by = Counter(node.operator.interpreter for node in graph.nodes if isinstance(node.operator, Interpreted))
     followed = {
         Reference.LITERT if node.operator.once else Reference.MICRO
         for node in graph.nodes
         if isinstance(node.operator, FullyConnected)
     }
     both = Reference.MICRO, Reference.LITERT
-    return tuple(sorted(both, key=lambda reference: (reference not in followed, -by[reference.value])))
+    return tuple(sorted(both, key=lambda reference: (reference not in followed, -by[reference])))
 
 
 def outputs_by(reference: Reference, model: bytes, graph: Graph, runs: Sequence[Values]) -> list[list[np.ndarray]]:

@@ -31,8 +31,8 @@ def text() -> str:
         "Operators",
         "Each row is an operator, the unit that runs it, and its names in the front ends. An operator that the unit "
         "cannot run with its shape or its attributes runs on the host, or stays in PyTorch or TVM; the report of the "
-        "compiler names it with the reason. Any other operator of a `.tflite` file runs on the host, in LiteRT or "
-        "tflite-micro. `eyrie c` writes every operator of the TensorFlow Lite column as portable C, except recurrent "
+        "compiler names it with the reason. Any other operator of a file runs on the host, in LiteRT, tflite-micro or "
+        "onnxruntime. `eyrie c` writes every operator of the TensorFlow Lite column as portable C, except recurrent "
         "ones.",
         "the records of operators in `compiler/operators/`",
         table(

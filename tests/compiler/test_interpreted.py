@@ -33,7 +33,7 @@ FRAMES = 8
 def interpreted(graph: Graph) -> dict[str, str]:
     """Return the interpreters of a graph's operators."""
     found = (node.operator for node in graph.nodes)
-    return {operator.name: operator.reference for operator in found if isinstance(operator, Interpreted)}
+    return {operator.name: operator.interpreter for operator in found if isinstance(operator, Interpreted)}
 
 
 def convolution(rng: np.random.Generator, kind: str, **options: object) -> bytes:

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importer of ONNX files: file -> Network -> Graph."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
 from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
+from eyrie.compiler.frontend.onnx.alone import RANDOM, Values, on_host
 from eyrie.compiler.frontend.onnx.call import Call
 from eyrie.compiler.frontend.qdq import graph_of
-from eyrie.compiler.ir.failure import ModelImportError, Unsupported
-from eyrie.compiler.ir.graph import REMEDY, Graph
-from eyrie.compiler.ir.qdq.network import Network, Operation
-from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.qdq.constants import QUANTISE, UNKNOWN
+from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
+from eyrie.compiler.ir.graph import REMEDY, Graph, Node
+from eyrie.compiler.ir.operator import Unknown
+from eyrie.compiler.ir.qdq.network import HostOperation, Network, Operation
+from eyrie.compiler.ir.qdq.values import CODES
+from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.operators.registry import of_kinds, translators
 from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line
@@ -31,14 +35,16 @@ def import_model(data: bytes) -> Graph:
     Raise ModelImportError if the file is damaged or contradicts itself.
     """
     model = _parsed(data)
-    batched = _batch(model.graph) not in (None, 1)
-    if batched:
-        try:
-            return _imported(_of_one_image(model))
-        except ModelImportError:
-            if _batch(model.graph) == 0:  # has no size in the file
-                raise
-    return _imported(model)
+    if _batch(model.graph) in (None, 1):
+        return _imported(model)
+    fixed = _batch(model.graph) != 0  # the file says a size
+    try:
+        graph = _imported(_of_one_image(model))
+    except ModelImportError:
+        if fixed:
+            return _imported(model)
+        raise
+    return _imported(model) if fixed and any(map(_is_unknown, graph.nodes)) else graph
 
 
 def _parsed(data: bytes) -> onnx.ModelProto:
@@ -87,38 +93,65 @@ def _of_one_image(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _imported(model: onnx.ModelProto) -> Graph:
-    importer = _Importer(model)
-    try:
-        return graph_of(importer.network())
-    except ModelImportError:
-        raise
-    except Exception as error:  # a damaged file can raise any error
-        raise ModelImportError(
-            f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
-        ) from error
+    """Return the Graph. Nodes that the walk rejects become operators of the host, and the next walk goes on from
+    these."""
+    rejected: dict[str, str] = {}
+    while True:
+        importer = _Importer(model, rejected)
+        try:
+            graph = graph_of(importer.network())
+        except CompileError:
+            raise
+        except Exception as error:  # a damaged file can raise any error
+            raise ModelImportError(
+                f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
+            ) from error
+        found = {where: reason for where, reason in _rejections(graph) if where not in rejected}
+        if not found:
+            return graph
+        rejected |= found
+
+
+def _is_unknown(node: Node) -> bool:
+    return isinstance(node.operator, Unknown)
+
+
+def _rejections(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Yield places and reasons of the rejected nodes, without those that follow from the rejection of another one: its
+    result may have a scale, if the host makes it."""
+    doubtful: set[str] = set()
+    for node in graph.nodes:
+        follows = any(tensor.name in doubtful for tensor in node.inputs)
+        if isinstance(node.operator, Unknown) and not follows:
+            yield node.where, node.operator.reason
+        if follows or isinstance(node.operator, Unknown):
+            doubtful |= {each.name for each in node.outputs if not isinstance(each, Quantized)}
 
 
 class _Importer:
     """The walk through the nodes of a file's graph."""
 
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.graph = model.graph
+    def __init__(self, model: onnx.ModelProto, rejected: Mapping[str, str]) -> None:
+        """rejected: places of nodes that the host has to run, and the reasons"""
+        self.graph, self.rejected = model.graph, rejected
         self.versions = {each.domain or "ai.onnx": each.version for each in model.opset_import}
-        self.constants = {each.name: numpy_helper.to_array(each) for each in self.graph.initializer}
+        self.values = Values({each.name: numpy_helper.to_array(each) for each in self.graph.initializer})
+        self.values.shapes.update((name, each.shape) for name, each in self.values.constants.items())
         self.operations: list[Operation] = []
-        self.shapes: dict[str, tuple[int, ...]] = {name: each.shape for name, each in self.constants.items()}
-        self.said = _said_shapes(model)
+        self.said = _inferred(model, self.values.types)
+        self.plain: set[str] = set()  # values that are neither codes nor results of codes
         self.place = "the model"  # the node in progress, for messages
 
     def network(self) -> Network:
         inputs = tuple(self._input(each) for each in _inputs(self.graph))
-        self.shapes |= {each.name: each.shape for each in inputs}
+        self.values.shapes |= {each.name: each.shape for each in inputs}
+        self.plain |= {each.name for each in inputs if each.dtype not in CODES}
         for number, node in enumerate(self.graph.node):
             self.place = f"operator #{number} {one_line(node.op_type)}"
             self._take(node, f"#{number}")
         self.place = "the model"
         outputs = tuple(each.name for each in self.graph.output)
-        return Network(inputs, self.constants, tuple(self.operations), outputs, self.said)
+        return Network(inputs, self.values.constants, tuple(self.operations), outputs, self.said)
 
     def _input(self, value: onnx.ValueInfoProto) -> Tensor:
         tensor = value.type.tensor_type
@@ -133,54 +166,88 @@ class _Importer:
     def _take(self, node: onnx.NodeProto, where: str) -> None:
         if self._is_constant(node):
             return
+        if all(self.values.is_constant(name) for name in node.input if name):
+            self.values.derived |= dict.fromkeys(node.output, node)
         domain = node.domain or "ai.onnx"
-        call = Call(node, where, self.versions.get(domain, 1), self.constants, self.shapes)
+        call = Call(node, where, self.versions.get(domain, 1), self.values.constants, self.values.shapes)
         try:
-            translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
-            if translate is None:
-                raise Unsupported("no such operator is known")
-            operations = translate(call)
+            operations = self._translated(node, call, domain)
         except Unsupported as error:
-            operations = [self._unknown(call, str(error))]
+            operations = [self._on_host(node, call, str(error))]
         for operation in operations:
             self._add(operation)
 
-    def _unknown(self, call: Call, reason: str) -> Operation:
-        taken = tuple(name for name in call.inputs if name and name not in self.constants)
-        return Operation("unknown", taken, call.outputs, call.where, call.name, {"reason": reason})
+    def _translated(self, node: onnx.NodeProto, call: Call, domain: str) -> list[Operation]:
+        """Return the operations of a node. Raise Unsupported if the host has to run it."""
+        if call.where in self.rejected:
+            raise Unsupported(self.rejected[call.where])
+        plain = [name for name in node.input if name in self.plain]
+        if plain and node.op_type != "QuantizeLinear":
+            raise Unsupported(f"its input {plain[0]} is not quantised: {QUANTISE}")
+        translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
+        if translate is None:
+            raise Unsupported(UNKNOWN)
+        return translate(call)
+
+    def _on_host(self, node: onnx.NodeProto, call: Call, reason: str) -> Operation:
+        try:
+            return on_host(node, call.where, reason, self.values, self.versions)
+        except Unsupported as error:
+            taken = tuple(name for name in call.inputs if name and not self.values.is_constant(name))
+            return Operation("unknown", taken, call.outputs, call.where, call.name, {"reason": str(error)})
 
     def _add(self, operation: Operation) -> None:
         self.operations.append(operation)
         made: Sequence[tuple[int, ...] | None]
-        if operation.kind == "unknown":
+        if isinstance(operation, HostOperation):
+            made = [form.shape for form in operation.forms]
+            for name, form in zip(operation.outputs, operation.forms, strict=True):
+                self.values.types[name] = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(form.dtype))
+                self.plain |= set() if form.dtype in CODES else {name}
+        elif operation.kind == "unknown":
             made = [self.said.get(name) for name in operation.outputs]
         else:
-            try:
-                inputs = [self.shapes[name] for name in operation.inputs if name]
-                made = of_kinds()[operation.kind].shapes(operation, inputs)
-            except KeyError:  # an earlier operator is unknown: the network reports it
-                made = [None] * len(operation.outputs)
-            except InputError as error:
-                raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=REMEDY) from error
-        self.shapes |= {name: shape for name, shape in zip(operation.outputs, made) if shape is not None}
+            made = self._shapes(operation)
+            for name in operation.outputs:
+                self.values.types.setdefault(name, self._type(operation))
+        self.values.shapes |= {name: shape for name, shape in zip(operation.outputs, made) if shape is not None}
+
+    def _shapes(self, operation: Operation) -> Sequence[tuple[int, ...] | None]:
+        try:
+            inputs = [self.values.shapes[name] for name in operation.inputs if name]
+            return of_kinds()[operation.kind].shapes(operation, inputs)
+        except KeyError:  # an earlier operator is unknown: the network reports it
+            return [None] * len(operation.outputs)
+        except InputError as error:
+            raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=REMEDY) from error
+
+    def _type(self, operation: Operation) -> int:
+        """Return the element type of an operation's results, where ONNX does not infer it."""
+        if operation.kind == "quantize":
+            return onnx.helper.np_dtype_to_tensor_dtype(np.dtype(operation.text("dtype")))
+        if operation.kind in of_kinds() and of_kinds()[operation.kind].takes_codes:
+            return self.values.types.get(operation.inputs[0], onnx.TensorProto.FLOAT)
+        return onnx.TensorProto.FLOAT
 
     def _is_constant(self, node: onnx.NodeProto) -> bool:
         """Return whether all outputs of a node are constants, and compute them. Quantised weights keep their codes."""
-        if node.op_type == "Shape" and node.input[0] in self.shapes:
-            sizes = np.array(self.shapes[node.input[0]], np.int64)
+        constants, shapes = self.values.constants, self.values.shapes
+        if node.op_type == "Shape" and node.input[0] in shapes:
+            sizes = np.array(shapes[node.input[0]], np.int64)
             bounds = {each.name: each.i for each in node.attribute}
             self._known(node, [sizes[bounds.get("start", 0) : bounds.get("end", len(sizes))]])
             return True
-        if node.op_type == "DequantizeLinear" or not all(name in self.constants for name in node.input if name):
+        taken = [name for name in node.input if name]
+        if node.op_type in ("DequantizeLinear", *RANDOM) or not all(name in constants for name in taken):
             return False
-        if sum(self.constants[name].size for name in node.input if name) > _MOST_FOLDED:
+        if sum(constants[name].size for name in taken) > _MOST_FOLDED:
             return False
         self._known(node, self._computed(node))
         return True
 
     def _computed(self, node: onnx.NodeProto) -> list[np.ndarray]:
         """Return the outputs, computed by ONNX's reference evaluator."""
-        given = {name: self.constants[name] for name in node.input if name}
+        given = {name: self.values.constants[name] for name in node.input if name}
         values = [
             onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
             for name, each in given.items()
@@ -196,17 +263,25 @@ class _Importer:
 
     def _known(self, node: onnx.NodeProto, made: list[np.ndarray]) -> None:
         for name, values in zip((name for name in node.output if name), made, strict=True):
-            self.constants[name] = values
-            self.shapes[name] = self.constants[name].shape
+            self.values.constants[name] = values
+            self.values.shapes[name] = values.shape
+            self.values.types[name] = onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
 
 
-def _said_shapes(model: onnx.ModelProto) -> dict[str, tuple[int, ...]]:
-    """Return the shapes that ONNX infers, if all sizes are known."""
+def _inferred(model: onnx.ModelProto, types: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes that ONNX infers, if all sizes are known. Add the inferred types of elements to `types`."""
     try:
-        inferred = shape_inference.infer_shapes(model).graph
+        graph = shape_inference.infer_shapes(model).graph
     except Exception:  # its own
-        inferred = model.graph
-    return dict(_sized([*inferred.value_info, *inferred.output]))
+        graph = model.graph
+    types.update((each.name, each.data_type) for each in graph.initializer)
+    made = [*graph.value_info, *graph.output]
+    types.update(
+        (each.name, each.type.tensor_type.elem_type)
+        for each in (*graph.input, *made)
+        if each.type.tensor_type.elem_type
+    )
+    return dict(_sized(made))
 
 
 def _sized(values: list[onnx.ValueInfoProto]) -> Iterator[tuple[str, tuple[int, ...]]]:

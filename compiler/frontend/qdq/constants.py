@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants: data movement, and scales."""
+"""Constants: data movement; and scales."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -9,11 +9,13 @@ from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.compiler.ir.operator import axis_of
 from eyrie.compiler.ir.qdq.network import Operation
-from eyrie.compiler.ir.qdq.values import Coded, Codes, Known, Scale
+from eyrie.compiler.ir.qdq.values import Coded, Codes, Known, Scale, offset
 from eyrie.compiler.operators.registry import of_kinds
 from eyrie.model.errors import InputError
+from eyrie.model.operators.quantization import Quantization
 
 QUANTISE = "quantise the model to int8"
+UNKNOWN = "no such operator is known"
 
 
 def of_constants(operation: Operation, inputs: Sequence[Known | Codes]) -> Sequence[Known | Codes]:
@@ -63,3 +65,30 @@ def given_scale(operation: Operation) -> Scale:
         np.broadcast_to(zero.reshape(-1) if scale.ndim else zero.reshape(()), scale.shape),
         None if single else axis,
     )
+
+
+def quantization_of(operation: Operation, unsigned: bool) -> Quantization:
+    """Return the scale of a QUANTIZE or DEQUANTIZE of one scale, for int8 codes. Raise ModelImportError."""
+    scale, zero = float(operation.array("scale").ravel()[0]), int(operation.array("zero_point").ravel()[0])
+    try:
+        if 0 < scale < np.finfo(np.float32).tiny:
+            raise InputError(f"a scale of {scale:g} is too small")
+        return Quantization(scale, zero - offset("uint8" if unsigned else "int8"))
+    except InputError as error:
+        raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
+
+
+def scale_of_codes(operations: Iterable[Operation], name: str, unsigned: bool) -> Quantization | None:
+    """Return the scale of codes, which their DEQUANTIZE has, or None without one."""
+    same = {name}
+    for operation in operations:
+        if operation.inputs and operation.inputs[0] in same:
+            if operation.kind == "dequantize":
+                return quantization_of(operation, unsigned)
+            if takes_codes(operation):
+                same |= set(operation.outputs)
+    return None
+
+
+def takes_codes(operation: Operation) -> bool:
+    return operation.kind in of_kinds() and of_kinds()[operation.kind].takes_codes

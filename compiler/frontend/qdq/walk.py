@@ -11,12 +11,21 @@ from dataclasses import replace
 import numpy as np
 
 from eyrie.compiler.frontend.qdq import functions
-from eyrie.compiler.frontend.qdq.constants import QUANTISE, given_scale, of_constants
+from eyrie.compiler.frontend.qdq.constants import (
+    QUANTISE,
+    UNKNOWN,
+    given_scale,
+    of_constants,
+    quantization_of,
+    scale_of_codes,
+    takes_codes,
+)
 from eyrie.compiler.frontend.qdq.nodes import Nodes
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Graph, Node
 from eyrie.compiler.ir.operator import Unknown
-from eyrie.compiler.ir.qdq.network import Network, Operation
+from eyrie.compiler.ir.qdq.fold import Rejected
+from eyrie.compiler.ir.qdq.network import HostOperation, Network, Operation
 from eyrie.compiler.ir.qdq.values import (
     CODES,
     Codes,
@@ -31,10 +40,10 @@ from eyrie.compiler.ir.qdq.values import (
     dequantised,
     int8_codes,
     leaves,
-    offset,
     quantised,
 )
-from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.compiler.operators.foreign import Foreign
 from eyrie.compiler.operators.quantization import Dequantize, Quantize
 from eyrie.compiler.operators.record import FloatOperator
 from eyrie.compiler.operators.registry import of_kinds
@@ -43,16 +52,7 @@ from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Quantization, activation_range
 from eyrie.model.operators.tables import VALUES
 
-UNKNOWN = "no such operator is known"
 _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-(2**31), 2**31 - 1)}
-
-
-class Rejected(Exception):
-    """An operator that has no translation, with the reason."""
-
-    def __init__(self, operation: Operation, reason: str) -> None:
-        super().__init__(reason)
-        self.operation, self.reason = operation, reason
 
 
 def graph_of(network: Network) -> Graph:
@@ -78,6 +78,7 @@ class _Walk(Nodes):
         self.network = network
         self._values: dict[str, Value] = {}
         self._made: dict[tuple[Real, Quantization, str], Held] = {}
+        self._floats: dict[Real, Held] = {}
         self.current = network.operations[0]  # the operator in progress
         self._unsigned: set[str] = set()  # ends that the framework has as uint8
 
@@ -107,29 +108,16 @@ class _Walk(Nodes):
         if any(size < 1 for size in tensor.shape):
             raise ModelImportError(f"input {name} is {times(tensor.shape)}", remedy=REMEDY)
         axes = tuple(range(len(tensor.shape)))
-        if tensor.dtype in CODES:
-            unsigned = tensor.dtype == "uint8"
-            scale = self._scale_of_input(tensor.name, unsigned)
+        unsigned = tensor.dtype == "uint8"
+        scale = scale_of_codes(self.network.operations, tensor.name, unsigned) if tensor.dtype in CODES else None
+        if scale is not None:
             codes = Quantized(name=name, shape=tensor.shape, dtype="int8", quantization=scale)
             self._unsigned |= {name} if unsigned else set()
             self._values[tensor.name] = Held(codes, axes, unsigned)
             return codes
-        if tensor.dtype != "float32":
-            raise ModelImportError(f"input {name} is {tensor.dtype}", remedy=QUANTISE)
         made = replace(tensor, name=name)
         self._values[tensor.name] = Given(Held(made, axes))
         return made
-
-    def _scale_of_input(self, name: str, unsigned: bool) -> Quantization:
-        """Return the scale of an input of codes, which its DEQUANTIZE has."""
-        same = {name}
-        for operation in self.network.operations:
-            if operation.inputs and operation.inputs[0] in same:
-                if operation.kind == "dequantize":
-                    return self._quantization(operation, unsigned)
-                if _takes_codes(operation):
-                    same |= set(operation.outputs)
-        raise ModelImportError(f"input {name} is without scale", remedy=QUANTISE)
 
     def _output(self, name: str) -> Tensor:
         value = self._value(name, f"the model's output {name}")
@@ -173,6 +161,8 @@ class _Walk(Nodes):
             return [self._quantize(operation, *inputs)]
         if operation.kind == "dequantize":
             return [self._dequantize(operation, *inputs)]
+        if isinstance(operation, HostOperation):
+            return self._on_host(operation, inputs)
         record = of_kinds().get(operation.kind)
         if record is None:
             raise Rejected(operation, operation.text("reason", UNKNOWN))
@@ -189,6 +179,36 @@ class _Walk(Nodes):
             return self._of_codes(operation, inputs, shapes)
         return [Made(operation, reals, shape, number) for number, shape in enumerate(shapes)]
 
+    def _on_host(self, operation: HostOperation, inputs: tuple[Value, ...]) -> list[Held | Given]:
+        """Add a node of the host, and return its results."""
+        if any(isinstance(value, Codes) for value in inputs):
+            raise InputError("takes a constant that its model does not have")
+        held = [
+            value if isinstance(value, Held) else self.float_of(value, name)
+            for value, name in zip(inputs, operation.inputs, strict=True)
+            if not isinstance(value, Codes)
+        ]
+        tensors = tuple(self.ordered(each, tuple(range(len(each.axes))), operation.where) for each in held)
+        made = [self._of_form(name, form) for name, form in zip(operation.outputs, operation.forms, strict=True)]
+        operator = operation.operator
+        assert isinstance(operator, Foreign)
+        operator = replace(
+            operator,
+            unsigned_inputs=tuple(n for n, each in enumerate(held) if each.unsigned),
+            unsigned_outputs=tuple(n for n, each in enumerate(made) if isinstance(each, Held) and each.unsigned),
+        )
+        outputs = tuple(_held(each).tensor for each in made)
+        self.nodes.append(Node(operator, operation.where, tensors, outputs))
+        return made
+
+    def _of_form(self, value: str, form: Form) -> Held | Given:
+        """Return a new result of the host. Codes have the scale of their DEQUANTIZE."""
+        name, axes, unsigned = self.name(value), tuple(range(len(form.shape))), form.dtype == "uint8"
+        scale = scale_of_codes(self.network.operations, value, unsigned) if form.dtype in CODES else None
+        if scale is None:
+            return Given(Held(Tensor(name=name, shape=form.shape, dtype=form.dtype), axes))
+        return Held(Quantized(name=name, shape=form.shape, dtype="int8", quantization=scale), axes, unsigned)
+
     def _check_shapes(self, operation: Operation, shapes: list[tuple[int, ...]]) -> None:
         for name, shape in zip(operation.outputs, shapes, strict=True):
             said = self.network.shapes.get(name, shape)
@@ -198,7 +218,7 @@ class _Walk(Nodes):
     def _of_codes(self, operation: Operation, inputs: tuple[Value, ...], shapes: list[tuple[int, ...]]) -> list[Held]:
         """Return the results of an operator on codes, with the scale of its inputs."""
         held = [each for each in inputs if isinstance(each, Held)]
-        if not _takes_codes(operation) or len(held) < len(inputs):
+        if not takes_codes(operation) or len(held) < len(inputs):
             raise Rejected(operation, f"takes codes without a DEQUANTIZE: {QUANTISE}")
         if len({each.quantization for each in held}) > 1:
             raise Rejected(operation, "takes codes of several scales")
@@ -233,7 +253,7 @@ class _Walk(Nodes):
         name, axes = self.name(operation.outputs[number]), tuple(range(len(shape)))
         if operation.kind == "quantize" and operation.text("dtype") in CODES and operation.array("scale").size == 1:
             unsigned = operation.text("dtype") == "uint8"
-            quantization = self._quantization(operation, unsigned)
+            quantization = quantization_of(operation, unsigned)
             return Held(Quantized(name=name, shape=shape, dtype="int8", quantization=quantization), axes, unsigned)
         return Given(Held(Tensor(name=name, shape=shape, dtype="float32"), axes))
 
@@ -259,7 +279,7 @@ class _Walk(Nodes):
         if dtype not in CODES or operation.array("scale").size != 1:
             form = dtype if dtype not in CODES else "of a scale for each channel"
             raise Rejected(operation, f"codes of activations are {form}, not int8 of one scale: {QUANTISE}")
-        target = Target(self._quantization(operation, dtype == "uint8"), operation.outputs[0])
+        target = Target(quantization_of(operation, dtype == "uint8"), operation.outputs[0])
         if (low, high) != _RANGES[dtype]:
             scale, zero = target.quantization.scale, int(operation.array("zero_point").ravel()[0])
             bounds = {"minimum": (low - zero) * scale, "maximum": (high - zero) * scale}
@@ -274,25 +294,18 @@ class _Walk(Nodes):
             if scale.scale.size not in (1, axis_size):
                 raise InputError(f"{scale.scale.size} scales for {axis_size} channels")
             return dequantised(codes.values, scale)
-        if isinstance(codes, Given):  # after an operator that has no translation
-            return codes
+        if isinstance(codes, Given):
+            if codes.held.tensor.dtype in CODES:
+                raise Rejected(operation, "its codes have no scale of their own")
+            return codes  # after an operator that has no translation
         if not isinstance(codes, Held):
             raise InputError(f"dequantises a value without codes: {operation.inputs[0]}")
         if scale.scale.size != 1:
             raise Rejected(operation, f"an activation has a scale for each channel: {QUANTISE}")
-        quantization = self._quantization(operation, codes.unsigned)
+        quantization = quantization_of(operation, codes.unsigned)
         if quantization == codes.quantization:
             return Scaled(codes)
         raise Rejected(operation, "its scale differs from the QUANTIZE before it")
-
-    def _quantization(self, operation: Operation, unsigned: bool) -> Quantization:
-        scale, zero = float(operation.array("scale").ravel()[0]), int(operation.array("zero_point").ravel()[0])
-        try:
-            if 0 < scale < np.finfo(np.float32).tiny:
-                raise InputError(f"a scale of {scale:g} is too small")
-            return Quantization(scale, zero - offset("uint8" if unsigned else "int8"))
-        except InputError as error:
-            raise ModelImportError(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
 
     # ---- The interface of records ----
 
@@ -307,7 +320,7 @@ class _Walk(Nodes):
             return self.constant(int8_codes(real.values, target.quantization), target)
         if isinstance(real, Scaled) and (real.held.quantization, target.activation) == (target.quantization, "NONE"):
             return real.held
-        if isinstance(real, Given) and target.activation == "NONE":
+        if isinstance(real, Given) and (real.held.tensor.dtype, target.activation) == ("float32", "NONE"):
             tensor = real.held.tensor
             return self.node(self.current.where, Quantize(), (tensor,), tensor.shape, real.held.axes, target)
         operation = real.operation if isinstance(real, Made) else self.current
@@ -355,6 +368,11 @@ class _Walk(Nodes):
 
     def float_of(self, real: Real, name: str) -> Held:
         """Return a float tensor."""
+        if real not in self._floats:
+            self._floats[real] = self._float_of(real, name)
+        return self._floats[real]
+
+    def _float_of(self, real: Real, name: str) -> Held:
         if isinstance(real, Given):
             return real.held
         maker = next(each for each in self.network.operations if name in each.outputs)
@@ -374,10 +392,6 @@ class _Walk(Nodes):
         output = Tensor(name=self.name(name), shape=source.shape, dtype="float32")
         self.nodes.append(Node(Dequantize(), maker.where, (source,), (output,)))
         return Held(output, tuple(range(len(source.shape))))
-
-
-def _takes_codes(operation: Operation) -> bool:
-    return operation.kind in of_kinds() and of_kinds()[operation.kind].takes_codes
 
 
 def _held(value: Held | Given) -> Held:

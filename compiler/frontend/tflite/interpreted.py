@@ -44,7 +44,7 @@ def interpreted(call: Call, reason: str) -> tuple[Cut, Interpreted]:
     made = cut(call.reader, call.operator, call.name)
     operator = Interpreted(
         operator=call.name,
-        reference=_reference(made, call, reason).value,
+        interpreter=_reference(made, call, reason).value,
         reason=reason,
         variables=len(made.kept),
         work=_work(call),
@@ -97,7 +97,7 @@ def _reference(made: Cut, call: Call, reason: str) -> Reference:
     """
     ends, said, unknown = (made.taken + made.kept, made.made), list[str](), False
     try:
-        shapes = APART.shapes(Reference.LITERT, made.data, ends)
+        shapes = [end.shape for end in APART.outputs(Reference.LITERT, made.data, ends)]
         if None not in shapes:
             for index, shape in zip(call.outputs, shapes, strict=True):
                 call.reader.set_shape(index, shape or ())
@@ -107,7 +107,7 @@ def _reference(made: Cut, call: Call, reason: str) -> Reference:
     open_shapes = any(map(call.reader.has_open_shape, call.outputs))
     if (unknown or not said) and not made.kept and not open_shapes:  # it gives no access to variables
         try:
-            APART.shapes(Reference.MICRO, made.data, ends)
+            APART.outputs(Reference.MICRO, made.data, ends)
             return Reference.MICRO
         except Rejected as rejection:
             said += [f"{Reference.MICRO}: {rejection}"] if unknown else []

@@ -30,7 +30,7 @@ def _is_in_micro(node: Node) -> bool:
     if not isinstance(operator, Interpreted) or operator.variables:
         return operator.name not in _LITERT_ONLY
     try:
-        APART.shapes(Reference.MICRO, operator.model.tobytes(), (operator.taken, operator.made))
+        APART.outputs(Reference.MICRO, operator.model.tobytes(), (operator.taken, operator.made))
     except Rejected:
         return False
     return True

@@ -13,6 +13,14 @@ from eyrie.compiler.ir.tensor import Tensor
 from eyrie.model.operators.quantization import Quantization
 
 
+class Rejected(Exception):
+    """An operator that has no translation, with the reason."""
+
+    def __init__(self, operation: Operation, reason: str) -> None:
+        super().__init__(reason)
+        self.operation, self.reason = operation, reason
+
+
 class Fold(ABC):
     """The nodes of the Graph so far, and the names of their tensors."""
 

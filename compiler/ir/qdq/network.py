@@ -30,6 +30,7 @@ Values have names. Shapes and axes are in the framework's order: N, C, H, W. Att
     resize_bilinear    x                     size, [align_corners], [half_pixel]
     softmax            x                     axis
     unknown            any                   reason: why it has no translation
+    host               any                   reason: why the accelerator has no such operator
 
 Pads are top, bottom, left, right (before, after of a single axis). An attribute that is None is left out. Data-movement
 operators, and max_pool, take codes as well as float values.
@@ -41,7 +42,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.operator import Operator
+from eyrie.compiler.ir.tensor import Form, Tensor
 
 Attribute = ArrayLike | None
 
@@ -103,6 +105,14 @@ class Operation:
     def place(self) -> str:
         """Return the place and the name, for messages."""
         return f"operator {self.where} {self.name}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HostOperation(Operation):
+    """An operation that the host runs as the framework defines it. operator: of the Graph; forms: of its outputs"""
+
+    operator: Operator
+    forms: tuple[Form, ...]
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
