@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from warnings import catch_warnings
 
@@ -16,21 +15,9 @@ from eyrie.compiler.frontend.tflite.contents import operator_number, packed
 from eyrie.model.errors import InputError
 from eyrie.model.operators.host import dequantize, quantize
 from eyrie.model.operators.quantization import Quantization
+from eyrie.training.cost import Samples
 
-Samples = Sequence[Sequence[np.ndarray]]  # values of all inputs, of each sample
 _SIGNATURE = "serving_default"
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The cost of quantisation, over samples.
-
-    mean_error  mean absolute error of the first output, as a share of the range of its float values
-    agreement   share of samples whose largest value of the first output is at the same place
-    """
-
-    mean_error: float
-    agreement: float
 
 
 def quantized(model: bytes, samples: Samples) -> bytes:
@@ -53,12 +40,9 @@ def quantized(model: bytes, samples: Samples) -> bytes:
         raise InputError(f"ai-edge-quantizer does not quantise it ({said}): use the training framework") from error
 
 
-def cost(model: bytes, made: bytes, samples: Samples) -> Cost:
-    """Compare a quantised model with the float one, both in LiteRT."""
-    outputs = [np.stack([_first_output(each, values) for values in samples]) for each in (model, made)]
-    real, codes = (each.reshape(len(samples), -1) for each in outputs)
-    span = float(real.max() - real.min()) or 1.0
-    return Cost(float(np.abs(real - codes).mean()) / span, float((real.argmax(1) == codes.argmax(1)).mean()))
+def first_outputs(model: bytes, samples: Samples) -> np.ndarray:
+    """Return the first output of each sample in real numbers, by LiteRT."""
+    return np.stack([_first_output(model, values) for values in samples])
 
 
 def _first_output(model: bytes, values: Sequence[np.ndarray]) -> np.ndarray:
