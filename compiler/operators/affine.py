@@ -39,7 +39,7 @@ def affine(real: Real) -> Affine[Made] | None:
     """
     if not isinstance(real, Made):
         return None
-    if real.kind in ("conv", "linear"):
+    if real.kind in ("conv", "conv_transpose", "linear"):
         return itself(real)
     if real.kind == "batch_norm":
         inner = affine(real.inputs[0])
@@ -93,7 +93,7 @@ def _by_constant(made: Made, source: Real, axis: int) -> tuple[np.ndarray, np.nd
 
 
 def channel_axis(layer: Made) -> int:
-    return 1 if layer.kind == "conv" else len(layer.shape) - 1
+    return len(layer.shape) - 1 if layer.kind == "linear" else 1
 
 
 def normalisation(made: Made) -> tuple[np.ndarray, np.ndarray]:

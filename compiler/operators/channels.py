@@ -14,6 +14,7 @@ from eyrie.compiler.operators.convolution import DepthwiseConv2D, convolved
 from eyrie.compiler.operators.fully_connected import connected
 from eyrie.compiler.operators.record import FloatOperator, Row, Shape
 from eyrie.compiler.operators.shapes import on_map
+from eyrie.compiler.operators.transposed_convolution import deconvolved
 from eyrie.model.arithmetic import INT32_MAX
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 
 def with_weights(fold: Fold, layer: Affine[Made], target: Target) -> Held:
-    """Return conv or linear, with the operators that are folded into it."""
-    return (connected if layer.source.kind == "linear" else convolved)(fold, layer, target)
+    """Return a layer, with the operators that are folded into it."""
+    layers = {"conv": convolved, "conv_transpose": deconvolved, "linear": connected}
+    return layers[layer.source.kind](fold, layer, target)
 
 
 def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine[Real], target: Target) -> Held:

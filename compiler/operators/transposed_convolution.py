@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRANSPOSE_CONV."""
+"""TRANSPOSE_CONV, and ConvTranspose of ONNX."""
 
 from dataclasses import dataclass, replace
 from math import prod
@@ -10,13 +10,17 @@ import numpy as np
 from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Node
 from eyrie.compiler.ir.operator import Arrays, Operator, Tensors, expect, int8, only, quantized
+from eyrie.compiler.ir.qdq.fold import Fold
+from eyrie.compiler.ir.qdq.network import Operation
+from eyrie.compiler.ir.qdq.values import Held, Made, Target
 from eyrie.compiler.ir.tensor import Form, Tensor
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.kernel_calls.steps import Calls
+from eyrie.compiler.operators.affine import Affine, itself, weights_of
 from eyrie.compiler.operators.convolution import Conv2D
 from eyrie.compiler.operators.parts import Slice
-from eyrie.compiler.operators.record import ARRAY, Row
-from eyrie.compiler.operators.shapes import Reshape, Transpose
+from eyrie.compiler.operators.record import ARRAY, Row, Shape
+from eyrie.compiler.operators.shapes import Reshape, Transpose, on_map
 from eyrie.compiler.operators.weights import Weighted, read_filters, read_weights
 from eyrie.compiler.operators.windows import MOST_TAPS, window_fields
 from eyrie.model.errors import InputError
@@ -24,42 +28,64 @@ from eyrie.model.messages import times
 from eyrie.model.operators import convolution
 
 if TYPE_CHECKING:
+    from eyrie.compiler.frontend.onnx.call import Call as OnnxCall
     from eyrie.compiler.frontend.tflite.reader import Call
     from eyrie.compiler.frontend.tflite.writer import File
+
+
+def _onnx(call: "OnnxCall") -> list[Operation]:
+    weight, sizes = call.shape(1), call.shape(0)[2:]
+    axes = len(weight) - 2
+    ones, zeros = (1,) * axes, (0,) * axes
+    if axes not in (1, 2) or len(sizes) != axes:
+        raise Unsupported(f"a window over {axes} axes")
+    if call.whole("group", 1) != 1:
+        raise Unsupported("its channels are in groups")
+    if call.wholes("dilations", ones) != ones:
+        raise Unsupported("it is dilated")
+    strides, more = call.wholes("strides", ones), call.wholes("output_padding", zeros)
+    full = [(size - 1) * step + taps for size, step, taps in zip(sizes, strides, weight[2:])]
+    automatic = call.text("auto_pad", "NOTSET")
+    if automatic in ("NOTSET", "VALID") and not call.given("output_shape"):
+        given = call.wholes("pads", zeros + zeros) if automatic == "NOTSET" else zeros + zeros
+        before, behind = given[:axes], given[axes:]
+    else:
+        wanted = call.wholes("output_shape", tuple(size * step for size, step in zip(sizes, strides)))[-axes:]
+        rest = [of + added - size for of, added, size in zip(full, more, wanted)]
+        if any(each % 2 or each < 0 for each in rest):
+            raise Unsupported("its pads are not the same on both sides")
+        before = behind = tuple(each // 2 for each in rest)
+    to = tuple(of + added - sum(pads) for of, added, *pads in zip(full, more, before, behind))
+    if min(*strides, *to) < 1 or min(*before, *behind, *more) < 0 or any(map(int.__ge__, more, strides)):
+        raise Unsupported(f"pads of {', '.join(map(str, before + behind))} with {', '.join(map(str, more))} more")
+    filters = call.inner("filters")
+    return [
+        call.make("transpose", (call.input(1),), (filters,), axes=(1, 0, *range(2, len(weight)))),
+        call.make("conv_transpose", (call.input(0), filters, *call.inputs[2:]), strides=strides, pads=before, size=to),
+    ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TransposeConv(Weighted):
     """TRANSPOSE_CONV. filters: [M, R, S, C]; stride: vertical, horizontal; to: E and F
 
-    same: the padding of the forward convolution, whose input the output is, is SAME, otherwise VALID
+    pads: the rows and columns of sums above and left of the output
     """
 
     row = Row("transposed convolution", ARRAY)
     name = "TRANSPOSE_CONV"
     version = 4
+    kind = "conv_transpose"
+    onnx = {"ConvTranspose": _onnx}
     constraints = None  # it is expanded
 
     stride: tuple[int, int]
     to: tuple[int, int]
-    same: bool
+    pads: tuple[int, int]
 
     @property
     def kernel(self) -> tuple[int, int]:
         return self.filters.shape[1:3]
-
-    @property
-    def pads(self) -> tuple[int, int]:
-        """Return the rows and columns of sums above and left of the output.
-
-        Source: ComputePaddingHeightWidth in tensorflow/lite/kernels/padding.h, with the output as the image.
-        """
-        top, left = map(self._pad, self.to, self.kernel, self.stride)
-        return top, left
-
-    def _pad(self, size: int, taps: int, step: int) -> int:
-        count = -(-size // step) if self.same else int((size + step - taps) / step)  # the quotient is truncated
-        return max((count - 1) * step + taps - size, 0) // 2
 
     # ---- TensorFlow Lite ----
 
@@ -83,11 +109,16 @@ class TransposeConv(Weighted):
                 f"a shape of {times(call.constant(0).tolist())} for an output of {times(output.shape)}", remedy=REMEDY
             )
         weights = read_weights(call, filters, len(filters), bias_input=3)
-        return (source,), cls(stride=stride, to=(output.shape[1], output.shape[2]), same=call.pads_as_same, **weights)
+        to = output.shape[1], output.shape[2]
+        pads = _pads(to, filters.shape[1:3], stride, call.pads_as_same)
+        return (source,), cls(stride=stride, to=to, pads=pads, **weights)
 
     def write(self, node: Node, file: "File") -> None:
         source, (output,) = quantized(node.inputs[0]), node.outputs
-        padding = file.choice("Padding", "SAME" if self.same else "VALID")
+        same = [each for each in (True, False) if _pads(self.to, self.kernel, self.stride, each) == self.pads]
+        if not same:
+            raise Unsupported(f"pads of {times(self.pads)} are neither SAME nor VALID")
+        padding = file.choice("Padding", "SAME" if same[0] else "VALID")
         options = {
             "strideH": self.stride[0],
             "strideW": self.stride[1],
@@ -164,6 +195,19 @@ class TransposeConv(Weighted):
         split = padded.reshape(m, taps[0], down, taps[1], across, channels)[:, ::-1, :, ::-1]
         return split.transpose(2, 4, 0, 1, 3, 5).reshape(-1, *taps, channels)
 
+    # ---- Float operator ----
+
+    @classmethod
+    def shapes(cls, operation: Operation, inputs: list[Shape]) -> list[Shape]:
+        source, weight = inputs[0], inputs[1]
+        if len(weight) < 3 or len(source) != len(weight) or source[1] != weight[1]:
+            raise InputError(f"filters of {times(weight)} do not go with {times(source)} values")
+        return [(source[0], weight[0], *operation.integers("size"))]
+
+    @classmethod
+    def as_int8(cls, fold: Fold, made: Made, target: Target) -> Held:
+        return deconvolved(fold, itself(made), target)
+
     # ---- C ----
 
     def to_c(self, node: Node, calls: Calls) -> None:
@@ -171,6 +215,47 @@ class TransposeConv(Weighted):
         settings = window_fields(node.inputs[0], node.outputs[0], window, of_filters=True)
         settings |= self.weight_fields(node) | self.scaling_fields(node)
         calls.call(node, "transpose_conv", settings, node.inputs, node.outputs[0])
+
+
+def _pads(to: tuple[int, int], kernel: Shape, stride: tuple[int, int], same: bool) -> tuple[int, int]:
+    """Return the pads of a file. same: the forward convolution, whose input the output is, has padding SAME, else VALID
+
+    Source: ComputePaddingHeightWidth in tensorflow/lite/kernels/padding.h, with the output as the image.
+    """
+
+    def pad(size: int, taps: int, step: int) -> int:
+        count = -(-size // step) if same else int((size + step - taps) / step)  # the quotient is truncated
+        return max((count - 1) * step + taps - size, 0) // 2
+
+    top, left = map(pad, to, kernel, stride)
+    return top, left
+
+
+def deconvolved(fold: Fold, found: Affine[Made], target: Target) -> Held:
+    """Return a transposed convolution, with the factors and offsets after it."""
+    layer = found.source
+    source, operation = fold.operand(layer.inputs[0]), layer.operation
+    weights = weights_of(found, source)
+    filters = weights.filters[:, :, None] if len(layer.shape) == 3 else weights.filters
+    strides, pads, to = (_of_map(operation, *each) for each in (("strides", 1), ("pads", 0), ("size", 1)))
+    if max(*strides, *filters.shape[2:]) > MOST_TAPS:
+        raise Unsupported(f"filters of {times(filters.shape)} with strides of {times(strides)}: at most {MOST_TAPS}")
+    operator = TransposeConv(
+        filters=filters.transpose(0, 2, 3, 1),
+        scales=weights.scales,
+        bias=weights.bias,
+        activation=target.activation,
+        stride=strides,
+        pads=pads,
+        to=to,
+    )
+    return on_map(fold, layer, source, operator, target)
+
+
+def _of_map(operation: Operation, attribute: str, rows: int) -> tuple[int, int]:
+    """Return an attribute of rows and columns. rows: its value if only columns exist"""
+    down, across = (rows, *operation.integers(attribute))[-2:]
+    return down, across
 
 
 def _phase_outputs(size: int, kernel: int, step: int, to: int, pad: int) -> tuple[int, int, int, int]:

@@ -205,6 +205,27 @@ def test_convolutions(name: str, unsigned: bool, seed: int, tmp_path: Path) -> N
     check(model, tmp_path / "net.onnx", model.through(model.add("Relu", made), 0.02, -128))
 
 
+TRANSPOSED = {
+    "by two": ((6, 8, 2, 2), {"strides": (2, 2)}, {}),
+    "overlapping": ((6, 8, 3, 3), {"strides": (2, 2), "pads": (1, 1, 1, 1), "output_padding": (1, 1)}, {}),
+    "other pads": ((6, 5, 4, 3), {"strides": (3, 2), "pads": (2, 0, 1, 3), "output_padding": (2, 1)}, {}),
+    "as large": ((6, 8, 3, 3), {"pads": (1, 1, 1, 1)}, {}),
+    "same": ((6, 8, 4, 4), {"strides": (2, 2), "auto_pad": "SAME_UPPER"}, {}),
+    "to a shape": ((6, 8, 4, 4), {"strides": (2, 2), "output_shape": (16, 20)}, {}),
+    "columns": ((6, 8, 4), {"strides": (2,), "pads": (1, 1)}, {"shape": (1, 6, 20)}),
+}
+
+
+@pytest.mark.parametrize("unsigned", [False, True], ids=["int8", "uint8"])
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_transposed_convolutions(name: str, unsigned: bool, seed: int, tmp_path: Path) -> None:
+    shape, attributes, options = TRANSPOSED[name]
+    model = Model(seed, unsigned=unsigned, **options)
+    bias = model.constant(model.rng.normal(0, 0.5, shape[1]).astype(np.float32))
+    made = model.add("ConvTranspose", model.through("x", 0.03, 5), model.weights(*shape, axis=1), bias, **attributes)
+    check(model, tmp_path / "net.onnx", model.through(model.add("Relu", made), 0.02, -128))
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_gemm_behind_a_batch_without_a_size(turned: bool, seed: int, tmp_path: Path) -> None:
     """The batch is found by Shape, Gather and Concat, as PyTorch exports view(x.size(0), -1)."""

@@ -75,7 +75,7 @@ OPERATORS: dict[str, Callable[[Model, str], str]] = {
     "normalised": one("InstanceNormalization", np.ones(6, np.float32), np.zeros(6, np.float32)),
     "cubic": one("Resize", np.zeros(0, np.float32), np.array([1, 1, 2, 2], np.float32), mode="cubic"),
     "product of maps": lambda model, x: model.add("MatMul", x, model.add("Transpose", x, perm=(0, 1, 3, 2))),
-    "transposed convolution": lambda model, x: model.add("ConvTranspose", x, model.weights(6, 4, 2, 2), strides=(2, 2)),
+    "transposed convolution": lambda model, x: model.add("ConvTranspose", x, model.weights(6, 1, 2, 2), group=6),
     "chosen": lambda model, x: model.add(
         "Where", model.add("Greater", x, model.constant(np.float32(0.1))), x, model.add("Neg", x)
     ),

@@ -7,6 +7,7 @@ Values have names. Shapes and axes are in the framework's order: N, C, H, W. Att
     quantize           x                     scale, zero_point, dtype, [axis], [minimum, maximum]: of the codes
     dequantize         codes                 scale, zero_point, [axis]: a number, or one for each entry of the axis
     conv               x, weight, [bias]     [strides], [pads], [dilations], [groups]; weight M, C / groups, R, S
+    conv_transpose     x, weight, [bias]     strides, pads: before each axis, size: of the result; weight M, C, R, S
     linear             x, weight, [bias]     weight M, C: of the last axis of x
     batch_norm         x, scale, bias, mean, variance    [epsilon]
     add, sub, mul, div, minimum, maximum     two values, which broadcast
