@@ -75,7 +75,7 @@ def _elementwise_descriptor(
     return elementwise_descriptor(
         config,
         operation,
-        words_in(source, group.window, pixels, group.outside, first),
+        words_in(source, group.window, pixels, group.words, group.outside, first),
         words_out(made, *rows, last_channels),
         residual,
         windows,

@@ -7,6 +7,7 @@ from math import prod
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import InternalError
+from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable
 from eyrie.compiler.ir.window import output_size
 from eyrie.model.config import WORD_CHANNELS
@@ -185,10 +186,13 @@ def _verify_words(group: Elementwise) -> None:
     pixels = [loop.count for loop in group.walk] or [
         size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)
     ]
-    if prod(pixels) != rows * cols or channels != group.source.shape[2]:
+    taken = group.source.shape[2]
+    if group.words:
+        taken, channels = 8 * prod(loop.count for loop in group.words), 8 * word_groups(channels)
+    if prod(pixels) != rows * cols or channels != taken:
         raise InternalError(
-            f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
-            f"output is {times(group.output.shape)}"
+            f"group {group.name}: makes {prod(pixels)} pixels of {taken} channels, its output is "
+            f"{times(group.output.shape)}"
         )
 
 

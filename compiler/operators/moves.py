@@ -4,7 +4,8 @@
 The compiler runs the operator on the numbers of places, so that each output value shows its source place, or is a
 constant. Pixels must move independently of channels, in an order that loops have, and channels independently of pixels.
 Then a vector pass copies the words, and a pointwise convolution permutes the channels: each of its filters has a single
-1. Parts from several inputs are joined by maxima with a feature map that has -128 elsewhere.
+1. Or whole words of 8 channels move, in an order that loops have. Parts from several inputs are joined by maxima with a
+feature map that has -128 elsewhere.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,9 +24,10 @@ from eyrie.compiler.ir.word_operation import AS_IS, copy, larger
 from eyrie.model.encoding import STREAM_LEVEL, Axis
 from eyrie.model.operators.quantization import INT8_MIN
 
+_AXES = (Axis.ROW, Axis.COLUMN, Axis.NONE)  # of places: row, column, word group
 _OUTSIDE = 512  # first number of a place; smaller numbers are values
 MOST_PLACES = 1 << 24  # values of a tensor whose places are numbered
-MOST_LOOPS = 6  # over pixels, beside those over images and groups
+MOST_LOOPS = 8  # over pixels and words, beside the loop over images
 
 
 class Unmovable(ValueError):
@@ -48,6 +50,7 @@ class Move:
 
     channels  int [M]: which channel of the input, -1 for none: `fill`
     loops     over pixels of the input, innermost first, in the output's order; empty: as window and repeat say
+    words     loops over words of the input for the words of a pixel, innermost first; empty: as `channels` says
     window    its pads and strides; if the move has loops, its pads say where they begin
     repeat    rows and columns that a pixel becomes
     fill      the value of elements that are not of the input
@@ -60,10 +63,11 @@ class Move:
     repeat: tuple[int, int]
     loops: tuple[Loop, ...]
     fill: int
+    words: tuple[Loop, ...] = ()
 
     @cached_property
     def same_channels(self) -> bool:
-        return np.array_equal(self.channels, np.arange(self.source[2]))
+        return bool(self.words) or np.array_equal(self.channels, np.arange(self.source[2]))
 
     @cached_property
     def same_pixels(self) -> bool:
@@ -80,7 +84,7 @@ class Move:
         of_words = first % 8 == made % 8 == 0
         of_words &= count % 8 == 0 or (first + count, made + count) == (self.source[2], self.made[2])
         as_they_are = not self.loops and self.repeat == (1, 1) and self.window.stride == (1, 1) and left == right == 0
-        if not (in_order and of_words and as_they_are):
+        if self.words or not (in_order and of_words and as_they_are):
             return None
         rows = self.made[0] - max(top, 0) - max(bottom, 0)
         return Block((max(-top, 0), first // 8), (max(top, 0), made // 8), (rows, self.source[1], count))
@@ -147,10 +151,48 @@ def by_pixel(places: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]
 
 def _move(places: np.ndarray, fill: int, made: tuple[int, int, int], source: tuple[int, int, int]) -> Move:
     """Return the move of places. places: of the source's values, -1 for the value `fill`"""
-    pixel, channels = by_pixel(places.reshape(made), source[2])
+    try:
+        pixel, channels = by_pixel(places.reshape(made), source[2])
+    except Unmovable:
+        if words := _by_word(places.reshape(made), source):
+            return Move(source, made, np.arange(made[2]), Window(), (1, 1), words[0], fill, words[1])
+        raise
     rows, cols = np.divmod(np.maximum(pixel, 0), source[1])
     window, repeat, loops = _loops(pixel >= 0, rows, cols, source)
     return Move(source, made, channels, window, repeat, loops, fill)
+
+
+def _by_word(places: np.ndarray, source: tuple[int, int, int]) -> tuple[tuple[Loop, ...], tuple[Loop, ...]] | None:
+    """Return loops over the source for pixels, and for the words of a pixel. Return None if the map does not consist of
+    whole words of the source, from the first one on, in an order that loops have."""
+    firsts = places[:, :, ::8]
+    lanes = np.arange(places.shape[2]) % 8
+    if np.any(places != np.repeat(firsts, 8, axis=2)[:, :, : len(lanes)] + lanes) or np.any(firsts % source[2] % 8):
+        return None
+    words = source[2] // 8
+    if source[2] % 8 or firsts[0, 0, 0]:
+        return None
+    pixel, group = np.divmod(firsts // 8, words)
+    at = np.stack([*np.divmod(pixel, source[1]), group], axis=-1)  # [E, F, G, 3]
+    try:
+        pixels = [loop for line in (at[0, :, 0], at[:, 0, 0]) for loop in _decomposed(line)]
+        groups = _decomposed(at[0, 0])
+    except Unmovable:
+        return None
+    if len(pixels) + len(groups) > MOST_LOOPS or not np.array_equal(
+        _visited(_visited(at[:1, 0, 0], pixels), groups), at.transpose(2, 0, 1, 3).reshape(-1, 3)
+    ):
+        return None
+    once = (Loop(1, Axis.NONE, 1),)
+    return tuple(pixels) or once, tuple(groups) or once
+
+
+def _visited(at: np.ndarray, loops: list[Loop]) -> np.ndarray:
+    """Return the places [N, 2 or 3] that loops visit: rows, columns, groups. at: [1, 2 or 3] the first one"""
+    for loop in loops:
+        step = np.array([loop.axis == axis for axis in _AXES[: at.shape[1]]]) * loop.step
+        at = (np.arange(loop.count)[:, None, None] * step + at).reshape(-1, at.shape[1])
+    return at
 
 
 def _loops(
@@ -174,10 +216,7 @@ def _loops(
     found = []
     for row, col in ((rows[0], cols[0]), (rows[:, 0], cols[:, 0])):
         found += _decomposed(np.stack([row, col], axis=1))
-    at = np.array([[rows[0, 0], cols[0, 0]]])
-    for loop in found:
-        step = np.array([loop.axis == Axis.ROW, loop.axis == Axis.COLUMN]) * loop.step
-        at = (np.arange(loop.count)[:, None, None] * step + at).reshape(-1, 2)
+    at = _visited(np.array([[rows[0, 0], cols[0, 0]]]), found)
     if not np.array_equal(at, np.stack([rows, cols], axis=-1).reshape(-1, 2)):
         raise Unmovable("pixels in an order that is no loops'")
     if len(found) > MOST_LOOPS:
@@ -224,19 +263,19 @@ def _even(places: np.ndarray) -> int:
 
 
 def _decomposed(places: np.ndarray) -> list[Loop]:
-    """Return loops, innermost first, that visit places [N, 2]: rows and columns. Raise Unmovable."""
+    """Return loops, innermost first, that visit places [N, 2 or 3]: rows, columns, groups. Raise Unmovable."""
     count = len(places)
     if count == 1:
         return []
     step = places[1] - places[0]
     along = np.all(places == places[0] + np.arange(count)[:, None] * step, axis=1)
     run = count if along.all() else int(np.argmin(along))
-    if step.all() or count % run:
+    if np.count_nonzero(step) > 1 or count % run:
         raise Unmovable("pixels in an order that is no loops'")
-    blocks = places.reshape(-1, run, 2)
+    blocks = places.reshape(-1, run, places.shape[1])
     if np.any(blocks != blocks[:, :1] + np.arange(run)[:, None] * step):
         raise Unmovable("pixels in an order that is no loops'")
-    axis = Axis.ROW if step[0] else Axis.COLUMN
+    axis = next((axis for axis, size in zip(_AXES, step) if size), Axis.COLUMN)
     if step.sum() < 0 or step.sum() > STREAM_LEVEL.largest("step"):
         raise Unmovable("pixels backwards, or far apart")
     return [Loop(run, axis, int(step.sum())), *_decomposed(blocks[:, 0])]
@@ -306,6 +345,7 @@ def _copy(where: str, move: Move, source: Map, made: Map) -> Elementwise:
         output=made,
         window=move.window,
         walk=move.loops,
+        words=move.words,
         repeat=move.repeat,
         outside=move.fill,
         epilogue=(copy(),),

@@ -13,6 +13,7 @@ from typing import Literal
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.operators import (
+    blocks,
     channels,
     clips,
     composed,
@@ -59,6 +60,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     functions,
     float_functions,
     shapes,
+    blocks,
     padding,
     parts,
     splits,

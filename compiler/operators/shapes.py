@@ -73,20 +73,6 @@ def _onnx_unsqueeze(call: "OnnxCall") -> list[Operation]:
     return _onnx_to(call, tuple(source))
 
 
-def _onnx_depth_to_space(call: "OnnxCall") -> list[Operation]:
-    (batch, channels, rows, columns), by = call.shape(0), call.whole("blocksize")
-    left = channels // by**2
-    first = call.text("mode", "DCR") == "DCR"
-    parts = (batch, by, by, left, rows, columns) if first else (batch, left, by, by, rows, columns)
-    axes = (0, 3, 4, 1, 5, 2) if first else (0, 1, 4, 2, 5, 3)
-    taken, turned = call.inner("parts"), call.inner("turned")
-    return [
-        call.make("reshape", None, (taken,), shape=parts),
-        call.make("transpose", (taken,), (turned,), axes=axes),
-        call.make("reshape", (turned,), shape=(batch, left, rows * by, columns * by)),
-    ]
-
-
 def _aten_reshape(call: "AtenCall") -> list[Operation]:
     call.shape(call.source)
     return [call.make("reshape", call.source, shape=call.made_shape)]
@@ -241,7 +227,7 @@ class Transpose(Move):
     name = "TRANSPOSE"
     constants = ("axes",)
     kind = "transpose"
-    onnx = {"Transpose": _onnx_transpose, "DepthToSpace": _onnx_depth_to_space}
+    onnx = {"Transpose": _onnx_transpose}
     aten = {"permute": _aten_permute, "transpose": _aten_transpose}
     relax = {"permute_dims": _relax_permute}
 

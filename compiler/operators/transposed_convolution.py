@@ -154,15 +154,16 @@ class TransposeConv(Weighted):
         Output rows y with the same phase (y + top) mod U read the same taps: tap r of input row (y + top - r) / U.
         """
         (source,), (output,) = node.inputs, node.outputs
-        (down, across), (batch, height, width, _), m = self.stride, source.shape, self.outputs
+        (down, across), (batch, height, width, _) = self.stride, source.shape
         (rows, above, below, top), (columns, before, behind, left) = (
             _phase_outputs(*axis) for axis in zip((height, width), self.kernel, self.stride, self.to, self.pads)
         )
-        phases, taps = down * across, (above + below + height - rows + 1, before + behind + width - columns + 1)
+        phases, m, own = down * across, self._padded, self.outputs
+        taps = (above + below + height - rows + 1, before + behind + width - columns + 1)
         conv = Conv2D(
             filters=self._phases(taps),
-            scales=np.tile(np.broadcast_to(self.scales, self.outputs), phases),
-            bias=np.tile(self.bias, phases),
+            scales=np.tile(np.pad(np.broadcast_to(self.scales, own), (0, m - own), mode="edge"), phases),
+            bias=np.tile(np.pad(self.bias, (0, m - own)), phases),
             pads=(above, below, before, behind),
             activation=self.activation,
         )
@@ -176,6 +177,9 @@ class TransposeConv(Weighted):
                 (Transpose(axes=order), tuple(split[axis] for axis in order)),
                 (Reshape(to=interleaved), interleaved),
             ]
+        if m > own:
+            interleaved = (*interleaved[:3], own)
+            steps.append((Slice(begin=(0, 0, 0, 0), size=interleaved), interleaved))
         if interleaved != output.shape:
             steps.append((Slice(begin=(0, top, left, 0), size=output.shape), output.shape))
         nodes, value = list[Node](), source
@@ -187,11 +191,18 @@ class TransposeConv(Weighted):
             value = made
         return tuple(nodes)
 
+    @property
+    def _padded(self) -> int:
+        """Return M, or more so that a phase has whole words, which move as they are, if that is a quarter more at
+        most."""
+        whole = -(-self.outputs // 8) * 8
+        return whole if 4 * whole <= 5 * self.outputs else self.outputs
+
     def _phases(self, taps: tuple[int, int]) -> np.ndarray:
         """Return the filters of all phases, [phases * M, taps, taps, C]: the taps of a phase, the last one first."""
-        (down, across), (m, _, _, channels) = self.stride, self.filters.shape
+        (down, across), (_, _, _, channels), m = self.stride, self.filters.shape, self._padded
         padded = np.zeros((m, taps[0] * down, taps[1] * across, channels), self.filters.dtype)
-        padded[:, : self.kernel[0], : self.kernel[1]] = self.filters
+        padded[: self.outputs, : self.kernel[0], : self.kernel[1]] = self.filters
         split = padded.reshape(m, taps[0], down, taps[1], across, channels)[:, ::-1, :, ::-1]
         return split.transpose(2, 4, 0, 1, 3, 5).reshape(-1, *taps, channels)
 

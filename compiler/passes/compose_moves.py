@@ -57,7 +57,7 @@ def effort(groups: Iterable[Group]) -> Effort:
         count += 1
         if isinstance(group, Elementwise):
             copied += layout(group.output).words * (1 + len(group.others))
-            at_once = max(at_once, layout(group.source).words + layout(group.output).words if group.walk else 0)
+            at_once = max(at_once, layout(group.source).words + layout(group.output).words if group.at_once else 0)
         elif isinstance(group, Pointwise):
             size = word_groups(group.source.shape[2]) * group.filters.shape[0]
             dealt += prod(group.output.shape[:2]) * size

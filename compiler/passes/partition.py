@@ -6,7 +6,7 @@ makers of its inputs, plus one if its side differs. All nodes of a level form on
 number of subgraphs, and each one reads only the results of earlier ones.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,6 +15,7 @@ from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
+from eyrie.compiler.passes.index_maps import is_move
 
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 
@@ -105,6 +106,8 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
         node: tuple(Obstacle(node.operator.name, node.where, reason) for reason in reasons(node, graph))
         for node in graph.nodes
     }
+    for node in _only_for_the_host(graph, obstacles):
+        obstacles[node] = (Obstacle(node.operator.name, node.where, "only the host reads its result"),)
     sides = [Side.HOST if obstacles[node] else Side.ACCELERATOR for node in graph.nodes]
     levels = min((_levels(graph, sides, first) for first in Side), key=lambda levels: len(set(levels.values())))
     parts = []
@@ -114,6 +117,19 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
         found = tuple(obstacle for node in nodes for obstacle in obstacles[node])
         parts.append(Part(working.pop() if working else Side.HOST, part_of(graph, nodes), found))
     return Partition(tuple(parts))
+
+
+def _only_for_the_host(graph: Graph, obstacles: Mapping[Node, tuple[Obstacle, ...]]) -> list[Node]:
+    """Return data-movement operators of the accelerator whose results only nodes of the host read: the host moves the
+    values as it reads them."""
+    ends, found = {tensor.name for tensor in graph.outputs}, list[Node]()
+    for node in reversed(graph.nodes):
+        made = [tensor.name for tensor in node.outputs]
+        readers = [reader for name in made for reader in graph.readers.get(name, ())]
+        on_host = all(obstacles[reader] or reader in found for reader in readers)
+        if is_move(node) and not obstacles[node] and readers and on_host and not ends & set(made):
+            found.append(node)
+    return found
 
 
 def _levels(graph: Graph, sides: list[Side], first: Side) -> dict[Node, int]:

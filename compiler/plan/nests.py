@@ -115,7 +115,8 @@ def has_channel_tiles(group: Group) -> bool:
         group.operation.constants is not None and group.operation.kind not in (Operation.TABLE, Operation.SUM)
     )
     alone = not group.others and not beside and len(group.operations) <= 1
-    return isinstance(group, (Depthwise, Elementwise)) and alone and group.source.shape[2] == group.output.shape[2]
+    in_order = not (isinstance(group, Elementwise) and group.words) and group.source.shape[2] == group.output.shape[2]
+    return isinstance(group, (Depthwise, Elementwise)) and alone and in_order
 
 
 def channel_then_filter_tiles(flow: Flow, first: int) -> Nests:
@@ -142,6 +143,7 @@ def can_be_in_place(flow: Flow, first: int, from_dram: bool) -> bool:
     group = flow.groups[first]
     return (
         not from_dram
+        and not (isinstance(group, Elementwise) and (group.walk or group.words))
         and flow.passed_on(first - 1)
         and not flow.held(first)
         and group.source.shape == group.output.shape

@@ -104,7 +104,7 @@ def _pool(
         stream, expected = words_in(source, window, pixels), average_pool2d(values, taps, stride, pads)
     else:
         windows, operation = None, WordOperation(Operation.MAXIMUM, first, {}, {**AS_IS, **INT8})
-        stream, expected = words_in(source, window, pixels, -128), max_pool2d(values, taps, stride, pads)
+        stream, expected = words_in(source, window, pixels, outside=-128), max_pool2d(values, taps, stride, pads)
     case = _case(memory, operation, stream, target, None, windows, channels, config)
     about = f"{name} pool {window} H={rows} W={cols} C={channels}"
     return Layer([(case, slice(0, channels), slice(0, size[0]))], None, expected), about

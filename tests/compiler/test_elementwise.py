@@ -54,7 +54,7 @@ def test_windows_are_read_before_their_word_is_written(rows_above: int, late: bo
     rows, cols = output_size((MAP.rows, MAP.cols), window)
     target = FeatureMap(rows, cols, MAP.groups, MAP.address + rows_above * MAP.pitch, rows)
     operation = WordOperation(Operation.MAXIMUM, {"window": 4}, {}, {**AS_IS, **INT8})
-    taken, written = words_in(MAP, window, in_turn(window, rows, cols), -128), words_out(target, 0, rows)
+    taken, written = words_in(MAP, window, in_turn(window, rows, cols), outside=-128), words_out(target, 0, rows)
     descriptor = elementwise_descriptor(DEFAULT, operation, taken, written)
     assert bool(len(read_too_late(descriptor, Stream.IFMAP, DEFAULT))) == late
 

@@ -349,7 +349,7 @@ def test_random_graphs_keep_their_values(seed: int) -> None:
             found = simplified(graph)
             same_values(graph, found, [seed, number])
             seen[str(found) != str(simplified(graph, compose=False))] += 1
-    assert seen[True] > seen[False] / 10, seen
+    assert seen[True] > seen[False] / 30, seen  # a sixth of them, on average
 
 
 def test_random_graphs_on_the_accelerator(seed: int, tmp_path: Path) -> None:

@@ -61,10 +61,15 @@ def elementwise_descriptor(
 
 
 def words_in(
-    source: FeatureMap, window: Window, pixels: tuple[Loop, ...], outside: int = 0, first: int = 0
+    source: FeatureMap,
+    window: Window,
+    pixels: tuple[Loop, ...],
+    words: tuple[Loop, ...] = (),
+    outside: int = 0,
+    first: int = 0,
 ) -> StreamDescriptor:
-    """Words A: those of a window, for all of its places along pixels, images and groups, from output row `first` on;
-    outside: the value of what the map does not have."""
+    """Words A: those of a window, for all of its places along pixels, images and words, from output row `first` on;
+    words: empty for all of a pixel; outside: the value of what the map does not have."""
     taps = in_turn(Window(stride=window.dilation), *window.kernel)
     y, x = first * window.stride[0] - window.pads[0], -window.pads[2]
     return StreamDescriptor(
@@ -74,7 +79,7 @@ def words_in(
         (
             *(_level(source, loop) for loop in (*taps, *pixels)),
             Level(source.images, source.image_step),
-            Level(source.groups, source.group_step),
+            *(_level(source, loop) for loop in words or (Loop(source.groups, Axis.NONE, 1),)),
         ),
     )
 
@@ -87,6 +92,8 @@ def in_turn(window: Window, rows: int, cols: int) -> tuple[Loop, Loop]:
 def _level(feature_map: FeatureMap, loop: Loop) -> Level:
     if loop.axis == Axis.ROW:
         return rows_level(feature_map, loop.count, loop.step)
+    if loop.axis == Axis.NONE:
+        return Level(loop.count, loop.step * feature_map.group_step)
     return Level(loop.count, loop.step, Axis.COLUMN, loop.step)
 
 

@@ -207,6 +207,29 @@ def draw_tile(rng):
     return move(rng, "TILE", shape, lambda values: movement.tile(values, multiples), [multiples], references=LITERT)
 
 
+def draw_depth_to_space(rng):
+    (batch, rows, columns, channels), block = draw_map(rng, channels=8), whole(rng, 1, 3)
+
+    def golden(values):
+        made = np.zeros((batch, rows * block, columns * block, channels), values.dtype)
+        for place in range(block * block):
+            down, across = divmod(place, block)
+            made[:, down::block, across::block] = values[..., place * channels : (place + 1) * channels]
+        return made
+
+    return move(rng, "DEPTH_TO_SPACE", (batch, rows, columns, channels * block * block), golden, blockSize=block)
+
+
+def draw_space_to_depth(rng):
+    (batch, rows, columns, channels), block = draw_map(rng, channels=8), whole(rng, 1, 3)
+
+    def golden(values):
+        places = [divmod(place, block) for place in range(block * block)]
+        return np.concatenate([values[:, down::block, across::block] for down, across in places], axis=3)
+
+    return move(rng, "SPACE_TO_DEPTH", (batch, rows * block, columns * block, channels), golden, blockSize=block)
+
+
 def draw_reshape(rng):
     shape = draw_shape(rng, 1, 4)
     left, sizes = int(np.prod(shape)), []
@@ -295,6 +318,8 @@ OPERATORS = {
     "PADV2": draw_padv2,
     "MIRROR_PAD": draw_mirror_pad,
     "TILE": draw_tile,
+    "DEPTH_TO_SPACE": draw_depth_to_space,
+    "SPACE_TO_DEPTH": draw_space_to_depth,
     "RESHAPE": draw_reshape,
     "TRANSPOSE": draw_transpose,
     "SQUEEZE": draw_squeeze,
