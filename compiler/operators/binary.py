@@ -18,6 +18,7 @@ from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.kernel_calls.axes import Walk, broadcast
 from eyrie.compiler.kernel_calls.scales import scale_of, scaling, zero_point_of
 from eyrie.compiler.kernel_calls.steps import Fields, Real
+from eyrie.compiler.operators.folding import common_axes
 from eyrie.compiler.operators.parts import Tile
 from eyrie.compiler.operators.record import Constraint, Record, Site
 from eyrie.model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND
@@ -206,7 +207,7 @@ def operands_of_fold(
             operands.append(fold.emit(real, Target(to, name)))
     rank = len(made.shape)
     full = [each for each in operands if isinstance(each, Held) and len(each.axes) == rank]
-    axes = full[0].axes if full else tuple(range(rank))
+    axes = common_axes(full) if full else tuple(range(rank))
     order = tuple(int(axis) for axis in np.argsort(axes))
     tensors = []
     for each in operands:

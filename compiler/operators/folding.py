@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helpers of records for the step from float values to int8 tensors."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from eyrie.compiler.ir.qdq.fold import Fold
@@ -23,6 +25,13 @@ def channels_last(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the order of axes with channels last, and the axes of a Held with this order."""
     order = (0, *range(2, rank), 1)
     return order, tuple(int(axis) for axis in np.argsort(order))
+
+
+def common_axes(held: Sequence[Held]) -> tuple[int, ...]:
+    """Return the axes for tensors of one rank: channels last if it is a map's and one of them has it, else the first
+    one's."""
+    last = any(each.axes == FROM_CHANNELS_LAST for each in held)
+    return FROM_CHANNELS_LAST if last else held[0].axes
 
 
 CHANNELS_LAST, FROM_CHANNELS_LAST = channels_last(4)

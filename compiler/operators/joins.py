@@ -17,7 +17,7 @@ from eyrie.compiler.kernel_calls.axes import dense
 from eyrie.compiler.kernel_calls.copies import copy_values
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
 from eyrie.compiler.kernel_calls.tables import joined_table
-from eyrie.compiler.operators.folding import inner, stored
+from eyrie.compiler.operators.folding import common_axes, inner, stored
 from eyrie.compiler.operators.lookup import lookup
 from eyrie.compiler.operators.move import Movement
 from eyrie.compiler.operators.parts import ROW
@@ -167,10 +167,11 @@ class Concatenation(Movement):
 
 
 def _same_axes(fold: Fold, made: Made, target: Target) -> list[Held]:
-    """Return all inputs, as tensors with the axes of the first one."""
+    """Return all inputs, as tensors with the same axes."""
     held = [inner(fold, made, target, number) for number in range(len(made.inputs))]
-    order = tuple(int(axis) for axis in np.argsort(held[0].axes))
-    return [Held(fold.ordered(each, order, made.operation.where), held[0].axes) for each in held]
+    axes = common_axes(held)
+    order = tuple(int(axis) for axis in np.argsort(axes))
+    return [Held(fold.ordered(each, order, made.operation.where), axes) for each in held]
 
 
 @dataclass(frozen=True, kw_only=True)

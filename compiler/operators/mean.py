@@ -22,6 +22,7 @@ from eyrie.compiler.ir.word_operation import sum_of_window
 from eyrie.compiler.kernel_calls.axes import Walk, dense
 from eyrie.compiler.kernel_calls.scales import mean_scaling, range_of, scale_of, zero_point_of
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
+from eyrie.compiler.operators.folding import CHANNELS_LAST, FROM_CHANNELS_LAST
 from eyrie.compiler.operators.record import Record, Row, Shape, Site
 from eyrie.model.encoding import Axis
 from eyrie.model.errors import InputError
@@ -183,6 +184,8 @@ class Mean(Record):
             gone = {left[axis] for axis in gone} | below
             inner = inner.inputs[0]
         source = fold.operand(inner)
+        if gone == {2, 3} and len(source.axes) == 4:  # over the pixels of a map
+            source = Held(fold.ordered(source, CHANNELS_LAST, made.operation.where), FROM_CHANNELS_LAST)
         over = tuple(sorted(source.axes[axis] for axis in gone))
         if keep:
             shape, result = tuple(1 if n in over else size for n, size in enumerate(source.tensor.shape)), source.axes

@@ -139,7 +139,7 @@ class Requantize(NamedFunction):
 
 @dataclass(frozen=True, kw_only=True)
 class Quantize(Record):
-    """QUANTIZE from float32 to int8."""
+    """QUANTIZE from float32 to int8. to_even: whether ties round to even, as not in TensorFlow Lite"""
 
     row = _ROW
     name = "QUANTIZE"
@@ -152,6 +152,8 @@ class Quantize(Record):
     }
     relax = {"quantize": _relax_quantize}
 
+    to_even: bool = False
+
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         (source,) = only(inputs)
         return int8(expect(source, "float32").shape)
@@ -160,7 +162,8 @@ class Quantize(Record):
         quantizations(*outputs)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        return (host.quantize(values[0], *quantizations(*outputs)),)
+        [to] = quantizations(*outputs)
+        return (host.quantize(values[0], to, self.to_even),)
 
     def to_c(self, node: Node, calls: Calls) -> None:
         (output,) = node.outputs
@@ -168,6 +171,7 @@ class Quantize(Record):
             "count": output.size,
             "scale": np.float32(scale_of(output)),
             "zero_point": zero_point_of(output),
+            "to_even": int(self.to_even),
         }
         calls.call(node, "quantize_float", settings, node.inputs, output)
 

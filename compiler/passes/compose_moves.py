@@ -149,22 +149,29 @@ class _Composer:
         return left_out, found
 
     def _chained(self, node: Node, readers: dict[str, list[Node]]) -> Replaced | None:
-        """Return the composition of a chain that the accelerator supports only as a whole, None if it is no such
-        chain."""
-        chain, host = [node], self._of(node) is None
+        """Return the composition of operators that the accelerator supports only as a whole: a node and its readers, as
+        far as needed. Return None if they have no such composition."""
+        places = {each: n for n, each in enumerate(self.graph.nodes)}
+        left_out: list[Node] = []
+        found: dict[Node, list[Node]] = {}
+        host, maps, waiting = False, dict[str, IndexMap](), {node}
         try:
-            map_ = index_maps(node)[0]
-            while len(chain[-1].outputs) == 1 and len(behind := self._behind(chain[-1], readers)) == 1:
-                (last,) = behind
+            while waiting:
+                waiting.remove(last := min(waiting, key=places.__getitem__))
+                composed = [map_.through(maps) for map_ in index_maps(last)]
+                made = [_node(map_, last.where, output) for map_, output in zip(composed, last.outputs, strict=True)]
                 host = host or self._of(last) is None
-                map_ = index_maps(last)[0].through({chain[-1].outputs[0].name: map_})
-                chain.append(last)
-                made = _node(map_, last.where, last.outputs[0])
-                if host and len(last.outputs) == 1 and self._of(made) is not None:
-                    return tuple(chain[:-1]), {last: [made]}
+                if left_out and host and all(self._of(each) is not None for each in made):
+                    found[last] = made
+                    continue
+                if not (behind := self._behind(last, readers)):
+                    return None
+                left_out.append(last)
+                maps |= zip((tensor.name for tensor in last.outputs), composed)
+                waiting |= set(behind)
         except Unmovable:
-            pass
-        return None
+            return None
+        return tuple(left_out), found
 
     def _of(self, node: Node) -> list[Group] | None:
         """Return the fused operators of a data-movement operator, None if the accelerator does not support it."""

@@ -16,12 +16,13 @@ from eyrie.model.encoding import Operation
 def with_input_tables(groups: list[Group], unpacked: Collection[str] = ()) -> list[Group]:
     """The groups without those that only look up the values of an input that no other group reads; unpacked: names of
     the inputs that another program writes."""
-    fixed = {group.output.name for group in groups} | divided_maps(groups) | set(unpacked)
+    divided = divided_maps(groups)
+    fixed = {group.output.name for group in groups} | divided | set(unpacked)
     read = [operand.name for group in groups for operand in group.operands]
     laid: dict[str, Map] = {}
     for group in groups:
         if isinstance(group, Elementwise) and _is_table(group) and group.source.name not in fixed:
-            if read.count(group.source.name) == 1:
+            if read.count(group.source.name) == 1 and group.output.name not in divided:
                 laid[group.output.name] = _with_table(group)
 
     def of(map_: Map) -> Map:

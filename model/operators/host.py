@@ -2,7 +2,7 @@
 """Operators that a host computes: they need more than int8 in and out of the accelerator.
 
 Sources: tensorflow/lite/kernels/internal/reference (softmax.h, resize_bilinear.h, quantize.h, dequantize.h,
-arg_min_max.h).
+arg_min_max.h); QuantizeLinear of the ONNX operator set.
 """
 
 from collections.abc import Sequence
@@ -44,9 +44,11 @@ def arg_max(values: np.ndarray, axis: int = -1) -> np.ndarray:
     return np.argmax(values, axis=axis)
 
 
-def quantize(values: ArrayLike, output: Quantization) -> np.ndarray:
-    """Quantise float32 to int8 (QUANTIZE)."""
-    steps = round_away(np.asarray(values, np.float32) / np.float32(output.scale)) + output.zero_point
+def quantize(values: ArrayLike, output: Quantization, to_even: bool = False) -> np.ndarray:
+    """Quantise float32 to int8 (QUANTIZE). to_even: whether ties round to even, as in QuantizeLinear, or away from
+    zero"""
+    quotients = np.asarray(values, np.float32) / np.float32(output.scale)
+    steps = (np.rint(quotients) if to_even else round_away(quotients)) + output.zero_point
     return np.clip(steps, INT8_MIN, INT8_MAX).astype(np.int8)
 
 

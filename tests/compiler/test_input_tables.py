@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from eyrie.model.interpreters import RUN
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.inputs import random_inputs
+from eyrie.session import load
 from eyrie.testing.samples import scaled
+from eyrie.testing.tflite_builder import Builder
 from tests.compiler.test_moves import Drawn
 from tests.compiler.test_turned_maps import check_program, compiled
 from tests.compiler.windows import convolution_chain
@@ -69,6 +72,22 @@ def test_the_machine_runs_other_tables(change: Callable[[list[Group]], list[Grou
 def test_inputs_of_another_program_stay() -> None:
     groups = looked_up()
     assert with_input_tables(groups, [groups[0].source.name]) == groups
+
+
+def test_parts_of_a_result(seed: int, tmp_path: Path) -> None:
+    """The accelerator runs a table of the input if another operator takes rows of its result."""
+    net = Builder()
+    x, rows, made = (net.tensor(shape, "int8", 0.02, 2) for shape in ((1, 3, 9, 7), (1, 1, 9, 7), (1, 1, 9, 7)))
+    table = net.tensor((1, 3, 9, 7), "int8", 0.02, 2)
+    places = [net.tensor((4,), "int32", data=np.array(values)) for values in ((0, 2, 0, 0), (1, 1, 9, 7))]
+    net.operator("LEAKY_RELU", [x], [table], alpha=0.3)
+    net.operator("SLICE", [table, *places], [rows])
+    net.operator("LEAKY_RELU", [rows], [made], alpha=0.1)
+    content = net.pack([x], [made])
+    (tmp_path / "net.tflite").write_bytes(content)
+    values = np.random.default_rng(seed).integers(-128, 128, (1, 3, 9, 7)).astype(np.int8)
+    [got] = load(tmp_path / "net.tflite", back_end="functional")(values).values()
+    assert (got == RUN[Reference.MICRO](content, values)[0]).all()
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4, 11])

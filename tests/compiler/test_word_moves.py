@@ -117,7 +117,7 @@ def check(made: Compiled, inputs: np.ndarray, back_end: Functional | Rtl) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_move_on_the_accelerator(kind: str, seed: int, tmp_path: Path) -> None:
     """Also maps that do not fit the GLB as a whole, and one network of each kind on the RTL."""
-    for number in range(scaled(80)):
+    for number in range(scaled(40)):
         rng = np.random.default_rng([seed, number])
         small = AcceleratorConfig(glb_bank_words=512) if rng.random() < 0.3 else None
         made = compiled(tmp_path / "net.tflite", network(rng, *KINDS[kind](rng)), small)

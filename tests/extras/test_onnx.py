@@ -21,6 +21,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.parts import compile_parts
+from eyrie.model.interpreters import ONNXRUNTIME, run
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
@@ -367,6 +368,17 @@ def test_as_c(small: Path, tmp_path: Path, seed: int) -> None:
     expected = np.stack([graph.run(each)[graph.output.name] for each in inputs[0]])
     made = build_program([sources_of(graph, "network")], tmp_path / "c", (*CHECKED, "-O2")).run(inputs)
     assert (made[0].reshape(expected.shape) == expected).all()
+
+
+def test_ties_of_inputs_round_to_even(seed: int, tmp_path: Path) -> None:
+    """In the golden model and in C, as in onnxruntime."""
+    model = Model(seed)
+    path = model.write(tmp_path / "net.onnx", model.through("x", 0.5, 3))
+    x = (np.arange(480, dtype=np.float32).reshape(model.shape) - 240) / 4
+    [wanted] = run(ONNXRUNTIME, path.read_bytes(), [(x,)])[0]
+    graph = load(path)
+    made = build_program([sources_of(graph, "network")], tmp_path / "c", (*CHECKED, "-O2")).run([x[None]])
+    assert (graph.run(x)[graph.output.name] == wanted).all() and (made[0].reshape(wanted.shape) == wanted).all()
 
 
 def test_commands(small: Path, tmp_path: Path) -> None:

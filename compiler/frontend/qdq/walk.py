@@ -322,7 +322,9 @@ class _Walk(Nodes):
             return real.held
         if isinstance(real, Given) and (real.held.tensor.dtype, target.activation) == ("float32", "NONE"):
             tensor = real.held.tensor
-            return self.node(self.current.where, Quantize(), (tensor,), tensor.shape, real.held.axes, target)
+            return self.node(
+                self.current.where, Quantize(to_even=True), (tensor,), tensor.shape, real.held.axes, target
+            )
         operation = real.operation if isinstance(real, Made) else self.current
         try:
             if functions.is_table(real):
