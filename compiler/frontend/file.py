@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format. begins: the pattern of its first bytes; module: has load(path), which returns the Graph"""
+    """A file format.
+
+    begins   the pattern of its first bytes
+    module   has load(path), which returns the Graph; and if files have an `outside`, with_weights(path, contents)
+    outside  text of files whose weights are in other files
+    """
 
     name: str
     suffix: str
     begins: re.Pattern[bytes]
     module: str
+    outside: bytes = b""
 
 
 # An ONNX file is a protobuf message. Field 1 is the version; text, a number, or the graph follows it.
@@ -38,6 +44,7 @@ FORMATS = (
         ".onnx",
         re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42\x72]"),
         "eyrie.compiler.frontend.onnx",
+        outside=b"location",
     ),
 )
 OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "eyrie.compiler.ir_text")
@@ -55,9 +62,11 @@ def format_of(path: str | Path, data: bytes) -> Format:
 
 
 def read_model(path: str | Path) -> bytes:
-    """Read a model file. Raise InputError, which begins with the path."""
+    """Read a model file, with weights that it has in other files. Raise InputError, which begins with the path."""
     data = read_file(path, REMEDY)
-    format_of(path, data)
+    known = format_of(path, data)
+    if known.outside and known.outside in data:
+        return import_module(known.module).with_weights(path, data)
     return data
 
 

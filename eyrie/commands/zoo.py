@@ -17,10 +17,12 @@ import argparse
 import shlex
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from eyrie.compiler.command_line import file_name, minutes, whole_number
-from eyrie.compiler.frontend.file import SUFFIXES
+from eyrie.compiler.frontend.file import SUFFIXES, read_model
+from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.trials import INPUTS, MINUTES, Entry, Trial, head, row, summarised
@@ -80,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
             name = name_of(path, options.directory)
             try:
                 contents = path.read_bytes()
+                with suppress(ModelImportError):  # the task says the reason
+                    contents = read_model(path)
             except OSError as error:
                 reason = f"cannot be read ({error.strerror})"
                 tasks.append(Task(name, unreadable, {"name": name, "reason": reason}, _again(options, path)))

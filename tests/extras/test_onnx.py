@@ -316,6 +316,23 @@ def test_damaged_files(name: str, seed: int, tmp_path: Path) -> None:
         load(path)
 
 
+def test_weights_in_another_file(seed: int, tmp_path: Path) -> None:
+    """As PyTorch exports them. Without that file, one line says so."""
+    import onnx
+
+    model = Model(seed)
+    made = model.through(model.add("Conv", model.through("x", 0.03), model.weights(8, 6, 3, 3)), 0.03)
+    path = model.write(tmp_path / "net.onnx", made)
+    graph = load(path)
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="net.data", size_threshold=0)
+    assert str(load(path)) == str(graph)
+    x = model.rng.normal(0, 1, model.shape).astype(np.float32)
+    assert (load(path).run(x)[graph.output.name] == graph.run(x)[graph.output.name]).all()
+    (tmp_path / "net.data").unlink()
+    with pytest.raises(ModelImportError, match=f"^{path}: its weights are in another file .*: keep the files in one"):
+        load(path)
+
+
 def test_one_line_without_the_package(tmp_path: Path, seed: int) -> None:
     """onnx that cannot be imported is as good as none."""
     model = Model(seed)

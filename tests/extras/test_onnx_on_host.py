@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="make extra-onnx")
 
+import onnx
 from onnx import TensorProto, helper
 
 import eyrie
@@ -172,6 +173,24 @@ def test_codes_without_a_name_of_their_own(seed: int, tmp_path: Path) -> None:
     steps = np.abs(got - expected(path, x)[0]) / SCALE
     assert on_host(path) == {"ReduceMax"} and steps.max() < 1.01 and (steps > 0.5).mean() < 0.02
     assert [str(part.side) for part in compile_parts(path).partition.parts] == ["host", "accelerator", "host"]
+
+
+def test_functions_of_a_file(seed: int, tmp_path: Path) -> None:
+    """A function that the file defines is what it consists of."""
+    model = Model(seed)
+    codes = model.through("x", SCALE, 5)
+    made = model.add("Add", codes, codes)
+    path = model.write(tmp_path / "net.onnx", model.through(made, 2 * SCALE, -3))
+    file = onnx.load(path)
+    [node] = (each for each in file.graph.node if each.op_type == "Add")
+    node.CopyFrom(helper.make_node("Twice", [codes], [made], domain="own"))
+    body = [helper.make_node("Add", ["a", "a"], ["b"])]
+    file.functions.append(helper.make_function("own", "Twice", ["a"], ["b"], body, [helper.make_opsetid("", 17)]))
+    file.opset_import.append(helper.make_opsetid("own", 1))
+    onnx.save(file, path)
+    x = model.rng.normal(0, 1.2, model.shape).astype(np.float32)
+    [got] = eyrie.load(path, back_end="functional")(x).values()
+    assert (got == expected(path, x)[0]).all() and not on_host(path)
 
 
 def test_outputs_of_other_types(seed: int, tmp_path: Path) -> None:

@@ -12,6 +12,29 @@ from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
+from eyrie.model.messages import one_line
+
+
+def with_weights(path: str | Path, data: bytes) -> bytes:
+    """Return the contents of a file with the weights that it has in other files. Raise ModelImportError, which begins
+    with the path."""
+    try:
+        onnx = require("onnx")
+    except InputError as error:
+        raise ModelImportError(f"{path}: {error}") from error
+    try:
+        model = onnx.load_model_from_string(data)
+    except Exception:  # protobuf's own, which the importer reports
+        return data
+    if not any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
+        return data
+    try:
+        onnx.external_data_helper.load_external_data_for_model(model, str(Path(path).parent))
+        return model.SerializeToString()
+    except Exception as error:  # onnx's own
+        reason = one_line(next(iter(str(error).splitlines()), type(error).__name__)).rstrip(".")
+        remedy = "keep the files in one folder"
+        raise ModelImportError(f"{path}: its weights are in another file ({reason})", remedy=remedy) from error
 
 
 def load(path: str | Path) -> Graph:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import onnx
 from onnx import numpy_helper, shape_inference
+from onnx.inliner import inline_local_functions
 from onnx.reference import ReferenceEvaluator
 
 from eyrie.compiler.frontend.onnx.alone import RANDOM, Values, on_host
@@ -53,15 +54,13 @@ def _parsed(data: bytes) -> onnx.ModelProto:
     except Exception as error:  # protobuf's own
         raise ModelImportError(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
-        raise ModelImportError(
-            "its weights are in another file", remedy="keep them in one: onnx.save(onnx.load(OLD), NEW)"
-        )
+        raise ModelImportError("its weights are in another file", remedy="give the path of the file")
     try:
         onnx.checker.check_model(model)
     except Exception as error:
         reason = one_line(next(iter(str(error).splitlines()), type(error).__name__)).rstrip(".")
         raise ModelImportError(f"{_DAMAGED}: {reason}", remedy=_REMEDY) from error
-    return model
+    return inline_local_functions(model) if model.functions else model
 
 
 def _inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
