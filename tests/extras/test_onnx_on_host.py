@@ -220,9 +220,16 @@ def test_on_the_rtl(seed: int, tmp_path: Path) -> None:
     assert (done.outputs[0] == golden_outputs(network.whole_graph(), inputs)[0]).all()
 
 
+def random_branch(model: Model, x: str) -> str:
+    made = [helper.make_node("RandomNormalLike", [x], ["drawn"])]
+    graph = helper.make_graph(made, "drawn", [], [helper.make_tensor_value_info("drawn", TensorProto.FLOAT, None)])
+    return model.add("If", model.constant(np.array(True)), then_branch=graph, else_branch=graph)
+
+
 REJECTED: dict[str, tuple[Callable[[Model, str], str], str]] = {
     "places": (one("NonZero"), "operator #2 NonZero: .*; the shape of its output is known at run time only"),
     "random": (one("RandomNormalLike"), "operator #2 RandomNormalLike: .*, and it draws random numbers"),
+    "random branch": (random_branch, "operator #2 If: .*, and it draws random numbers"),
     "sequence": (
         one("SplitToSequence"),
         r"operator #2 SplitToSequence: .*, and its output \S+ is seq",

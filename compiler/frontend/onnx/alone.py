@@ -21,7 +21,7 @@ from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.model.interpreters import APART, ONNXRUNTIME, Rejected
 from eyrie.model.messages import one_line
 
-RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+_RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 _RECURRENT = ("GRU", "LSTM", "RNN")
 
 
@@ -52,10 +52,10 @@ def on_host(
     Raise Unsupported if onnxruntime does not run it.
     """
     name = one_line(node.op_type)
-    if node.op_type in RANDOM:
+    if is_random(node):
         raise Unsupported(f"{reason}, and it draws random numbers")
     require("onnxruntime", "onnx")
-    taken = [each for each in _taken(node) if not values.is_constant(each)]
+    taken = [each for each in taken_by(node) if not values.is_constant(each)]
     made = [each for each in node.output if each]
     model = _model(node, taken, made, values, versions)
     try:
@@ -64,12 +64,11 @@ def on_host(
         raise Unsupported(f"{reason}, and onnxruntime does not run it ({rejection})") from rejection
     forms = []
     for end, output in zip(ends, made, strict=True):
-        shape = values.shapes.get(output) if end.shape is None else end.shape
-        if shape is None:
+        if end.shape is None:
             raise Unsupported(f"{reason}; the shape of its output is known at run time only")
         if not hasattr(np, end.dtype):
             raise Unsupported(f"{reason}, and its output {output} is {end.dtype}")
-        forms.append(Form(end.dtype, shape))
+        forms.append(Form(end.dtype, end.shape))
     operator = Interpreted(
         operator=name,
         interpreter=ONNXRUNTIME,
@@ -85,15 +84,20 @@ def on_host(
     )
 
 
-def _taken(node: onnx.NodeProto) -> list[str]:
+def taken_by(node: onnx.NodeProto) -> list[str]:
     """Return the values that a node takes, also in its subgraphs."""
     found = dict.fromkeys(name for name in node.input if name)
     for graph in _subgraphs(node):
         own = {each.name for each in (*graph.input, *graph.initializer)}
         own |= {name for inner in graph.node for name in inner.output}
-        within = [name for inner in graph.node for name in _taken(inner)] + [each.name for each in graph.output]
+        within = [name for inner in graph.node for name in taken_by(inner)] + [each.name for each in graph.output]
         found |= dict.fromkeys(name for name in within if name not in own)
     return list(found)
+
+
+def is_random(node: onnx.NodeProto) -> bool:
+    """Return whether a node, or one in its subgraphs, draws random numbers."""
+    return node.op_type in _RANDOM or any(is_random(inner) for graph in _subgraphs(node) for inner in graph.node)
 
 
 def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
@@ -107,7 +111,7 @@ def _model(
     node: onnx.NodeProto, taken: Sequence[str], made: Sequence[str], values: Values, versions: Mapping[str, int]
 ) -> bytes:
     nodes = _needed(node, values)
-    names = dict.fromkeys(name for each in nodes for name in _taken(each) if name in values.constants)
+    names = dict.fromkeys(name for each in nodes for name in taken_by(each) if name in values.constants)
     inputs = []
     for name in taken:
         if name not in values.types:
@@ -127,7 +131,7 @@ def _model(
 def _needed(node: onnx.NodeProto, values: Values) -> list[onnx.NodeProto]:
     """Return a node and the nodes that compute its inputs from constants, in their order."""
     found: list[onnx.NodeProto] = []
-    for name in _taken(node):
+    for name in taken_by(node):
         if name in values.derived:
             found += [each for each in _needed(values.derived[name], values) if each not in found]
     return [*found, node]

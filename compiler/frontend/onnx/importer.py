@@ -9,7 +9,7 @@ from onnx import numpy_helper, shape_inference
 from onnx.inliner import inline_local_functions
 from onnx.reference import ReferenceEvaluator
 
-from eyrie.compiler.frontend.onnx.alone import RANDOM, Values, on_host
+from eyrie.compiler.frontend.onnx.alone import Values, is_random, on_host, taken_by
 from eyrie.compiler.frontend.onnx.call import Call
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.frontend.qdq.constants import QUANTISE, UNKNOWN
@@ -99,8 +99,10 @@ def _imported(model: onnx.ModelProto) -> Graph:
         importer = _Importer(model, rejected)
         try:
             graph = graph_of(importer.network())
-        except CompileError:
+        except ModelImportError:
             raise
+        except CompileError as error:  # a package is not installed
+            raise ModelImportError(str(error)) from error
         except Exception as error:  # a damaged file can raise any error
             raise ModelImportError(
                 f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
@@ -165,7 +167,7 @@ class _Importer:
     def _take(self, node: onnx.NodeProto, where: str) -> None:
         if self._is_constant(node):
             return
-        if all(self.values.is_constant(name) for name in node.input if name):
+        if all(map(self.values.is_constant, taken_by(node))):
             self.values.derived |= dict.fromkeys(node.output, node)
         domain = node.domain or "ai.onnx"
         call = Call(node, where, self.versions.get(domain, 1), self.values.constants, self.values.shapes)
@@ -236,8 +238,8 @@ class _Importer:
             bounds = {each.name: each.i for each in node.attribute}
             self._known(node, [sizes[bounds.get("start", 0) : bounds.get("end", len(sizes))]])
             return True
-        taken = [name for name in node.input if name]
-        if node.op_type in ("DequantizeLinear", *RANDOM) or not all(name in constants for name in taken):
+        taken = taken_by(node)
+        if node.op_type == "DequantizeLinear" or is_random(node) or not all(name in constants for name in taken):
             return False
         if sum(constants[name].size for name in taken) > _MOST_FOLDED:
             return False
@@ -246,7 +248,7 @@ class _Importer:
 
     def _computed(self, node: onnx.NodeProto) -> list[np.ndarray]:
         """Return the outputs, computed by ONNX's reference evaluator."""
-        given = {name: self.values.constants[name] for name in node.input if name}
+        given = {name: self.values.constants[name] for name in taken_by(node)}
         values = [
             onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
             for name, each in given.items()
