@@ -166,6 +166,7 @@ OPERATORS = {
     "gather": ("Gather", {"axis": 1}, (np.array([4, 0, -1]),)),
     "deeper": ("DepthToSpace", {"blocksize": 2}, ()),
     "deeper, by columns": ("DepthToSpace", {"blocksize": 2, "mode": "CRD"}, ()),
+    "shallower": ("SpaceToDepth", {"blocksize": 2}, ()),
     "softmax": ("Softmax", {"axis": 1}, ()),
     "nearest": (
         "Resize",
