@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRANSPOSE_CONV, and ConvTranspose of ONNX."""
+"""TRANSPOSE_CONV."""
 
 from dataclasses import dataclass, replace
 from math import prod
@@ -29,6 +29,7 @@ from eyrie.model.operators import convolution
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.onnx.call import Call as OnnxCall
+    from eyrie.compiler.frontend.pytorch.call import Call as AtenCall
     from eyrie.compiler.frontend.tflite.reader import Call
     from eyrie.compiler.frontend.tflite.writer import File
 
@@ -65,6 +66,27 @@ def _onnx(call: "OnnxCall") -> list[Operation]:
     ]
 
 
+def _aten(call: "AtenCall") -> list[Operation]:
+    axes, filters = call.map_axes, f"{call.node.name}.filters"
+    if call.whole("groups") != 1:
+        raise Unsupported("its channels are in groups")
+    if set(call.pair("dilation", axes)) != {1}:
+        raise Unsupported("it is dilated")
+    bias = [call["bias"]] if call.given("bias") else []
+    return [
+        call.inner("transpose", (filters,), call["weight"], axes=(1, 0, *range(2, axes + 2))),
+        call.make(
+            "conv_transpose",
+            call["input"],
+            filters,
+            *bias,
+            strides=call.pair("stride", axes),
+            pads=call.pair("padding", axes),
+            size=call.made_shape[2:],
+        ),
+    ]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TransposeConv(Weighted):
     """TRANSPOSE_CONV. filters: [M, R, S, C]; stride: vertical, horizontal; to: E and F
@@ -77,6 +99,7 @@ class TransposeConv(Weighted):
     version = 4
     kind = "conv_transpose"
     onnx = {"ConvTranspose": _onnx}
+    aten = dict.fromkeys(("conv_transpose1d", "conv_transpose2d"), _aten)
     constraints = None  # it is expanded
 
     stride: tuple[int, int]
@@ -117,7 +140,8 @@ class TransposeConv(Weighted):
         source, (output,) = quantized(node.inputs[0]), node.outputs
         same = [each for each in (True, False) if _pads(self.to, self.kernel, self.stride, each) == self.pads]
         if not same:
-            raise Unsupported(f"pads of {times(self.pads)} are neither SAME nor VALID")
+            self._write_part(node, file)
+            return
         padding = file.choice("Padding", "SAME" if same[0] else "VALID")
         options = {
             "strideH": self.stride[0],
@@ -128,6 +152,17 @@ class TransposeConv(Weighted):
         filters, bias = self.written_weights(node, file, source, self.filters)
         shape = file.integers(f"{output.name}/shape", output.shape)
         file.operator(node, self.name, options, inputs=(), others=(shape, filters, file.tensor(source), bias))
+
+    def _write_part(self, node: Node, file: "File") -> None:
+        """Add the operator without pads, and a SLICE of its result. Raise Unsupported if TensorFlow Lite pads it."""
+        (top, left), (rows, columns), [output] = self.pads, self.to, node.outputs
+        all_of = replace(self, to=(top + rows, left + columns), pads=(0, 0))
+        if _pads(all_of.to, self.kernel, self.stride, False) != all_of.pads:
+            raise Unsupported(f"pads of {times(self.pads)} are neither SAME nor VALID")
+        whole = replace(output, name=f"{output.name}/whole", shape=(output.shape[0], *all_of.to, self.outputs))
+        file.write(replace(node, operator=all_of, outputs=(whole,)))
+        part = Slice(begin=(0, top, left, 0), size=output.shape)
+        file.write(replace(node, operator=part, inputs=(whole,)))
 
     # ---- Values ----
 

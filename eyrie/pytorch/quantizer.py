@@ -6,6 +6,8 @@ int8, as in TensorFlow Lite. Operators that the accelerator fuses are quantised 
 convolution or a sum has no scale at its input. Data-movement operators keep the scale of their values.
 """
 
+from dataclasses import replace
+
 import torch
 from torch.fx import GraphModule, Node
 
@@ -27,7 +29,8 @@ from torchao.quantization.pt2e.quantizer import (  # noqa: E402
 )
 
 SMALLEST = 2**-12  # scale, so that a constant map has one
-_WEIGHTED = ("conv1d", "conv2d", "linear")
+_TRANSPOSED = ("conv_transpose1d", "conv_transpose2d")
+_WEIGHTED = ("conv1d", "conv2d", *_TRANSPOSED, "linear")
 _FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # operators that can fuse a clamp
 _CLAMPS = ("relu", "relu6", "hardtanh", "clamp", "clamp_min")
 _NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # operators that stay in float
@@ -72,7 +75,7 @@ def _annotation(node: Node) -> QuantizationAnnotation:
     if _name(node) in _WEIGHTED:
         weight = node.args[1]
         assert isinstance(weight, Node)
-        inputs[weight] = WEIGHT
+        inputs[weight] = replace(WEIGHT, ch_axis=1) if _name(node) in _TRANSPOSED else WEIGHT
     return QuantizationAnnotation(input_qspec_map=inputs, output_qspec=_output(node, list(inputs)), _annotated=True)
 
 

@@ -97,6 +97,23 @@ class ResNet8(nn.Module):
         return self.classifier(self.features(x).mean((2, 3)))
 
 
+class UNet(nn.Module):
+    """Half the size and back by a transposed convolution, with a shortcut."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(*conv(3, 8, 3), nn.ReLU())
+        self.down = nn.Sequential(*conv(8, 16, 3, 2), nn.ReLU())
+        self.up = nn.Sequential(nn.ConvTranspose2d(16, 8, 3, 2, 1, output_padding=1), nn.ReLU())
+        self.last = nn.Sequential(*conv(16, 16, 3), nn.ReLU(), *conv(16, 16), nn.ReLU(), *conv(16, 16, 3), nn.ReLU())
+        self.classifier = nn.Linear(16, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        x = self.last(torch.cat([x, self.up(self.down(x))], 1))
+        return self.classifier(x.mean((2, 3)))
+
+
 class WithTransform(nn.Module):
     """A layer in the middle that the accelerator does not have: the power of a Fourier transform of the rows."""
 

@@ -26,11 +26,19 @@ from eyrie.pytorch import quantized, report, to_tflite
 from eyrie.pytorch.convert import graph_of_model
 from eyrie.pytorch.tensors import array_of, fixed_tensors
 from eyrie.runtime.folders import ROOT
-from tests.extras.pytorch_networks import MobileNetV2, ResNet8, TwoWays, WithTransform, stripes, trained
+from tests.extras.pytorch_networks import (
+    MobileNetV2,
+    ResNet8,
+    TwoWays,
+    UNet,
+    WithTransform,
+    stripes,
+    trained,
+)
 
 pytest.importorskip("torchao", reason="make extra-pytorch")
 pytestmark = pytest.mark.extra("pytorch")
-MODELS = {"mobilenetv2": MobileNetV2, "resnet8": ResNet8}
+MODELS = {"mobilenetv2": MobileNetV2, "resnet8": ResNet8, "unet": UNet}
 CALIBRATION, IMAGES, ON_MODEL = 64, 100, 4
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ONE_COUNT = 0.995  # of the outputs of a layer
