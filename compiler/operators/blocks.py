@@ -63,10 +63,14 @@ class _Blocks(Move):
     def parts(self, source: Shape) -> Shape:
         """Return the source's shape with axes of its own for blocks."""
 
-    def checked(self, source: Shape, ragged: bool) -> Shape:
-        if len(source) != 4 or self.block < 1 or ragged:
+    def checked(self, source: Shape) -> Shape:
+        if len(source) != 4 or self.block < 1 or self.is_ragged(source):
             raise InputError(f"blocks of {self.block} x {self.block} of a tensor of {times(source)}")
         return source
+
+    @abstractmethod
+    def is_ragged(self, source: Shape) -> bool:
+        """Return whether the source does not consist of whole blocks."""
 
     def move(self, values: np.ndarray) -> np.ndarray:
         made = movement.transpose(movement.reshape(values, self.parts(values.shape)), _ORDER)
@@ -90,8 +94,11 @@ class DepthToSpace(_Blocks):
         batch, rows, columns, channels = source
         return batch, rows, columns, self.block, self.block, channels // self.block**2
 
+    def is_ragged(self, source: Shape) -> bool:
+        return source[3] % self.block**2 > 0
+
     def shape(self, source: Shape) -> Shape:
-        batch, rows, columns, channels = self.checked(source, source[-1] % max(self.block, 1) ** 2 > 0)
+        batch, rows, columns, channels = self.checked(source)
         return batch, rows * self.block, columns * self.block, channels // self.block**2
 
 
@@ -106,7 +113,9 @@ class SpaceToDepth(_Blocks):
         batch, rows, columns, channels = source
         return batch, rows // self.block, self.block, columns // self.block, self.block, channels
 
+    def is_ragged(self, source: Shape) -> bool:
+        return any(size % self.block for size in source[1:3])
+
     def shape(self, source: Shape) -> Shape:
-        ragged = any(size % max(self.block, 1) for size in source[1:3])
-        batch, rows, columns, channels = self.checked(source, ragged)
+        batch, rows, columns, channels = self.checked(source)
         return batch, rows // self.block, columns // self.block, channels * self.block**2

@@ -139,7 +139,7 @@ class Requantize(NamedFunction):
 
 @dataclass(frozen=True, kw_only=True)
 class Quantize(Record):
-    """QUANTIZE from float32 to int8. to_even: whether ties round to even, as not in TensorFlow Lite"""
+    """QUANTIZE from float32 to int8. to_even: whether ties round to even, else away from zero"""
 
     row = _ROW
     name = "QUANTIZE"

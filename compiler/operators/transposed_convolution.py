@@ -230,7 +230,7 @@ class TransposeConv(Weighted):
     def _padded(self) -> int:
         """Return M, or more so that a phase has whole words, which move as they are, if that is a quarter more at
         most."""
-        whole = -(-self.outputs // 8) * 8
+        whole = -(-self.outputs // 8) * 8 if self.stride != (1, 1) else self.outputs
         return whole if 4 * whole <= 5 * self.outputs else self.outputs
 
     def _phases(self, taps: tuple[int, int]) -> np.ndarray:
@@ -284,6 +284,8 @@ def deconvolved(fold: Fold, found: Affine[Made], target: Target) -> Held:
     weights = weights_of(found, source)
     filters = weights.filters[:, :, None] if len(layer.shape) == 3 else weights.filters
     strides, pads, to = (_of_map(operation, *each) for each in (("strides", 1), ("pads", 0), ("size", 1)))
+    if any(-(-taps // step) <= pad // step for taps, step, pad in zip(filters.shape[2:], strides, pads)):
+        raise Unsupported(f"pads of {times(pads)} are larger than filters of {times(filters.shape)}")
     if max(*strides, *filters.shape[2:]) > MOST_TAPS:
         raise Unsupported(f"filters of {times(filters.shape)} with strides of {times(strides)}: at most {MOST_TAPS}")
     operator = TransposeConv(

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     model = read_model(options.model)
     suffix = format_of(options.model, model).suffix
     if options.output.suffix != suffix:
-        raise InputError(f"{options.output}: the model is a {suffix} file: name the output so")
+        raise InputError(f"{options.output}: the model is a {suffix} file: give the output this suffix")
     graph = load(options.model)
     if any(tensor.dtype != "float32" for tensor in graph.arguments):
         raise InputError(f"{options.model}: its inputs are not float32: {FLOAT}")
@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> None:
         quantizer = import_module(f"eyrie.training.float_{suffix.removeprefix('.')}")
         try:
             made = quantizer.quantized(model, samples)
+            found = cost(*(quantizer.first_outputs(each, samples) for each in (model, made)))
         except InputError as error:
             raise InputError(f"{options.model}: {error}") from error
-        found = cost(*(quantizer.first_outputs(each, samples) for each in (model, made)))
     with whole_file(options.output) as file:
         file.write(made)
     print(

@@ -39,6 +39,9 @@ def quantized(model: bytes, samples: Samples) -> bytes:
     loaded = onnx.load_model_from_string(model)
     if any("QuantizeLinear" in node.op_type or node.op_type.startswith("QLinear") for node in loaded.graph.node):
         raise InputError("it is quantised already: give a float model")
+    version = next((each.version for each in loaded.opset_import if not each.domain), 1)
+    if version < 13:
+        raise InputError(f"it has operator set {version}, at least 13 is needed: export it again")
     constants = {each.name for each in loaded.graph.initializer}
     names = [each.name for each in loaded.graph.input if each.name not in constants]
     with TemporaryDirectory() as folder, _silent():

@@ -46,7 +46,7 @@ def test_rejected(seed: int, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((2, 1, 3, 8, 8), np.float32))
     words = "--data", tmp_path / "x.npy"
     ended = eyrie("quantize-model", path, tmp_path / "out.tflite", *words)
-    assert ended.stderr.endswith("out.tflite: the model is a .onnx file: name the output so\n")
+    assert ended.stderr.endswith("out.tflite: the model is a .onnx file: give the output this suffix\n")
     quantised = Model(seed, (1, 3, 8, 8))
     quantised.write(path, quantised.through("x", 0.03))
     ended = eyrie("quantize-model", path, tmp_path / "out.onnx", *words)

@@ -220,6 +220,29 @@ def test_on_the_rtl(seed: int, tmp_path: Path) -> None:
     assert (done.outputs[0] == golden_outputs(network.whole_graph(), inputs)[0]).all()
 
 
+def test_images_of_a_batch(seed: int, tmp_path: Path) -> None:
+    """A batch of a size in the file runs as a whole if the host has a part in it; one without a size image by image,
+    where images do not mix."""
+    whole = Model(seed, (4, 6, 8, 10))
+    made = whole.add("CumSum", whole.through("x", SCALE), whole.constant(np.array(0)))
+    path = whole.write(tmp_path / "whole.onnx", made)
+    x = whole.rng.normal(0, 1.2, whole.shape).astype(np.float32)
+    [got] = eyrie.load(path, back_end="functional")(x).values()
+    assert (got == expected(path, x)[0]).all()
+
+    model = Model(seed)
+    made = OPERATORS["local response"](model, model.through("x", SCALE))
+    path = model.write(tmp_path / "free.onnx", made, batch="N")
+    [got] = eyrie.load(path, back_end="functional")(x).values()
+    assert (got == expected(path, x)[0]).all()
+
+    mixing = Model(seed)
+    made = mixing.add("CumSum", mixing.through("x", SCALE), mixing.constant(np.array(0)))
+    path = mixing.write(tmp_path / "mixing.onnx", made, batch="N")
+    with pytest.raises(ValueError, match="CumSum: .*, and it may mix images: export the model with a first axis of a"):
+        compile_parts(path)
+
+
 def random_branch(model: Model, x: str) -> str:
     made = [helper.make_node("RandomNormalLike", [x], ["drawn"])]
     graph = helper.make_graph(made, "drawn", [], [helper.make_tensor_value_info("drawn", TensorProto.FLOAT, None)])

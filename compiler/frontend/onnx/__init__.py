@@ -26,8 +26,6 @@ def with_weights(path: str | Path, data: bytes) -> bytes:
         model = onnx.load_model_from_string(data)
     except Exception:  # protobuf's own, which the importer reports
         return data
-    if not any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
-        return data
     try:
         onnx.external_data_helper.load_external_data_for_model(model, str(Path(path).parent))
         return model.SerializeToString()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node of an ONNX file as a model of its own, for onnxruntime.
 
-The model has the constants that the node takes, and the nodes that compute these: DequantizeLinear of weights, and what
-moves its result.
+The model has the constants that the node takes, and the nodes that compute these: DequantizeLinear of weights, and
+data-movement operators on their results.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -33,12 +33,16 @@ class Values:
     derived    the nodes that compute others from constants alone
     shapes     of all values, where they are known
     types      numbers of element types, where they are known
+    inferred   the shapes that ONNX infers
+    images     whether the first axis of the inputs has no size: the runs of a model are of one image each
     """
 
     constants: dict[str, np.ndarray]
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     types: dict[str, int] = field(default_factory=dict)
     derived: dict[str, onnx.NodeProto] = field(default_factory=dict)
+    inferred: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    images: bool = False
 
     def is_constant(self, name: str) -> bool:
         return name in self.constants or name in self.derived
@@ -52,7 +56,7 @@ def on_host(
     Raise Unsupported if onnxruntime does not run it.
     """
     name = one_line(node.op_type)
-    if is_random(node):
+    if is_random(node) or _is_trained(node, values):
         raise Unsupported(f"{reason}, and it draws random numbers")
     require("onnxruntime", "onnx")
     taken = [each for each in taken_by(node) if not values.is_constant(each)]
@@ -64,11 +68,13 @@ def on_host(
         raise Unsupported(f"{reason}, and onnxruntime does not run it ({rejection})") from rejection
     forms = []
     for end, output in zip(ends, made, strict=True):
-        if end.shape is None:
-            raise Unsupported(f"{reason}; the shape of its output is known at run time only")
         if not hasattr(np, end.dtype):
             raise Unsupported(f"{reason}, and its output {output} is {end.dtype}")
+        if end.shape is None or (not end.shape and output not in values.inferred):
+            raise Unsupported(f"{reason}; the shape of its output is known at run time only")
         forms.append(Form(end.dtype, end.shape))
+    if values.images and not _keeps_images(node, taken, made, values, versions):
+        raise Unsupported(f"{reason}, and it may mix images: export the model with a first axis of a fixed size")
     operator = Interpreted(
         operator=name,
         interpreter=ONNXRUNTIME,
@@ -98,6 +104,38 @@ def taken_by(node: onnx.NodeProto) -> list[str]:
 def is_random(node: onnx.NodeProto) -> bool:
     """Return whether a node, or one in its subgraphs, draws random numbers."""
     return node.op_type in _RANDOM or any(is_random(inner) for graph in _subgraphs(node) for inner in graph.node)
+
+
+def _is_trained(node: onnx.NodeProto, values: Values) -> bool:
+    """Return whether a Dropout may draw random numbers."""
+    mode = node.input[2] if node.op_type == "Dropout" and len(node.input) > 2 else ""
+    return bool(mode) and (mode not in values.constants or bool(values.constants[mode].any()))
+
+
+def _keeps_images(
+    node: onnx.NodeProto, taken: Sequence[str], made: Sequence[str], values: Values, versions: Mapping[str, int]
+) -> bool:
+    """Return whether a node gives two images what it gives each of them, by a run with random values."""
+    rng, two, each = np.random.default_rng(1), list[np.ndarray](), tuple[list[np.ndarray], ...](([], []))
+    for name in taken:
+        shape = values.shapes.get(name, ())
+        if not shape or shape[0] != 1:
+            return False
+        kind = onnx.helper.tensor_dtype_to_np_dtype(values.types[name])
+        drawn = rng.normal(size=(2, *shape[1:])) if kind.kind == "f" else rng.integers(0, 2, (2, *shape[1:]))
+        two.append(drawn.astype(kind))
+        for image, part in enumerate(each):
+            part.append(two[-1][image : image + 1])
+    doubled = replace(values, shapes=values.shapes | {name: (2, *values.shapes[name][1:]) for name in taken})
+    try:
+        [whole] = APART.run(ONNXRUNTIME, _model(node, taken, made, doubled, versions), [two])
+        parts = APART.run(ONNXRUNTIME, _model(node, taken, made, values, versions), each)
+    except Rejected:
+        return False
+    return all(
+        np.array_equal(of_two, np.concatenate(of_each), equal_nan=of_two.dtype.kind == "f") if of_two.ndim else False
+        for of_two, *of_each in zip(whole, *parts)
+    )
 
 
 def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import onnx
 from onnx import numpy_helper, shape_inference
+from onnx.external_data_helper import _get_all_tensors, uses_external_data
 from onnx.inliner import inline_local_functions
 from onnx.reference import ReferenceEvaluator
 
@@ -19,6 +20,7 @@ from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.qdq.network import HostOperation, Network, Operation
 from eyrie.compiler.ir.qdq.values import CODES
 from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.operators.registry import of_kinds, translators
 from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line
@@ -40,12 +42,12 @@ def import_model(data: bytes) -> Graph:
         return _imported(model)
     fixed = _batch(model.graph) != 0  # the file says a size
     try:
-        graph = _imported(_of_one_image(model))
+        graph = _imported(_of_one_image(model), images=not fixed)
     except ModelImportError:
         if fixed:
             return _imported(model)
         raise
-    return _imported(model) if fixed and any(map(_is_unknown, graph.nodes)) else graph
+    return _imported(model) if fixed and any(map(_is_of_host, graph.nodes)) else graph
 
 
 def _parsed(data: bytes) -> onnx.ModelProto:
@@ -53,7 +55,7 @@ def _parsed(data: bytes) -> onnx.ModelProto:
         model = onnx.load_model_from_string(data)
     except Exception as error:  # protobuf's own
         raise ModelImportError(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
-    if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
+    if any(map(uses_external_data, _get_all_tensors(model))):
         raise ModelImportError("its weights are in another file", remedy="give the path of the file")
     try:
         onnx.checker.check_model(model)
@@ -91,12 +93,12 @@ def _of_one_image(model: onnx.ModelProto) -> onnx.ModelProto:
     return changed
 
 
-def _imported(model: onnx.ModelProto) -> Graph:
+def _imported(model: onnx.ModelProto, images: bool = False) -> Graph:
     """Return the Graph. Nodes that the walk rejects become operators of the host, and the next walk goes on from
-    these."""
+    these. images: as in Values"""
     rejected: dict[str, str] = {}
     while True:
-        importer = _Importer(model, rejected)
+        importer = _Importer(model, rejected, images)
         try:
             graph = graph_of(importer.network())
         except ModelImportError:
@@ -107,14 +109,16 @@ def _imported(model: onnx.ModelProto) -> Graph:
             raise ModelImportError(
                 f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
             ) from error
-        found = {where: reason for where, reason in _rejections(graph) if where not in rejected}
+        known = rejected.keys() | importer.refused
+        found = {where: reason for where, reason in _rejections(graph) if where not in known}
         if not found:
             return graph
         rejected |= found
 
 
-def _is_unknown(node: Node) -> bool:
-    return isinstance(node.operator, Unknown)
+def _is_of_host(node: Node) -> bool:
+    """Return whether the host runs a node in onnxruntime, or cannot run it."""
+    return isinstance(node.operator, (Unknown, Interpreted))
 
 
 def _rejections(graph: Graph) -> Iterator[tuple[str, str]]:
@@ -132,7 +136,7 @@ def _rejections(graph: Graph) -> Iterator[tuple[str, str]]:
 class _Importer:
     """The walk through the nodes of a file's graph."""
 
-    def __init__(self, model: onnx.ModelProto, rejected: Mapping[str, str]) -> None:
+    def __init__(self, model: onnx.ModelProto, rejected: Mapping[str, str], images: bool) -> None:
         """rejected: places of nodes that the host has to run, and the reasons"""
         self.graph, self.rejected = model.graph, rejected
         self.versions = {each.domain or "ai.onnx": each.version for each in model.opset_import}
@@ -140,6 +144,8 @@ class _Importer:
         self.values.shapes.update((name, each.shape) for name, each in self.values.constants.items())
         self.operations: list[Operation] = []
         self.said = _inferred(model, self.values.types)
+        self.values.inferred, self.values.images = self.said, images
+        self.refused: set[str] = set()  # places of nodes that the host does not run
         self.plain: set[str] = set()  # values that are neither codes nor results of codes
         self.place = "the model"  # the node in progress, for messages
 
@@ -167,7 +173,7 @@ class _Importer:
     def _take(self, node: onnx.NodeProto, where: str) -> None:
         if self._is_constant(node):
             return
-        if all(map(self.values.is_constant, taken_by(node))):
+        if all(map(self.values.is_constant, taken_by(node))) and not is_random(node):
             self.values.derived |= dict.fromkeys(node.output, node)
         domain = node.domain or "ai.onnx"
         call = Call(node, where, self.versions.get(domain, 1), self.values.constants, self.values.shapes)
@@ -184,16 +190,26 @@ class _Importer:
             raise Unsupported(self.rejected[call.where])
         plain = [name for name in node.input if name in self.plain]
         if plain and node.op_type != "QuantizeLinear":
-            raise Unsupported(f"its input {plain[0]} is not quantised: {QUANTISE}")
+            kind = onnx.helper.tensor_dtype_to_np_dtype(self.values.types.get(plain[0], onnx.TensorProto.FLOAT))
+            other = f"is {kind}, not int8" if kind.kind != "f" else f"is not quantised: {QUANTISE}"
+            raise Unsupported(f"its input {plain[0]} {other}")
+        if "QuantizeLinear" in node.op_type.replace("Deq", "Q") and self._is_narrow(call):
+            raise Unsupported("its scale is not float32")
         translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
         if translate is None:
             raise Unsupported(UNKNOWN)
         return translate(call)
 
+    def _is_narrow(self, call: Call) -> bool:
+        """Return whether a QuantizeLinear or DequantizeLinear of a value is of other real numbers than float32."""
+        scale = self.values.constants.get(call.inputs[1]) if call.has(1) else None
+        return scale is not None and scale.dtype != np.float32 and not self.values.is_constant(call.inputs[0])
+
     def _on_host(self, node: onnx.NodeProto, call: Call, reason: str) -> Operation:
         try:
             return on_host(node, call.where, reason, self.values, self.versions)
         except Unsupported as error:
+            self.refused.add(call.where)
             taken = tuple(name for name in call.inputs if name and not self.values.is_constant(name))
             return Operation("unknown", taken, call.outputs, call.where, call.name, {"reason": str(error)})
 

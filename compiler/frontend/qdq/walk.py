@@ -181,13 +181,11 @@ class _Walk(Nodes):
 
     def _on_host(self, operation: HostOperation, inputs: tuple[Value, ...]) -> list[Held | Given]:
         """Add a node of the host, and return its results."""
-        if any(isinstance(value, Codes) for value in inputs):
-            raise InputError("takes a constant that its model does not have")
-        held = [
-            value if isinstance(value, Held) else self.float_of(value, name)
-            for value, name in zip(inputs, operation.inputs, strict=True)
-            if not isinstance(value, Codes)
-        ]
+        held = []
+        for value, name in zip(inputs, operation.inputs, strict=True):
+            if isinstance(value, Codes):
+                raise InputError("takes a constant that its model does not have")
+            held.append(value if isinstance(value, Held) else self.float_of(value, name))
         tensors = tuple(self.ordered(each, tuple(range(len(each.axes))), operation.where) for each in held)
         made = [self._of_form(name, form) for name, form in zip(operation.outputs, operation.forms, strict=True)]
         operator = operation.operator
@@ -295,7 +293,7 @@ class _Walk(Nodes):
                 raise InputError(f"{scale.scale.size} scales for {axis_size} channels")
             return dequantised(codes.values, scale)
         if isinstance(codes, Given):
-            if codes.held.tensor.dtype in CODES:
+            if codes.held.tensor.dtype != "float32":
                 raise Rejected(operation, "its codes have no scale of their own")
             return codes  # after an operator that has no translation
         if not isinstance(codes, Held):
