@@ -14,7 +14,7 @@ def expand(graph: Graph) -> Graph:
 
 
 def _expanded(node: Node) -> Iterator[Node]:
-    """Yield the nodes of a node; those of several nodes are expanded, too."""
+    """Yield the nodes in place of a node. If these are several, each of them is expanded, too."""
     parts = node.operator.expanded(node) if isinstance(node.operator, Record) else (node,)
     for part in parts:
         yield from _expanded(part) if len(parts) > 1 else parts

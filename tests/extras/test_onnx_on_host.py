@@ -176,7 +176,7 @@ def test_codes_without_a_name_of_their_own(seed: int, tmp_path: Path) -> None:
 
 
 def test_functions_of_a_file(seed: int, tmp_path: Path) -> None:
-    """A function that the file defines is what it consists of."""
+    """The operators of a function that the file defines take its place."""
     model = Model(seed)
     codes = model.through("x", SCALE, 5)
     made = model.add("Add", codes, codes)

@@ -73,7 +73,7 @@ def on_host(
         if end.shape is None or (not end.shape and output not in values.inferred):
             raise Unsupported(f"{reason}; the shape of its output is known at run time only")
         forms.append(Form(end.dtype, end.shape))
-    if values.images and not _keeps_images(node, taken, made, values, versions):
+    if values.images and not _keeps_images(node, model, taken, made, values, versions):
         raise Unsupported(f"{reason}, and it may mix images: export the model with a first axis of a fixed size")
     operator = Interpreted(
         operator=name,
@@ -113,9 +113,17 @@ def _is_trained(node: onnx.NodeProto, values: Values) -> bool:
 
 
 def _keeps_images(
-    node: onnx.NodeProto, taken: Sequence[str], made: Sequence[str], values: Values, versions: Mapping[str, int]
+    node: onnx.NodeProto,
+    model: bytes,
+    taken: Sequence[str],
+    made: Sequence[str],
+    values: Values,
+    versions: Mapping[str, int],
 ) -> bool:
-    """Return whether a node gives two images what it gives each of them, by a run with random values."""
+    """Return whether the results of two images together are the results of each alone, by a run with random values.
+
+    model: of the node, for one image
+    """
     rng, two, each = np.random.default_rng(1), list[np.ndarray](), tuple[list[np.ndarray], ...](([], []))
     for name in taken:
         shape = values.shapes.get(name, ())
@@ -129,11 +137,11 @@ def _keeps_images(
     doubled = replace(values, shapes=values.shapes | {name: (2, *values.shapes[name][1:]) for name in taken})
     try:
         [whole] = APART.run(ONNXRUNTIME, _model(node, taken, made, doubled, versions), [two])
-        parts = APART.run(ONNXRUNTIME, _model(node, taken, made, values, versions), each)
+        parts = APART.run(ONNXRUNTIME, model, each)
     except Rejected:
         return False
     return all(
-        np.array_equal(of_two, np.concatenate(of_each), equal_nan=of_two.dtype.kind == "f") if of_two.ndim else False
+        of_two.ndim > 0 and np.array_equal(of_two, np.concatenate(of_each), equal_nan=of_two.dtype.kind == "f")
         for of_two, *of_each in zip(whole, *parts)
     )
 

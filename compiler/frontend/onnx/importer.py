@@ -143,8 +143,7 @@ class _Importer:
         self.values = Values({each.name: numpy_helper.to_array(each) for each in self.graph.initializer})
         self.values.shapes.update((name, each.shape) for name, each in self.values.constants.items())
         self.operations: list[Operation] = []
-        self.said = _inferred(model, self.values.types)
-        self.values.inferred, self.values.images = self.said, images
+        self.values.inferred, self.values.images = _inferred(model, self.values.types), images
         self.refused: set[str] = set()  # places of nodes that the host does not run
         self.plain: set[str] = set()  # values that are neither codes nor results of codes
         self.place = "the model"  # the node in progress, for messages
@@ -158,7 +157,7 @@ class _Importer:
             self._take(node, f"#{number}")
         self.place = "the model"
         outputs = tuple(each.name for each in self.graph.output)
-        return Network(inputs, self.values.constants, tuple(self.operations), outputs, self.said)
+        return Network(inputs, self.values.constants, tuple(self.operations), outputs, self.values.inferred)
 
     def _input(self, value: onnx.ValueInfoProto) -> Tensor:
         tensor = value.type.tensor_type
@@ -193,7 +192,7 @@ class _Importer:
             kind = onnx.helper.tensor_dtype_to_np_dtype(self.values.types.get(plain[0], onnx.TensorProto.FLOAT))
             other = f"is {kind}, not int8" if kind.kind != "f" else f"is not quantised: {QUANTISE}"
             raise Unsupported(f"its input {plain[0]} {other}")
-        if "QuantizeLinear" in node.op_type.replace("Deq", "Q") and self._is_narrow(call):
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear") and self._is_narrow(call):
             raise Unsupported("its scale is not float32")
         translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
         if translate is None:
@@ -222,7 +221,7 @@ class _Importer:
                 self.values.types[name] = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(form.dtype))
                 self.plain |= set() if form.dtype in CODES else {name}
         elif operation.kind == "unknown":
-            made = [self.said.get(name) for name in operation.outputs]
+            made = [self.values.inferred.get(name) for name in operation.outputs]
         else:
             made = self._shapes(operation)
             for name in operation.outputs:
