@@ -25,7 +25,7 @@ TITLES = {
 }
 Drawn = Any  # an object of bokeh, which is optional
 COLOURS = ("#9aa5b1", "#c2410c")  # other points, points of the Pareto front
-PLOT, TABLE_HEIGHT = 380, 320  # pixels
+PLOT, TABLE_WIDTH, TABLE_HEIGHT, CHARACTER = 420, 1260, 320, 7  # pixels
 
 # Shows the rows of the selected model that match the text of the filter. `x > 5 and y == 3` is a filter.
 _FILTER = """
@@ -108,7 +108,7 @@ def _columns(explored: Explored, rows: list[Entry]) -> dict[str, list]:
     names = ("model", *TITLES, *explored.space.axes)
     columns = {name: [row.get(name) for row in rows] for name in names}
     columns["pareto"] = ["yes" if value else "" for value in columns["pareto"]]
-    return columns | {"colour": [COLOURS[bool(row["pareto"])] for row in rows]}
+    return columns
 
 
 def _plot(source: Drawn, view: Drawn, x: str, y: str) -> Drawn:
@@ -123,20 +123,35 @@ def _plot(source: Drawn, view: Drawn, x: str, y: str) -> Drawn:
         tools="pan,wheel_zoom,box_select,tap,reset,save",
         tooltips=tips,
     )
-    figure.scatter(x, y, source=source, view=view, color="colour", size=7, alpha=0.8)
+    for pareto, colour in enumerate(COLOURS):  # the front above the other points
+        kind = models.GroupFilter(column_name="pareto", group="yes" if pareto else "")
+        chosen = models.CDSView(filter=models.IntersectionFilter(operands=[view.filter, kind]))
+        figure.scatter(x, y, source=source, view=chosen, color=colour, size=7, alpha=0.8)
     for axis in (figure.xaxis, figure.yaxis):
-        axis.formatter = models.NumeralTickFormatter(format="0.[00]a")
+        axis.formatter = models.CustomJSTickFormatter(code="return tick.toLocaleString('en', {notation: 'compact'})")
     return figure
 
 
 def _table(explored: Explored, source: Drawn, view: Drawn) -> Drawn:
     models = require("bokeh.models", "explore")
     number = models.NumberFormatter(format="0,0.[00]", text_align="right", nan_format="", null_format="")
-    texts = {name for name, values in source.data.items() if any(isinstance(value, str) for value in values)}
-    columns = [
-        models.TableColumn(field=name, title=TITLES.get(name, name), **({} if name in texts else {"formatter": number}))
-        for name in ("point", *explored.space.axes, *(name for name in TITLES if name != "point"))
-    ]
+    columns = []
+    for name in ("point", *explored.space.axes, *(name for name in TITLES if name != "point")):
+        title, values = TITLES.get(name, name), source.data[name]
+        text = any(isinstance(value, str) for value in values)
+        longest = max(len(title), *(len(value if text else f"{value or 0:,}") for value in values))
+        columns.append(
+            models.TableColumn(
+                field=name, title=title, width=longest * CHARACTER + 12, **({} if text else {"formatter": number})
+            )
+        )
     return models.DataTable(
-        source=source, view=view, columns=columns, width=3 * PLOT, height=TABLE_HEIGHT, selectable="checkbox"
+        source=source,
+        view=view,
+        columns=columns,
+        width=TABLE_WIDTH,
+        height=TABLE_HEIGHT,
+        autosize_mode="none",
+        index_position=None,
+        selectable="checkbox",
     )
