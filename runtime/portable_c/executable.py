@@ -25,7 +25,7 @@ CHECKED = (  # undefined behaviour ends the program
     *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
 )
 _ALWAYS = ("-std=c99", "-ffp-contract=off")
-_SHARED = ("-shared", "-fPIC")
+SHARED = ("-shared", "-fPIC")
 _REMEDY = "install one, like gcc, or name it in CC"
 
 
@@ -101,7 +101,7 @@ def build_library(networks: Sequence[Sources], folder: Path) -> Library:
     folder cannot be written.
     """
     arenas = [f"-D{network.arena_storage}=static __thread" for network in networks]
-    _compile(networks, {}, folder, (*FAST, *_SHARED, *arenas, "-o", LIBRARY))
+    _compile(networks, {}, folder, (*FAST, *SHARED, *arenas, "-o", LIBRARY))
     return Library(folder / LIBRARY, tuple(networks))
 
 
@@ -119,8 +119,16 @@ def _compile(networks: Sequence[Sources], more: dict[str, bytes], folder: Path, 
     for network in networks:
         network.save(folder)
     write_all(folder, more)
+    run_compiler([*options, *more, *(network.source for network in networks)], folder)
+
+
+def run_compiler(arguments: Sequence[str], folder: Path) -> None:
+    """Run the C compiler of CC, or cc, in a folder.
+
+    Raise BuildError if it rejects a source, and InputError, with one line, if it is missing.
+    """
     compiler = shlex.split(os.environ.get("CC") or "cc")
-    command = [*compiler, *_ALWAYS, *options, *more, *(network.source for network in networks)]
+    command = [*compiler, *_ALWAYS, *arguments]
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     except FileNotFoundError as error:

@@ -44,7 +44,8 @@ def test_a_program_for_litert(seed: int, tmp_path: Path) -> None:
         (tmp_path / "program.py").write_text(PROGRAM.format(line=line))
         command = [sys.executable, tmp_path / "program.py", tmp_path / "net.tflite"]
         said.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.rsplit(maxsplit=1))
-    assert said[0][0] == said[1][0] and [said[0][1], said[1][1]] == ["ai_edge_litert.interpreter", "eyrie.litert"]
+    (wanted, theirs), (found, ours) = said
+    assert found == wanted and (theirs, ours) == ("ai_edge_litert.interpreter", "eyrie.litert.interpreter")
 
 
 def test_the_methods_of_litert(seed: int) -> None:

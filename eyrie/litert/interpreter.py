@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LiteRT's interpreter on Eyrie: a program that runs a model with LiteRT runs it on Eyrie with one more line.
-
-from ai_edge_litert.interpreter import Interpreter
-from eyrie.litert import Interpreter
-"""
+"""LiteRT's interpreter on Eyrie."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
@@ -26,6 +22,8 @@ class Interpreter(litert.Interpreter):
     of LiteRT's reference kernels (`OpResolverType.BUILTIN_REF`); its default kernels round otherwise.
 
     back_end, config  as in `eyrie.load`
+    session           the session that runs the model
+    operators         number of operators of the model's main graph
     """
 
     def __init__(
@@ -45,7 +43,8 @@ class Interpreter(litert.Interpreter):
         quiet = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
         super().__init__(model_content=model_content, experimental_op_resolver_type=quiet)
         name = fspath(model_path) if model_path else "the model"
-        self._session = load_bytes(bytes(model_content), name, config, back_end)
+        self.session = load_bytes(bytes(model_content), name, config, back_end)
+        self.operators = len(self._get_ops_details())
         self._ends = [each["index"] for each in self.get_input_details()]
         self._made = [each["index"] for each in self.get_output_details()]
         self._values = {
@@ -81,12 +80,12 @@ class Interpreter(litert.Interpreter):
 
     def invoke(self) -> None:
         inputs = [self._values[index].reshape(-1, *self._of_model(index)) for index in self._ends]
-        for index, value in zip(self._made, self._session.run(inputs), strict=True):
+        for index, value in zip(self._made, self.session.run(inputs), strict=True):
             shape = value.shape[1:]
             self._values[index] = value[0] if len(value) == 1 else value.reshape(-1, *shape[1:])
 
     def reset_all_variables(self) -> None:
-        self._session.reset()
+        self.session.reset()
 
     def get_signature_runner(self, signature_key: str | None = None) -> Callable[..., dict[str, np.ndarray]]:
         """Return a function that takes inputs and returns outputs by their names in the signature."""
