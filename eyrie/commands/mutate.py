@@ -101,6 +101,11 @@ EQUIVALENT = {
         ";",
     ): "a reset: it is read only while left_q, which is reset, is not 0",
     (
+        "rtl/bus/axi_writer.sv",
+        "wstrobe_q <= '0;",
+        ";",
+    ): "a reset: it is read only while wvalid_q, which is reset, is set",
+    (
         "rtl/eyrie.sv",
         "increment = '0;",
         "increment = '1;",
