@@ -75,6 +75,7 @@ class FloatArithmetic(FloatOperator):
 class Sum(Binary, FloatArithmetic):
     """ADD or SUB, with a fused activation."""
 
+    library = "eyrie_arithmetic"
     schema_options = {"activation": "fusedActivationFunction"}
     sign: ClassVar[int]
 
@@ -112,7 +113,6 @@ def _onnx_of_many(call: "OnnxCall", kind: str) -> list[Operation]:
 @dataclass(frozen=True, kw_only=True)
 class Add(Sum):
     row = Row("addition", PPU)
-    library = "eyrie_addition"
     name = "ADD"
     kind = "add"
     onnx = {"Add": lambda call: [call.make("add")], "Sum": lambda call: _onnx_of_many(call, "add")}
@@ -148,6 +148,7 @@ class Sub(Sum):
 @dataclass(frozen=True, kw_only=True)
 class SquaredDifference(Binary):
     row = Row("squared difference", PPU)
+    library = "eyrie_arithmetic"
     name = "SQUARED_DIFFERENCE"
     operation = WordKind.SQUARED_DIFFERENCE
 
@@ -185,6 +186,7 @@ def _onnx_power(call: "OnnxCall") -> list[Operation]:
 @dataclass(frozen=True, kw_only=True)
 class Mul(Binary, FloatArithmetic):
     row = Row("multiplication, square", PPU)
+    library = "eyrie_arithmetic"
     name = "MUL"
     schema_options = {"activation": "fusedActivationFunction"}
     kind = "mul"
@@ -241,6 +243,7 @@ class Choice(Binary):
     """MAXIMUM or MINIMUM, which compare codes, so that all operands have the result's scale."""
 
     row = Row("maximum, minimum", PPU)
+    library = "eyrie_arithmetic"
     schema_table = "MaximumMinimumOptions"
     operands = 2
     clamps = False

@@ -68,6 +68,7 @@ class Concatenation(Movement):
     """CONCATENATION. unsigned: the model has it in uint8; then each input may have a scale of its own"""
 
     row = ROW
+    library = "eyrie_concatenation"
     name = "CONCATENATION"
     schema_options = {"axis": "axis"}
     kind = "concat"

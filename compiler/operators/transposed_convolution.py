@@ -95,6 +95,7 @@ class TransposeConv(Weighted):
     """
 
     row = Row("transposed convolution", ARRAY)
+    library = "eyrie_transposed_convolution"
     name = "TRANSPOSE_CONV"
     version = 4
     kind = "conv_transpose"

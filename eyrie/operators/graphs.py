@@ -7,12 +7,14 @@ from eyrie.compiler.ir.graph import Graph, Malformed, Node
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D
-from eyrie.compiler.operators.elementwise import Add
+from eyrie.compiler.operators.elementwise import FloatArithmetic
 from eyrie.compiler.operators.fully_connected import FullyConnected
 from eyrie.compiler.operators.host import Softmax
+from eyrie.compiler.operators.joins import Concatenation
 from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
-from eyrie.compiler.operators.registry import functions_of_one_value, tflite_names
+from eyrie.compiler.operators.registry import of_tflite
+from eyrie.compiler.operators.transposed_convolution import TransposeConv
 from eyrie.model.messages import unknown
 from eyrie.operators.descriptors import (
     ActivationSetting,
@@ -43,12 +45,7 @@ def convolution(
     setting: ConvolutionSetting, channels: int, filters: FilterSetting, values: np.ndarray, bias: np.ndarray
 ) -> Operator:
     """Return a convolution; `values` are int8 of the filters' shape, `bias` int32 [m], `channels` of the input."""
-    if filters.c * setting.groups != channels:
-        raise OperatorError(
-            Status.BAD_DESCRIPTOR,
-            f"filters of {filters.c} channels in {setting.groups} groups do not "
-            f"go with an input of {channels} channels",
-        )
+    _check_channels(setting, channels, filters)
     kind: type[Conv2D | DepthwiseConv2D] = Conv2D
     if setting.groups == channels > 1:
         kind, values = DepthwiseConv2D, np.ascontiguousarray(values[..., 0].transpose(1, 2, 0))
@@ -63,6 +60,38 @@ def convolution(
     )
 
 
+def transposed_convolution(
+    setting: ConvolutionSetting,
+    size: tuple[int, int, int],
+    filters: FilterSetting,
+    values: np.ndarray,
+    bias: np.ndarray,
+) -> Operator:
+    """Return a transposed convolution, with arguments as those of `convolution`; `size`: h, w, c of the input."""
+    _check_channels(setting, size[2], filters)
+    if (setting.dilation, setting.groups, setting.activation) != ((1, 1), 1, "NONE"):
+        raise OperatorError(
+            Status.BAD_DESCRIPTOR,
+            "if a convolution is transposed, its dilation is (1, 1), its groups are 1 and its activation is NONE",
+        )
+    (top, bottom, left, right), (stride_h, stride_w) = setting.pads, setting.stride
+    to = (size[0] - 1) * stride_h + filters.r - top - bottom, (size[1] - 1) * stride_w + filters.s - left - right
+    if min(to) < 1:
+        raise OperatorError(Status.BAD_DESCRIPTOR, f"pads = {setting.pads} leave no output")
+    return TransposeConv(
+        filters=values, scales=_scales(filters), bias=bias, stride=setting.stride, to=to, pads=(top, left)
+    )
+
+
+def _check_channels(setting: ConvolutionSetting, channels: int, filters: FilterSetting) -> None:
+    if filters.c * setting.groups != channels:
+        raise OperatorError(
+            Status.BAD_DESCRIPTOR,
+            f"filters of {filters.c} channels in {setting.groups} groups do not "
+            f"go with an input of {channels} channels",
+        )
+
+
 def fully_connected(filters: FilterSetting, values: np.ndarray, bias: np.ndarray) -> Operator:
     return FullyConnected(filters=values.reshape(filters.m, -1), scales=_scales(filters), bias=bias)
 
@@ -73,19 +102,31 @@ def pooling(setting: PoolingSetting) -> Operator:
 
 
 def activation(setting: ActivationSetting) -> Operator:
-    functions = {name: record for record in functions_of_one_value() for name in _activations(record)}
+    functions = {
+        name: record
+        for name, record in of_tflite().items()
+        if issubclass(record, Function) and record.library == "eyrie_activation"
+    }
     if setting.function not in functions:
         raise OperatorError(Status.BAD_ARGUMENT, unknown("activation", setting.function, functions))
     return functions[setting.function].of_library(setting.function, setting.alpha)
 
 
-def _activations(record: type[Function]) -> tuple[str, ...]:
-    """Return the names of a function of one value in the operator library."""
-    return tflite_names(record) if record.library == "eyrie_activation" else ()
+def arithmetic(kind: str, fused: str) -> Operator:
+    """Return an operator of two tensors: ADD, SUB or MUL with a fused activation, or another one without."""
+    kinds = {name: record for name, record in of_tflite().items() if record.library == "eyrie_arithmetic"}
+    if kind not in kinds:
+        raise OperatorError(Status.BAD_ARGUMENT, unknown("arithmetic", kind, kinds))
+    record = kinds[kind]
+    if fused == "NONE":
+        return record()
+    if issubclass(record, FloatArithmetic):
+        return record.with_activation(fused)
+    raise OperatorError(Status.BAD_ARGUMENT, f"activation = {fused}: {kind} is not fused with one: give NONE")
 
 
-def addition(fused: str) -> Operator:
-    return Add(activation=fused)
+def concatenation() -> Operator:
+    return Concatenation(axis=3)
 
 
 def softmax(beta: float) -> Operator:

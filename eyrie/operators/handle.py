@@ -169,6 +169,29 @@ class Handle:
             stream,
         )
 
+    def transposed_convolution(
+        self,
+        convolution: ConvolutionDescriptor,
+        source: Source,
+        filters: tuple[FilterDescriptor, int],
+        bias: int | None,
+        output: Source,
+        stream: Stream | None = None,
+    ) -> None:
+        """Add a transposed convolution (deconvolution): stride is the distance of the input's values in the output, and
+        pads are removed from the output. Dilation and groups are 1, and the activation is NONE.
+        """
+        setting = setting_of("convolution", convolution, ConvolutionDescriptor)
+        size = placed("source", source, TensorDescriptor)[0].shape[1:]
+        self._filtered(
+            lambda of, values, sums: graphs.transposed_convolution(setting, size, of, values, sums),
+            source,
+            filters,
+            bias,
+            output,
+            stream,
+        )
+
     def fully_connected(
         self,
         source: Source,
@@ -190,10 +213,25 @@ class Handle:
         setting = setting_of("activation", activation, ActivationDescriptor)
         self._add(lambda: graphs.activation(setting), [source], output, stream)
 
-    def addition(
-        self, first: Source, second: Source, output: Source, activation: str = "NONE", stream: Stream | None = None
+    def arithmetic(
+        self,
+        kind: str,
+        first: Source,
+        second: Source,
+        output: Source,
+        activation: str = "NONE",
+        stream: Stream | None = None,
     ) -> None:
-        self._add(lambda: graphs.addition(activation), [first, second], output, stream)
+        """Add an operator of two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM or SQUARED_DIFFERENCE.
+
+        Their sizes are equal, or one of them is 1. ADD, SUB and MUL may have a fused activation. Tensors of MAXIMUM and
+        MINIMUM have the same scale and zero point.
+        """
+        self._add(lambda: graphs.arithmetic(kind, activation), [first, second], output, stream)
+
+    def concatenation(self, first: Source, second: Source, output: Source, stream: Stream | None = None) -> None:
+        """Add a concatenation of channels. The tensors have the same scale and zero point."""
+        self._add(graphs.concatenation, [first, second], output, stream)
 
     def softmax(self, source: Source, output: Source, beta: float = 1.0, stream: Stream | None = None) -> None:
         """Add a softmax over the channels, which the host computes."""

@@ -62,7 +62,7 @@ def _request(key: str, constants: bytes) -> Request:
     name, *words = key.split(" ")
     fields = dict(word.split("=") for word in words)
     inputs = tuple(_tensor(fields[f"input{n}"]) for n in range(2) if f"input{n}" in fields)
-    operator = _OPERATORS[name](fields, inputs[0].c, constants)
+    operator = _OPERATORS[name](fields, inputs[0], constants)
     sizes = dict(zip(DEFAULT.parameters, _integers(fields["config"]), strict=True))
     config = AcceleratorConfig.of({size.lower(): value for size, value in sizes.items()})
     return Request(key, graphs.graph_of(operator, inputs, _tensor(fields["output"])), config)
@@ -106,34 +106,48 @@ def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, n
     return setting, np.frombuffer(parts[1], np.int8).reshape(shape), bias
 
 
-def _convolution(fields: dict[str, str], channels: int, constants: bytes) -> Operator:
+def _convolution(fields: dict[str, str], given: TensorSetting, constants: bytes) -> Operator:
+    return graphs.convolution(_convolution_setting(fields), given.c, *_filters(fields, constants))
+
+
+def _transposed_convolution(fields: dict[str, str], given: TensorSetting, constants: bytes) -> Operator:
+    size = given.h, given.w, given.c
+    return graphs.transposed_convolution(_convolution_setting(fields), size, *_filters(fields, constants))
+
+
+def _convolution_setting(fields: dict[str, str]) -> ConvolutionSetting:
     stride, dilation, pads = _pair(fields["stride"]), _pair(fields["dilation"]), _four(fields["pads"])
-    setting = ConvolutionSetting(stride, dilation, pads, int(fields["groups"]), fields["fused"])
-    return graphs.convolution(setting, channels, *_filters(fields, constants))
+    return ConvolutionSetting(stride, dilation, pads, int(fields["groups"]), fields["fused"])
 
 
-def _fully_connected(fields: dict[str, str], _channels: int, constants: bytes) -> Operator:
+def _fully_connected(fields: dict[str, str], _given: TensorSetting, constants: bytes) -> Operator:
     return graphs.fully_connected(*_filters(fields, constants))
 
 
-def _pooling(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
+def _pooling(fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
     return graphs.pooling(
         PoolingSetting(fields["kind"], _pair(fields["kernel"]), _pair(fields["stride"]), _four(fields["pads"]))
     )
 
 
-def _activation(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
+def _activation(fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
     return graphs.activation(ActivationSetting(fields["function"], _real(fields["alpha"])))
 
 
-def _addition(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
-    return graphs.addition(fields["fused"])
+def _arithmetic(fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
+    return graphs.arithmetic(fields["kind"], fields["fused"])
+
+
+def _concatenation(_fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
+    return graphs.concatenation()
 
 
 _OPERATORS = {
     "convolution": _convolution,
+    "transposed_convolution": _transposed_convolution,
     "fully_connected": _fully_connected,
     "pooling": _pooling,
     "activation": _activation,
-    "addition": _addition,
+    "arithmetic": _arithmetic,
+    "concatenation": _concatenation,
 }

@@ -52,7 +52,7 @@ struct eyrie_filter_setting {
   uint32_t scale_count;
 };
 
-/* Activation functions. A convolution or an addition can be fused with the first four. */
+/* Activation functions. A convolution, and some of the arithmetic operators, can be fused with the first four. */
 enum eyrie_function {
   EYRIE_NONE,
   EYRIE_RELU,
@@ -65,6 +65,17 @@ enum eyrie_function {
   EYRIE_ELU,
   EYRIE_EXP,
   EYRIE_FUNCTIONS /* number of functions */
+};
+
+/* Operators of two tensors. The first three can be fused with an activation function. */
+enum eyrie_arithmetic_kind {
+  EYRIE_ADD,
+  EYRIE_SUB,
+  EYRIE_MUL,
+  EYRIE_MAXIMUM,
+  EYRIE_MINIMUM,
+  EYRIE_SQUARED_DIFFERENCE,
+  EYRIE_ARITHMETIC_KINDS /* number of kinds */
 };
 
 /* stride, dilation: vertical, horizontal; pads: top, bottom, left, right; groups: groups of channels with filters of
@@ -277,6 +288,13 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
                                     const struct eyrie_tensor *input, const struct eyrie_filter *filter, uint32_t bias,
                                     const struct eyrie_tensor *output);
 
+/* A transposed convolution, or deconvolution: stride is the distance of the input's values in the output, and pads are
+ * removed from the output. Dilation and groups are 1; no function is fused. */
+enum eyrie_result eyrie_transposed_convolution(struct eyrie_stream *stream,
+                                               const struct eyrie_convolution_descriptor *convolution,
+                                               const struct eyrie_tensor *input, const struct eyrie_filter *filter,
+                                               uint32_t bias, const struct eyrie_tensor *output);
+
 /* A fully connected layer on all values of each of the n maps. */
 enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struct eyrie_tensor *input,
                                         const struct eyrie_filter *filter, uint32_t bias,
@@ -288,9 +306,15 @@ enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_
 enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyrie_activation_descriptor *activation,
                                    const struct eyrie_tensor *input, const struct eyrie_tensor *output);
 
-enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_function fused,
-                                 const struct eyrie_tensor *first, const struct eyrie_tensor *second,
-                                 const struct eyrie_tensor *output);
+/* An operator of two tensors, whose sizes are equal, or one of them is 1. Tensors of EYRIE_MAXIMUM and EYRIE_MINIMUM have
+ * the same scale and zero point. */
+enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arithmetic_kind kind,
+                                   enum eyrie_function fused, const struct eyrie_tensor *first,
+                                   const struct eyrie_tensor *second, const struct eyrie_tensor *output);
+
+/* A concatenation of channels. The tensors have the same scale and zero point. */
+enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct eyrie_tensor *first,
+                                      const struct eyrie_tensor *second, const struct eyrie_tensor *output);
 
 /* Softmax over the channels, on the host. */
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,

@@ -242,6 +242,14 @@ def convolved(
     )
 
 
+def spread(handle: OnModel, dilation: tuple[int, int], pad: int) -> str:
+    """Of a 2 x 2 x 8 map, by a transposed convolution."""
+    of = handle.descriptor("convolution", (2, 2), dilation, (pad,) * 4, 1, 0)
+    source, made = tensors(handle, (1, 2, 2, 8), (1, 3, 3, 8))
+    filters = handle.filters(np.zeros((8, 1, 1, 8), np.int8), np.ones(1))
+    return operator(handle, "transposed_convolution", of, source, filters, U32(NO_BIAS), made)
+
+
 def set_to(handle: OnModel, kind: str, *values: object) -> str:
     descriptor = ctypes.create_string_buffer(128)
     assert handle.call(f"create_{kind}_descriptor", descriptor) == "OK"
@@ -257,6 +265,12 @@ def destroyed(handle: OnModel) -> str:
 def overlapping(handle: OnModel) -> str:
     [source] = tensors(handle, (1, 2, 2, 8))
     return activated(handle, source, source)
+
+
+def least(handle: OnModel) -> str:
+    """A minimum of tensors of which the second has another scale."""
+    shape = 1, 2, 2, 8
+    return operator(handle, "arithmetic", 4, 0, *(handle.tensor(shape, scale) for scale in (0.02, 0.03, 0.02)))
 
 
 def of_other_allocation(handle: OnModel, place: int) -> str:
@@ -288,6 +302,13 @@ SAID = {  # of calls that have a handle
     "window": "input: 4 x 4 with its pads is smaller than the window",
     "softmax": "output: its scale is 2.00000e-2 and its zero point 0, the operator makes 3.90625e-3 and -128",
     "operands": "second: is 2 x 3 x 8, the first 2 x 2 x 8: give sizes that are equal, or one of them 1",
+    "arithmetic": "kind: is 6: give EYRIE_ADD to EYRIE_SQUARED_DIFFERENCE",
+    "fused sum": "fused: is 4: give EYRIE_NONE, EYRIE_RELU, EYRIE_RELU6 or EYRIE_RELU_N1_TO_1",
+    "fused maximum": "fused: is 1: of this kind it is EYRIE_NONE",
+    "transposed": "convolution: if it is transposed, its dilation is 1, 1, its groups 1 and its function EYRIE_NONE",
+    "removed": "convolution: its pads leave no output",
+    "parts": "second: is 2 x 3, the first 2 x 2: give equal sizes",
+    "minimum": "output: its scale is 2.00000e-2 and its zero point 0, the operator makes 3.00000e-2 and 0",
     "no allocation": "place: 0x7 is no allocation: give what eyrie_malloc gave",
     "another place": "output: 0x7 is no allocation: give what eyrie_malloc gave",
     "too small": "output: 32 bytes are needed, 31 are allocated at 0x440: allocate as many as its descriptor says",
@@ -343,7 +364,18 @@ REJECTED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     (
         "BAD_DESCRIPTOR",
         "operands",
-        lambda of: operator(of, "addition", 0, *tensors(of, (1, 2, 2, 8), (1, 2, 3, 8), (1, 2, 3, 8))),
+        lambda of: operator(of, "arithmetic", 0, 0, *tensors(of, (1, 2, 2, 8), (1, 2, 3, 8), (1, 2, 3, 8))),
+    ),
+    ("BAD_ARGUMENT", "arithmetic", lambda of: operator(of, "arithmetic", 6, 0, *tensors(of, *3 * [(1, 2, 2, 8)]))),
+    ("BAD_ARGUMENT", "fused sum", lambda of: operator(of, "arithmetic", 1, 4, *tensors(of, *3 * [(1, 2, 2, 8)]))),
+    ("BAD_ARGUMENT", "fused maximum", lambda of: operator(of, "arithmetic", 3, 1, *tensors(of, *3 * [(1, 2, 2, 8)]))),
+    ("BAD_DESCRIPTOR", "minimum", least),
+    ("BAD_DESCRIPTOR", "transposed", lambda of: spread(of, (2, 2), 0)),
+    ("BAD_DESCRIPTOR", "removed", lambda of: spread(of, (1, 1), 9)),
+    (
+        "BAD_DESCRIPTOR",
+        "parts",
+        lambda of: operator(of, "concatenation", *tensors(of, (1, 2, 2, 8), (1, 2, 3, 8), (1, 2, 2, 16))),
     ),
     ("BAD_POINTER", "no allocation", lambda of: of.call("free", of.memory, U32(7))),
     ("BAD_POINTER", "another place", lambda of: of_other_allocation(of, 7)),

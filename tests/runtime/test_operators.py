@@ -149,6 +149,41 @@ def test_convolutions(mode: str, handle: Handle, seed: int) -> None:
     np.testing.assert_array_equal(got(handle, source), values)
 
 
+# filters, stride, pads: top, bottom, left, right
+TRANSPOSED = {"valid": (16, 2, (0, 0, 0, 0)), "same": (8, 2, (0, 1, 0, 1)), "strides of 1": (5, 1, (0, 0, 0, 0))}
+
+
+def transposed(mode: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the input, 3 x 3 filters, the bias and the result of a transposed convolution."""
+    outputs, stride, pads = TRANSPOSED[mode]
+    values, weights = drawn(rng, 2, 5, 4, 12), drawn(rng, outputs, 3, 3, 12)
+    bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
+    shape = 2, 4 * stride + 3 - sum(pads[:2]), 3 * stride + 3 - sum(pads[2:]), outputs
+    net = Builder()
+    of = net.tensor((4,), "int32", data=np.array([1, *shape[1:]]))
+    source = net.tensor((1, 5, 4, 12), scale=SCALE, zero_point=3)
+    filters, sums = with_filters(weights, np.full(outputs, 0.005, np.float32), bias, 0)(net)
+    made = net.tensor((1, *shape[1:]), scale=OUTPUT_SCALE, zero_point=5)
+    padding = 0 if mode == "same" else 1
+    net.operator("TRANSPOSE_CONV", [of, filters, source, sums], [made], strideH=stride, strideW=stride, padding=padding)
+    model = net.pack([source], [made])
+    return values, weights, bias, np.concatenate([run_micro(model, value[None])[0] for value in values])
+
+
+@pytest.mark.parametrize("mode", TRANSPOSED)
+def test_transposed_convolutions(mode: str, handle: Handle, seed: int) -> None:
+    values, weights, bias, wanted = transposed(mode, np.random.default_rng(seed))
+    _, stride, pads = TRANSPOSED[mode]
+    descriptor = FilterDescriptor(*weights.shape, (0.005,))
+    filters, sums = handle.malloc(weights.size), handle.malloc(bias.nbytes)
+    handle.copy_to(filters, weights, descriptor)
+    handle.copy_to(sums, bias)
+    made = room(handle, wanted.shape, OUTPUT_SCALE, 5)
+    setting = ConvolutionDescriptor((stride, stride), pads=pads)
+    handle.transposed_convolution(setting, put(handle, values, zero=3), (descriptor, filters), sums, made)
+    np.testing.assert_array_equal(got(handle, made), wanted)
+
+
 @pytest.mark.parametrize("kind", ["max", "average"])
 def test_poolings(kind: str, handle: Handle, seed: int) -> None:
     values = drawn(np.random.default_rng(seed), 2, 7, 7, 12)
@@ -181,6 +216,44 @@ def test_activations(function: str, output: tuple[float, int], handle: Handle, s
     np.testing.assert_array_equal(got(handle, made), wanted)
 
 
+# the second scale and zero point, and those of the output
+ARITHMETIC = {
+    "ADD": ((0.03, -7), (OUTPUT_SCALE, 5)),
+    "SUB": ((0.03, -7), (OUTPUT_SCALE, 5)),
+    "MUL": ((0.03, -7), (OUTPUT_SCALE, 5)),
+    "MAXIMUM": ((SCALE, 4), (SCALE, 4)),
+    "MINIMUM": ((SCALE, 4), (SCALE, 4)),
+    "SQUARED_DIFFERENCE": ((0.03, -7), (OUTPUT_SCALE, 5)),
+}
+
+
+def operands(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    """Return two operands of two maps, of which one may be broadcast, a fused function, and the result."""
+    first, second = drawn(rng, 2, 5, 3, 9), drawn(rng, 2, *(5, 3) if rng.integers(2) else (1, 1), 9)
+    fused = int(rng.integers(4)) if kind in ("ADD", "SUB", "MUL") else 0
+    options = {"fusedActivationFunction": fused} if kind in ("ADD", "SUB", "MUL") else {}
+    scale, output = ARITHMETIC[kind]
+    return first, second, fused, reference(kind, [first, second], [(SCALE, 4), scale], first.shape, output, **options)
+
+
+@pytest.mark.parametrize("kind", ARITHMETIC)
+def test_arithmetic(kind: str, handle: Handle, seed: int) -> None:
+    first, second, fused, wanted = operands(kind, np.random.default_rng(seed))
+    scale, output = ARITHMETIC[kind]
+    made = room(handle, wanted.shape, *output)
+    handle.arithmetic(kind, put(handle, first, zero=4), put(handle, second, *scale), made, FUSED[fused])
+    np.testing.assert_array_equal(got(handle, made), wanted)
+
+
+@pytest.mark.parametrize("channels", [(8, 16), (5, 9)])
+def test_concatenation(channels: tuple[int, int], handle: Handle, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = [drawn(rng, 2, 5, 3, count) for count in channels]
+    made = room(handle, (2, 5, 3, sum(channels)), SCALE)
+    handle.concatenation(*(put(handle, part) for part in parts), made)
+    np.testing.assert_array_equal(got(handle, made), np.concatenate(parts, 3))
+
+
 def test_fully_connected_addition_and_softmax(handle: Handle, seed: int) -> None:
     """Of vectors, one behind the other on a stream: nothing is copied between them."""
     rng = np.random.default_rng(seed)
@@ -204,7 +277,7 @@ def test_fully_connected_addition_and_softmax(handle: Handle, seed: int) -> None
     stream, first, second = handle.create_stream(), room(handle, shape), room(handle, shape)
     last = room(handle, shape, 1 / 256, -128)
     handle.fully_connected(put(handle, values), (descriptor, filters), sums, first, stream)
-    handle.addition(first, put(handle, other), second, stream=stream)
+    handle.arithmetic("ADD", first, put(handle, other), second, stream=stream)
     handle.softmax(second, last, stream=stream)
     stream.synchronize()
     np.testing.assert_array_equal(got(handle, last).reshape(2, 10), np.concatenate(wanted))
@@ -331,7 +404,10 @@ MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
     ("pooling is of type tuple, must be a PoolingDescriptor", lambda of: of.pooling(TENSOR, POOLING, TENSOR)),
     ("activation is of type PoolingDescriptor, must be a Act", lambda of: of.activation(POOLING, TENSOR, TENSOR)),
     ("input 0 is of type TensorDescriptor, must be a Tens", lambda of: of.pooling(POOLING, TENSOR[0], TENSOR)),
-    ("output is of type NoneType, must be a TensorDescriptor and an", lambda of: of.addition(TENSOR, TENSOR, None)),
+    (
+        "output is of type NoneType, must be a TensorDescriptor and an",
+        lambda of: of.arithmetic("ADD", TENSOR, TENSOR, None),
+    ),
     ("filters is of type tuple, must be a", lambda of: of.fully_connected(TENSOR, (1, 2, 3), None, TENSOR)),
     ("filters is of type TensorDescriptor, must be a", lambda of: of.fully_connected(TENSOR, TENSOR, None, TENSOR)),
     ("convolution is of type tuple, must be a", lambda of: of.convolution(TENSOR, TENSOR, TENSOR, None, TENSOR)),
@@ -352,6 +428,12 @@ def test_mistaken_arguments(number: int) -> None:
         act(object.__new__(Handle))
     assert str(rejection.value).startswith(said) and "\n" not in str(rejection.value), rejection.value
     assert rejection.value.status == Status.BAD_ARGUMENT
+
+
+def spread(handle: Handle, setting: ConvolutionDescriptor) -> None:
+    filters = FilterDescriptor(8, 1, 1, 8, (0.005,))
+    source, made = room(handle, (1, 2, 2, 8)), room(handle, (1, 3, 3, 8))
+    handle.transposed_convolution(setting, source, (filters, handle.malloc(64)), None, made)
 
 
 REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
@@ -385,7 +467,27 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
     (
         Status.BAD_DESCRIPTOR,
         "activation 'SINE' is not one of",
-        lambda of: of.addition(room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), "SINE"),
+        lambda of: of.arithmetic("ADD", *(room(of, (1, 2, 2, 8)) for _ in range(3)), "SINE"),
+    ),
+    (
+        Status.BAD_ARGUMENT,
+        "unknown arithmetic 'POW': choose from ADD, ",
+        lambda of: of.arithmetic("POW", *(room(of, (1, 2, 2, 8)) for _ in range(3))),
+    ),
+    (
+        Status.BAD_ARGUMENT,
+        "activation = RELU: MAXIMUM is not fused with one",
+        lambda of: of.arithmetic("MAXIMUM", *(room(of, (1, 2, 2, 8)) for _ in range(3)), "RELU"),
+    ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "if a convolution is transposed, its dilation is (1, 1)",
+        lambda of: spread(of, ConvolutionDescriptor((2, 2), (2, 2))),
+    ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "pads = (9, 9, 0, 0) leave no output",
+        lambda of: spread(of, ConvolutionDescriptor((2, 2), pads=(9, 9, 0, 0))),
     ),
     (Status.BAD_POINTER, "0x7 is no allocation", lambda of: of.free(7)),
     (

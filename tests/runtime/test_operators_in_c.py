@@ -21,7 +21,19 @@ from eyrie.runtime.soc.library import OPERATORS, WARNINGS, soc_library
 from tests.commands.commands import eyrie
 from tests.runtime.operator_library import FUNCTIONS, Compiler, Handle, Stream, build
 from tests.runtime.operators_on_model import WINDOW
-from tests.runtime.test_operators import CONVOLUTIONS, OUTPUT_SCALE, SCALE, drawn, reference, with_filters
+from tests.runtime.test_operators import (
+    ARITHMETIC,
+    CONVOLUTIONS,
+    FUSED,
+    OUTPUT_SCALE,
+    SCALE,
+    TRANSPOSED,
+    drawn,
+    operands,
+    reference,
+    transposed,
+    with_filters,
+)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +111,6 @@ def test_convolutions(mode: str, rtl: Handle, seed: int) -> None:
     scales = rng.uniform(0.002, 0.01, outputs).astype(np.float32)
     bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
     shape, depthwise = (n, size, size, outputs), groups == channels
-    name = ["NONE", "RELU", "RELU_N1_TO_1", "RELU6"][fused]  # in the schema's order
     options = {
         "strideH": stride,
         "strideW": stride,
@@ -118,7 +129,7 @@ def test_convolutions(mode: str, rtl: Handle, seed: int) -> None:
         with_filters(laid, scales, bias, 3 if depthwise else 0),
         **options,
     )
-    of = rtl.descriptor("convolution", (stride,) * 2, (gap,) * 2, (0,) * 4, groups, FUNCTIONS.index(name))
+    of = rtl.descriptor("convolution", (stride,) * 2, (gap,) * 2, (0,) * 4, groups, FUNCTIONS.index(FUSED[fused]))
     source, output = rtl.put(values, SCALE, zero), rtl.tensor(shape, OUTPUT_SCALE, 5)
     filters, sums = rtl.filters(weights, scales), rtl.bias(bias)
     assert (
@@ -138,6 +149,18 @@ def test_convolutions(mode: str, rtl: Handle, seed: int) -> None:
     kept = np.zeros_like(weights)
     assert rtl.copy("from", "filter", filters, kept) == "OK"
     np.testing.assert_array_equal(kept, weights)
+
+
+@pytest.mark.parametrize("mode", TRANSPOSED)
+def test_transposed_convolutions(mode: str, rtl: Handle, seed: int) -> None:
+    values, weights, bias, wanted = transposed(mode, np.random.default_rng(seed))
+    _, stride, pads = TRANSPOSED[mode]
+    of = rtl.descriptor("convolution", (stride,) * 2, (1, 1), pads, 1, 0)
+    source, output = rtl.put(values, SCALE, 3), rtl.tensor(wanted.shape, OUTPUT_SCALE, 5)
+    filters, sums = rtl.filters(weights, np.full(1, 0.005, np.float32)), rtl.bias(bias)
+    given = *map(ctypes.byref, (of, source, filters)), U32(sums), ctypes.byref(output)
+    assert rtl.call("transposed_convolution", rtl.stream, *given) == "OK", rtl.message
+    np.testing.assert_array_equal(rtl.get(output, wanted.shape), wanted)
 
 
 @pytest.mark.parametrize("kind", ["max", "average"])
@@ -182,6 +205,25 @@ def test_activations(function: str, rtl: Handle, seed: int) -> None:
     np.testing.assert_array_equal(rtl.get(made, values.shape), wanted)
 
 
+@pytest.mark.parametrize("kind", ARITHMETIC)
+def test_arithmetic(kind: str, rtl: Handle, seed: int) -> None:
+    first, second, fused, wanted = operands(kind, np.random.default_rng(seed))
+    scale, output = ARITHMETIC[kind]
+    sources, made = (rtl.put(first, SCALE, 4), rtl.put(second, *scale)), rtl.tensor(wanted.shape, *output)
+    settings = list(ARITHMETIC).index(kind), FUNCTIONS.index(FUSED[fused])
+    assert rtl.call("arithmetic", rtl.stream, *settings, *map(ctypes.byref, (*sources, made))) == "OK", rtl.message
+    np.testing.assert_array_equal(rtl.get(made, wanted.shape), wanted)
+
+
+@pytest.mark.parametrize("channels", [(8, 16), (5, 9)])
+def test_concatenation(channels: tuple[int, int], rtl: Handle, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = [drawn(rng, 2, 5, 3, count) for count in channels]
+    sources, made = [rtl.put(part, SCALE) for part in parts], rtl.tensor((2, 5, 3, sum(channels)), SCALE)
+    assert rtl.call("concatenation", rtl.stream, *map(ctypes.byref, (*sources, made))) == "OK", rtl.message
+    np.testing.assert_array_equal(rtl.get(made, (2, 5, 3, sum(channels))), np.concatenate(parts, 3))
+
+
 def test_a_chain(rtl: Handle, seed: int) -> None:
     """A fully connected layer, an addition and a softmax behind each other on a stream of its own."""
     rng = np.random.default_rng(seed)
@@ -204,7 +246,7 @@ def test_a_chain(rtl: Handle, seed: int) -> None:
         )
         == "OK"
     ), rtl.message
-    assert rtl.call("addition", ctypes.byref(stream), 0, *map(ctypes.byref, (first, addend, total))) == "OK"
+    assert rtl.call("arithmetic", ctypes.byref(stream), 0, 0, *map(ctypes.byref, (first, addend, total))) == "OK"
     assert rtl.call("softmax", ctypes.byref(stream), 1.0, *map(ctypes.byref, (total, last))) == "OK"
     assert rtl.call("poll_stream", ctypes.byref(stream)) == "BUSY"
     assert rtl.call("synchronize_stream", ctypes.byref(stream)) == "OK"

@@ -10,6 +10,9 @@
 static const char *const function_names[EYRIE_FUNCTIONS] = {
     "NONE", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "ELU", "EXP"};
 
+static const char *const arithmetic_names[EYRIE_ARITHMETIC_KINDS] = {"ADD",     "SUB",     "MUL",
+                                                                     "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"};
+
 /* ---- Parts of a key ---- */
 
 /* " name=1,2,3" */
@@ -101,7 +104,9 @@ static void add_settings(struct eyrie_text *text, const struct eyrie_asked *aske
     eyrie_add_text(text, " alpha=");
     eyrie_add_number(text, bits_of(asked->activation->alpha), 16, 8);
   }
-  if (asked->inputs == 2) {
+  if (asked->kind != EYRIE_ARITHMETIC_KINDS) {
+    eyrie_add_text(text, " kind=");
+    eyrie_add_text(text, arithmetic_names[asked->kind]);
     eyrie_add_text(text, " fused=");
     eyrie_add_text(text, function_names[asked->fused]);
   }

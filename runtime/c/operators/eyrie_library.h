@@ -124,7 +124,8 @@ struct eyrie_asked {
   const struct eyrie_convolution_setting *convolution;
   const struct eyrie_pooling_setting *pooling;
   const struct eyrie_activation_setting *activation;
-  enum eyrie_function fused;                  /* of an addition */
+  enum eyrie_arithmetic_kind kind;            /* EYRIE_ARITHMETIC_KINDS: it is no arithmetic operator */
+  enum eyrie_function fused;                  /* of an arithmetic operator */
 };
 
 /* The program of an operator; what there is not, eyrie_get_message says. */

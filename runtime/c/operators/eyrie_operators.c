@@ -120,8 +120,26 @@ static enum eyrie_result take_filter(struct eyrie_handle *handle, const struct e
 }
 
 static struct eyrie_asked asked_of(const char *name) {
-  const struct eyrie_asked asked = {name, NULL, 1, NULL, 0, EYRIE_NO_BIAS, NULL, NULL, NULL, EYRIE_NONE};
+  const struct eyrie_asked asked = {name, NULL, 1,    NULL,                   0,         EYRIE_NO_BIAS,
+                                    NULL, NULL, NULL, EYRIE_ARITHMETIC_KINDS, EYRIE_NONE};
   return asked;
+}
+
+/* Takes the arguments of a convolution, or a transposed one. */
+static enum eyrie_result take_convolution(struct eyrie_stream *stream,
+                                          const struct eyrie_convolution_descriptor *convolution,
+                                          const struct eyrie_tensor *const *tensors, const struct eyrie_filter *filter,
+                                          uint32_t bias, struct eyrie_operation *operation, struct eyrie_asked *asked) {
+  enum eyrie_result result = take_tensors(stream, tensors, 1, operation);
+  if (result == EYRIE_OK && convolution == NULL) result = eyrie_reject_null(stream->handle, "convolution");
+  if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, asked);
+  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "convolution", convolution->state);
+  if (result != EYRIE_OK) return result;
+  const struct eyrie_convolution_setting *of = asked->convolution = &convolution->setting;
+  if ((uint64_t)asked->filter->c * of->groups == operation->tensors[1].c) return EYRIE_OK;
+  return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                      "filter: %u channels in %u groups do not go with an input of %u channels", asked->filter->c,
+                      of->groups, operation->tensors[1].c);
 }
 
 enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct eyrie_convolution_descriptor *convolution,
@@ -130,17 +148,10 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
   struct eyrie_asked asked = asked_of("convolution");
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
-  if (result == EYRIE_OK && convolution == NULL) result = eyrie_reject_null(stream->handle, "convolution");
-  if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
-  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "convolution", convolution->state);
+  enum eyrie_result result = take_convolution(stream, convolution, tensors, filter, bias, &operation, &asked);
   if (result != EYRIE_OK) return result;
-  const struct eyrie_convolution_setting *of = asked.convolution = &convolution->setting;
+  const struct eyrie_convolution_setting *of = asked.convolution;
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
-  if ((uint64_t)asked.filter->c * of->groups != in->c)
-    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
-                        "filter: %u channels in %u groups do not go with an input of %u channels", asked.filter->c,
-                        of->groups, in->c);
   if (asked.filter->m % of->groups != 0)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "filter: %u filters do not go into %u groups: give as many to each", asked.filter->m,
@@ -148,6 +159,34 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
   result = check_output(
       &operation, positions(in->h, of->pads, reach_of(asked.filter->r, of->dilation[0]), of->stride[0]),
       positions(in->w, of->pads + 2, reach_of(asked.filter->s, of->dilation[1]), of->stride[1]), asked.filter->m);
+  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+}
+
+/* Rows or columns of a transposed convolution's output; 0: its pads leave none. */
+static uint32_t spread(uint32_t size, const uint32_t *pads, uint32_t taps, uint32_t stride) {
+  const uint64_t made = (uint64_t)(size - 1) * stride + taps, removed = (uint64_t)pads[0] + pads[1];
+  return made <= removed || made - removed > UINT32_MAX ? 0 : (uint32_t)(made - removed);
+}
+
+enum eyrie_result eyrie_transposed_convolution(struct eyrie_stream *stream,
+                                               const struct eyrie_convolution_descriptor *convolution,
+                                               const struct eyrie_tensor *input, const struct eyrie_filter *filter,
+                                               uint32_t bias, const struct eyrie_tensor *output) {
+  const struct eyrie_tensor *const tensors[] = {output, input};
+  struct eyrie_operation operation;
+  struct eyrie_asked asked = asked_of("transposed_convolution");
+  enum eyrie_result result = take_convolution(stream, convolution, tensors, filter, bias, &operation, &asked);
+  if (result != EYRIE_OK) return result;
+  const struct eyrie_convolution_setting *of = asked.convolution;
+  const struct eyrie_tensor_setting *in = &operation.tensors[1];
+  if (of->dilation[0] != 1 || of->dilation[1] != 1 || of->groups != 1 || of->fused != EYRIE_NONE)
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        "convolution: if it is transposed, its dilation is 1, 1, its groups 1 and its function EYRIE_NONE");
+  const uint32_t h = spread(in->h, of->pads, asked.filter->r, of->stride[0]);
+  const uint32_t w = spread(in->w, of->pads + 2, asked.filter->s, of->stride[1]);
+  if (h == 0 || w == 0)
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "convolution: its pads leave no output");
+  result = check_output(&operation, h, w, asked.filter->m);
   return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
 
@@ -208,23 +247,41 @@ enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyr
   return add_program(&operation, &asked);
 }
 
-/* The size of a sum along an axis, where one size may be 1; 0: they do not go together. */
+/* Checks that both inputs have the scale and zero point of the output. */
+static enum eyrie_result check_same(const struct eyrie_operation *operation) {
+  const enum eyrie_result result = check_scale(operation, &operation->tensors[1]);
+  return result == EYRIE_OK ? check_scale(operation, &operation->tensors[2]) : result;
+}
+
+/* The size of a result along an axis, where one size may be 1; 0: they do not go together. */
 static uint32_t broadcast(uint32_t one, uint32_t other) {
   return one == other || other == 1 ? one : one == 1 ? other : 0;
 }
 
-enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_function fused,
-                                 const struct eyrie_tensor *first, const struct eyrie_tensor *second,
-                                 const struct eyrie_tensor *output) {
-  const struct eyrie_tensor *const tensors[] = {output, first, second};
-  struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("addition");
-  enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
-  if (result != EYRIE_OK) return result;
+/* Checks the kind of an operator of two tensors, and its fused activation function. */
+static enum eyrie_result check_kind(struct eyrie_handle *handle, enum eyrie_arithmetic_kind kind,
+                                    enum eyrie_function fused) {
+  if ((uint32_t)kind >= EYRIE_ARITHMETIC_KINDS)
+    return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "kind: is %u: give EYRIE_ADD to EYRIE_SQUARED_DIFFERENCE",
+                        (uint32_t)kind);
+  if (kind > EYRIE_MUL && fused != EYRIE_NONE)
+    return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "fused: is %u: of this kind it is EYRIE_NONE", (uint32_t)fused);
   if ((uint32_t)fused > EYRIE_RELU_N1_TO_1)
-    return eyrie_reject(stream->handle, EYRIE_BAD_ARGUMENT,
+    return eyrie_reject(handle, EYRIE_BAD_ARGUMENT,
                         "fused: is %u: give EYRIE_NONE, EYRIE_RELU, EYRIE_RELU6 or EYRIE_RELU_N1_TO_1",
                         (uint32_t)fused);
+  return EYRIE_OK;
+}
+
+enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arithmetic_kind kind,
+                                   enum eyrie_function fused, const struct eyrie_tensor *first,
+                                   const struct eyrie_tensor *second, const struct eyrie_tensor *output) {
+  const struct eyrie_tensor *const tensors[] = {output, first, second};
+  struct eyrie_operation operation;
+  struct eyrie_asked asked = asked_of("arithmetic");
+  enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
+  if (result == EYRIE_OK) result = check_kind(stream->handle, kind, fused);
+  if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
   const uint32_t h = broadcast(one->h, other->h), w = broadcast(one->w, other->w), c = broadcast(one->c, other->c);
   if (h == 0 || w == 0 || c == 0)
@@ -232,7 +289,25 @@ enum eyrie_result eyrie_addition(struct eyrie_stream *stream, enum eyrie_functio
                         "second: is %u x %u x %u, the first %u x %u x %u: give sizes that are equal, or one of them 1",
                         other->h, other->w, other->c, one->h, one->w, one->c);
   result = check_output(&operation, h, w, c);
+  if (result == EYRIE_OK && (kind == EYRIE_MAXIMUM || kind == EYRIE_MINIMUM)) result = check_same(&operation);
+  asked.kind = kind;
   asked.fused = fused;
+  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+}
+
+enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct eyrie_tensor *first,
+                                      const struct eyrie_tensor *second, const struct eyrie_tensor *output) {
+  const struct eyrie_tensor *const tensors[] = {output, first, second};
+  struct eyrie_operation operation;
+  struct eyrie_asked asked = asked_of("concatenation");
+  enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
+  if (result != EYRIE_OK) return result;
+  const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
+  if (one->h != other->h || one->w != other->w)
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "second: is %u x %u, the first %u x %u: give equal sizes",
+                        other->h, other->w, one->h, one->w);
+  result = check_output(&operation, one->h, one->w, one->c + other->c); /* no overflow: both are set */
+  if (result == EYRIE_OK) result = check_same(&operation);
   return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
 
