@@ -22,8 +22,9 @@ from eyrie.model.interpreters import run_micro
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
+from eyrie.session import load
 from eyrie.testing.samples import scaled
-from eyrie.testing.tflite_builder import Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_partition import image_classifier
@@ -76,6 +77,22 @@ def test_branches_in_one_accelerator_part(seed: int, tmp_path: Path) -> None:
         assert len(done.accelerator) == 1
         for output, expected in zip(done.outputs, golden_outputs(network.whole_graph(), inputs), strict=True):
             np.testing.assert_array_equal(output, expected)
+
+
+def test_predicted_second_operands(seed: int, tmp_path: Path) -> None:
+    """A maximum that is fused with a convolution reads its second operand word by word, which limits the pass."""
+    rng = np.random.default_rng(seed)
+    net, shape, weights = Builder(), (1, 32, 32, 8), rng.integers(-127, 128, (8, 1, 1, 8))
+    source, convolved, made = (net.tensor(shape, scale=0.1) for _ in range(3))
+    filters = net.tensor(weights.shape, scale=0.01, data=weights)
+    bias = net.tensor((8,), "int32", 0.001, data=rng.integers(-500, 500, 8))
+    net.operator("CONV_2D", [source, filters, bias], [convolved], **STEPS)
+    net.operator("MAXIMUM", [convolved, source], [made])
+    (tmp_path / "net.tflite").write_bytes(net.pack([source], [made]))
+    session = load(tmp_path / "net.tflite")
+    session(rng.integers(-128, 128, shape).astype(np.int8))
+    profile = session.profile()
+    assert abs(profile.predicted_cycles - profile.measured_cycles) <= 0.03 * profile.measured_cycles
 
 
 def test_several_outputs(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ LOADS = 2  # stream_loader: from a stream's choice to the next one's, beside a c
 LAST_WORDS = 1  # as well, from the next stream's choice to the last words of the one before
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
 PPU_OPEN = 1  # ppu: from its take to the first beat, or word of a vector pass
+STORING = 64  # cycles from the start of a pass: if a store reads in one of them, the pass is another one
 DRAINED = 1  # drain_sequencer: cycles of a vector pass, behind its take
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, semaphores
 
@@ -55,7 +56,9 @@ class Array:
         before: tuple[Hashable, int, int] = None, LATE, 0  # the last pass is over
         if max(free, units.drain.written) >= offered:
             before = self._before, min(max(offered - free, EARLY), LATE), (units.drain.left - start) // DRAIN_STEP
-        key, self._before = (before, pattern, max(tokens - start, 0)), pattern
+        self._front.know_transfers(start + STORING)
+        storing = self._banks.stores_between(start, start + STORING)
+        key, self._before = (before, pattern, max(tokens - start, 0), storing), pattern
         state = self._states.get(key)
         if state is None:
             shape = pass_shape(self._config, descriptor)
@@ -111,10 +114,11 @@ class Array:
             ppu,
             take(units.others.reader.handed),
         )
-        drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
+        beats = max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER)
+        drain.take(shape, beats, tables + STREAM_START, residual + STREAM_START)
         if shape.mode == ArrayMode.ELEMENTWISE:
             begun, first = ppu + PPU_OPEN, max(ifmap + STREAM_START, tokens)
-            worked = Elementwise(units, shape).run(first, residual + STREAM_START, begun, ofmap + 1) + 1
+            worked = Elementwise(units, shape).run(first, begun, ofmap + 1) + 1
             drain.left = drains + DRAINED
         else:
             units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)

@@ -75,6 +75,11 @@ class Banks:
         for word, mask in enumerate(self._masks[address : address + words]):
             self.loads[first + word // 2 * 2 * cycles // (words + 1)] |= mask
 
+    def stores_between(self, first: int, last: int) -> bool:
+        """Return whether a store wants a bank in a cycle from `first` to before `last`."""
+        self.reach(last)
+        return any(self.stores[first - self._first : last - self._first])
+
     def write(self, cycle: int, mask: int) -> int:
         """The first cycle from `cycle` on in which the ofmap stream writes to its banks."""
         self.reach(cycle)

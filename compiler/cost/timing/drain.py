@@ -9,7 +9,7 @@ from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.streams import NEVER, Words
 from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS
-from eyrie.model.encoding import Stream
+from eyrie.model.encoding import Operation, Stream
 
 CHAIN = SET_ROWS + 1  # registers of a set in the column adder chain: skid buffer, PEs
 FREED = 3  # from a tile's last beat until row 0's psum half is free: skid buffer, PE, psum_buffer
@@ -34,9 +34,10 @@ class Drain:
 
     TIMES = ("_ready", "_freed", "left", "written", "_out")
 
-    def __init__(self, banks: Banks, known: Callable[[int], None]) -> None:
-        """known(cycle): makes sure that what takes banks before the tables is known before a cycle."""
-        self._banks = banks
+    def __init__(self, banks: Banks, known: Callable[[int], None], operands: Words) -> None:
+        """known(cycle): makes sure that what takes banks before the tables is known before a cycle; operands: second
+        operands of the words that leave, or a lookup table"""
+        self._banks, self._operands = banks, operands
         self.tables = Words(banks, Stream.PARAMETERS, known)
         self._ready = 0  # first cycle in which a beat can enter the array
         self._tiles: deque[tuple[PassShape, tuple[int, ...]]] = deque()  # not done: the ends of their chains
@@ -51,12 +52,17 @@ class Drain:
         self._popped: list[int] = []  # cycles in which the pass's tables were used up
         self._there: deque[int] = deque()  # tables that have come or will: when they can be used
         self._out = (0, 0)  # cycles of the last words of the last two units
+        self._lookup, self._joined = 0, False  # of the pass: words of its table; it has second operands
 
-    def take(self, shape: PassShape, ready: int, tables: int) -> None:
-        """A pass: its first beat and its first table word may come in these cycles."""
+    def take(self, shape: PassShape, ready: int, tables: int, operands: int) -> None:
+        """A pass of the array: its first beat, its first table word and its first second operand may come in these
+        cycles."""
         self._ready, self._words, self._come = ready, 0, 0
         self.marks.clear()
         self.tables.take(shape.banks_table, tables)
+        self._operands.take(shape.banks_residual, operands)
+        self._lookup = enc.LOOKUP_WORDS if shape.operation == Operation.TABLE else 0  # words that have not come
+        self._joined = shape.operation not in (Operation.NONE, Operation.TABLE) and bool(shape.banks_residual)
         self._there.clear()
         self._popped.clear()
 
@@ -172,8 +178,16 @@ class Drain:
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:
         """Words, or pairs of words, leave from cycle `at` on; returns the cycle of the last."""
+        operands, before = self._operands, ASK + shape.stages  # cycles from the take of a word to its request
+        for _ in range(self._lookup):
+            operands.send(operands.first())
+            at = max(at, operands.sent + 1 + before)
+        self._lookup = 0
         for masks in shape.banks_ofmap[self._words : self._words + count]:
             for mask in masks:
+                if self._joined:
+                    operands.send(max(operands.first(), at - before))
+                    at = max(at, operands.sent + before)
                 at = self._banks.write(at, mask) + 1
         self._words += count
         return at - 1

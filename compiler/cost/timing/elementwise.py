@@ -20,13 +20,12 @@ class Elementwise:
         self._place = 0  # of the next word in the ofmap
         self._written = -1  # cycle of the last word, which leaves as the ofmap stream takes it
 
-    def run(self, first: int, others: int, opened: int, ofmap: int) -> int:
-        """First cycles: in which the first word of the first operand and the first word of the second operand can come,
-        in which the PPU takes words, in which the ofmap stream does."""
+    def run(self, first: int, opened: int, ofmap: int) -> int:
+        """First cycles: in which the first word of the first operand can come, in which the PPU takes words, and in which
+        the ofmap stream does."""
         units, shape = self._units, self._shape
         self._written = ofmap - 1
         units.words.take(shape.banks_ifmap, first)
-        units.others.take(shape.banks_residual, others)
         if shape.operation == Operation.TABLE:
             for _ in range(enc.LOOKUP_WORDS):
                 units.others.send(max(units.others.first(), opened))

@@ -2,7 +2,8 @@
 """Passes that are alike: a pass that has run before, after the same pass, takes the same time again.
 
 Row tiles of a layer differ in their addresses only. The timeline follows the first such tile, word by word, and repeats
-its times for the others. It leaves out that other addresses meet transfers and other streams in other GLB banks.
+its times for the others. Tiles that begin during a store are followed by themselves. The timeline leaves out that other
+addresses meet transfers and other streams in other GLB banks.
 """
 
 from collections import deque

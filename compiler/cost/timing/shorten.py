@@ -110,7 +110,7 @@ def _first(shape: PassShape, loop: str, marks: int) -> Shortened | None:
     turns = TURNS if shape.mode != ArrayMode.FUSED else FUSED_TURNS
     if shape.mode == ArrayMode.FUSED and loop == "tiles":  # the first tile does all depthwise work
         names, turns = names[:4], TURNS
-    kept = max(KEPT, -(-turns * count // shape.turns))
+    kept = max(KEPT, -(-turns * count // shape.turns), -(-KEPT_CYCLES * count // (_group_cycles(shape) * shape.turns)))
     if count < LEAST * kept:
         return None
     changed: Fields = {f"banks_{name}": _part(shape, name, kept, count) for name in names} | {loop: kept}
@@ -130,8 +130,7 @@ def _kept_groups(shape: PassShape) -> int:
     """
     if shape.mode not in KEPT_GROUPS:
         return 0
-    taps = shape.taps if shape.mode == ArrayMode.CONVOLUTION else 1
-    group = max(len(shape.beats), len(shape.banks_filter) // shape.turns, shape.filters[0] * taps * shape.pixels)
+    group = _group_cycles(shape)
     beats = shape.chains * shape.pairs * ((shape.blocks - 1) * shape.block + shape.last_block)
     words = sum(map(len, shape.banks_ofmap)) // shape.runs
     drain = max(beats, words, shape.blocks * PARAMETER_WORDS)
@@ -139,6 +138,12 @@ def _kept_groups(shape: PassShape) -> int:
     least = max(KEPT_GROUPS[shape.mode], -(-max(DRAINS * drain, KEPT_CYCLES) // group), 2 * each)
     kept = -(-least // each) * each
     return kept if shape.groups >= LEAST * kept else 0
+
+
+def _group_cycles(shape: PassShape) -> int:
+    """Return the cycles that a channel group takes at least: of the ifmap beats, the filter beats or the MACs."""
+    taps = shape.taps if shape.mode == ArrayMode.CONVOLUTION else 1
+    return max(len(shape.beats), len(shape.banks_filter) // shape.turns, shape.filters[0] * taps * shape.pixels)
 
 
 def _fewer_groups(shape: PassShape, kept: int) -> PassShape:

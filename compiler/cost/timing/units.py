@@ -59,13 +59,13 @@ class Units:
 
     def __init__(self, config: AcceleratorConfig, front: Front, banks: Banks) -> None:
         self.config, self.front, self.banks = config, front, banks
-        self.drain = Drain(banks, self._streams_known)
         self.ifmap = Ifmap(config, front, banks)
         self.filters = Filters(front, config, banks, self._ifmap_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
         # Words A and B of vector passes.
         self.words = Words(banks, Stream.IFMAP, front.catch_up)
-        self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
+        self.others = Words(banks, Stream.RESIDUAL, self._operands_known)
+        self.drain = Drain(banks, self._streams_known, self.others)
         self.held = Held(config.cols)
         self.begins: list[int] = []  # of the pass, by channel group: when the first filter is used
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
@@ -97,6 +97,11 @@ class Units:
         if self.convolution:
             self.convolution.send_filters(cycle)
         self.filters.catch_up(cycle)
+
+    def _operands_known(self, cycle: int) -> None:
+        """As well the first operand of a vector pass."""
+        self._streams_known(cycle)
+        self.words.fetch(cycle)
 
     def _all_known(self, cycle: int) -> None:
         """As well the table stream, and the pointwise work that uses up filters."""
