@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The external delegate of LiteRT: a shared library that programs in any language load.
 
-`python -m eyrie.litert.external` builds the library and prints its path. Its options are listed in external_delegate.c.
+external_delegate.c lists its options.
 """
 
 import json
@@ -23,7 +23,7 @@ LIBRARY = "eyrie_delegate.so"
 
 
 def delegate(model_path: str | PathLike, back_end: str = "rtl", config: Configuration = None) -> litert.Delegate:
-    """Return a delegate for one interpreter: Interpreter(path, experimental_delegates=[delegate(path)]).
+    """Return a delegate for one interpreter in one process: Interpreter(path, experimental_delegates=[delegate(path)]).
 
     A process of its own runs the whole graph. Inputs keep the shapes of the model, and variables keep
     their values as long as the delegate lives.
@@ -50,7 +50,3 @@ def library() -> Path:
 
     options = json.dumps(["delegate", FAST, os.environ.get("CC", "")])
     return cached_program("delegate", b"", options, ("litert/*", "runtime/portable_c/executable.py"), fill) / LIBRARY
-
-
-if __name__ == "__main__":
-    print(library())

@@ -19,11 +19,10 @@ class Interpreter(litert.Interpreter):
     """A LiteRT interpreter whose model runs on a back end of Eyrie.
 
     It has the tensors of the model's inputs and outputs. Options about speed have no effect. Results equal the results
-    of LiteRT's reference kernels (`OpResolverType.BUILTIN_REF`); its default kernels round otherwise.
+    of the reference kernels (docs/concepts/quantisation.md); LiteRT's default kernels round otherwise.
 
     back_end, config  as in `eyrie.load`
     session           the session that runs the model
-    operators         number of operators of the model's main graph
     """
 
     def __init__(
@@ -41,10 +40,12 @@ class Interpreter(litert.Interpreter):
             assert model_path is not None
             model_content = read_model(Path(model_path))
         quiet = litert.OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-        super().__init__(model_content=model_content, experimental_op_resolver_type=quiet)
         name = fspath(model_path) if model_path else "the model"
+        try:
+            super().__init__(model_content=model_content, experimental_op_resolver_type=quiet)
+        except ValueError as error:
+            raise InputError(f"{name}: LiteRT rejects it ({error}): convert the model again") from error
         self.session = load_bytes(bytes(model_content), name, config, back_end)
-        self.operators = len(self._get_ops_details())
         self._ends = [each["index"] for each in self.get_input_details()]
         self._made = [each["index"] for each in self.get_output_details()]
         self._values = {

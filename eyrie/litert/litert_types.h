@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The types that LiteRT and an external delegate share, as far as this delegate uses them. Their fields and the order
- * of these are those of LiteRT's documentation of `common.h`, which adds new fields at the end only:
+ * of these are those of LiteRT 2's documentation of `common.h`:
  * https://ai.google.dev/edge/api/tflite/c/struct/tf-lite-context
  *
  * Pointers that the delegate does not use are `void *`.
@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 typedef enum { kTfLiteOk = 0, kTfLiteError = 1 } TfLiteStatus;
+
+enum { kTfLiteMmapRo = 1 }; /* allocation_type: constants */
 
 typedef struct {
   int size;

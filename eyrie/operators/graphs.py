@@ -75,6 +75,11 @@ def transposed_convolution(
             "if a convolution is transposed, its dilation is (1, 1), its groups are 1 and its activation is NONE",
         )
     (top, bottom, left, right), (stride_h, stride_w) = setting.pads, setting.stride
+    pads, taps = (max(top, bottom), max(left, right)), (filters.r, filters.s)
+    if any(pad // step >= -(-count // step) for pad, step, count in zip(pads, setting.stride, taps, strict=True)):
+        raise OperatorError(
+            Status.BAD_DESCRIPTOR, f"pads = {setting.pads} are larger than filters of {filters.r} x {filters.s}"
+        )
     to = (size[0] - 1) * stride_h + filters.r - top - bottom, (size[1] - 1) * stride_w + filters.s - left - right
     if min(to) < 1:
         raise OperatorError(Status.BAD_DESCRIPTOR, f"pads = {setting.pads} leave no output")
@@ -114,6 +119,9 @@ def activation(setting: ActivationSetting) -> Operator:
 
 def arithmetic(kind: str, fused: str) -> Operator:
     """Return an operator of two tensors: ADD, SUB or MUL with a fused activation, or another one without."""
+    for name, value in (("kind", kind), ("activation", fused)):
+        if not isinstance(value, str):
+            raise OperatorError(Status.BAD_ARGUMENT, f"{name} = {value}: must be a name")
     kinds = {name: record for name, record in of_tflite().items() if record.library == "eyrie_arithmetic"}
     if kind not in kinds:
         raise OperatorError(Status.BAD_ARGUMENT, unknown("arithmetic", kind, kinds))

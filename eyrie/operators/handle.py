@@ -224,8 +224,8 @@ class Handle:
     ) -> None:
         """Add an operator of two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM or SQUARED_DIFFERENCE.
 
-        Their sizes are equal, or one of them is 1. ADD, SUB and MUL may have a fused activation. Tensors of MAXIMUM and
-        MINIMUM have the same scale and zero point.
+        One operand, the first one of SUB, has the sizes of the output; sizes of the other one are equal, or 1. ADD, SUB
+        and MUL may have a fused activation. Tensors of MAXIMUM and MINIMUM have the same scale and zero point.
         """
         self._add(lambda: graphs.arithmetic(kind, activation), [first, second], output, stream)
 

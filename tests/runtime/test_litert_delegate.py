@@ -3,6 +3,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from eyrie.litert.external import library
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import run
 from eyrie.model.operators.reference import Reference
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.small_nets import separable
 from tests.compiler.streaming_nets import FRAME, streaming
 
@@ -65,6 +67,30 @@ def test_variables(seed: int, tmp_path: Path) -> None:
             assert (outputs(interpreter, frame) == expected).all()
 
 
+def test_no_outputs(tmp_path: Path) -> None:
+    """Each invocation waits for the server."""
+    net = Builder()
+    source, made = net.tensor((1, 4)), net.tensor((1, 4))
+    net.operator("RELU", [source], [made])
+    (tmp_path / "net.tflite").write_bytes(net.pack([source], []))
+    interpreter = delegated(tmp_path / "net.tflite", back_end="golden")
+    for _ in range(2000):
+        interpreter.invoke()
+
+
+def test_a_forked_process(net: Path) -> None:
+    interpreter, values = delegated(net, back_end="golden"), np.zeros((1, 8, 8, 3), np.int8)
+    wanted = outputs(interpreter, values)
+    if (child := os.fork()) == 0:
+        try:
+            outputs(interpreter, values)
+        except RuntimeError as error:
+            os._exit(0 if "was forked: make a delegate in each process" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (outputs(interpreter, values) == wanted).all()
+
+
 def test_rejected(net: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown back end 'nosuch'"):
         delegate(net, back_end="nosuch")
@@ -76,10 +102,14 @@ def test_rejected(net: Path, tmp_path: Path) -> None:
     other.write_bytes(streaming(np.random.default_rng(1)))
     with pytest.raises(RuntimeError, match="option model: another model"):
         Interpreter(str(net), experimental_delegates=[delegate(other, back_end="golden")])
+    other.write_bytes(separable(np.random.default_rng(2**40)))  # another one of the same structure
+    with pytest.raises(RuntimeError, match="option model: another model"):
+        Interpreter(str(net), experimental_delegates=[delegate(other, back_end="golden")])
     once = delegate(net, back_end="golden")
     first = Interpreter(str(net), experimental_delegates=[once])
-    with pytest.raises(RuntimeError, match="a delegate is for one interpreter"):
-        Interpreter(str(net), experimental_delegates=[once])
+    for path in (net, other):
+        with pytest.raises(RuntimeError, match="a delegate is for one interpreter"):
+            Interpreter(str(path), experimental_delegates=[once])
     first.resize_tensor_input(first.get_input_details()[0]["index"], (2, 8, 8, 3))
     with pytest.raises(RuntimeError, match=r"input .* was resized"):
         first.allocate_tensors()
@@ -93,6 +123,7 @@ def test_options_of_other_programs(net: Path) -> None:
         ({}, "give the option model"),
         ({"model": net, "nosuch": 1}, "choose options from model, back_end, config and python"),
         ({"model": net, "python": "nosuch"}, "option python: nosuch: No such file"),
+        ({"model": net, "config": "{", "python": sys.executable}, "option config: is no JSON"),
         ({"model": net, "python": "true"}, "the process of eyrie.litert.server has ended"),
     ):
         with pytest.raises(ValueError, match=message):

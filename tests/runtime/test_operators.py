@@ -229,7 +229,7 @@ ARITHMETIC = {
 
 def operands(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
     """Return two operands of two maps, of which one may be broadcast, a fused function, and the result."""
-    first, second = drawn(rng, 2, 5, 3, 9), drawn(rng, 2, *(5, 3) if rng.integers(2) else (1, 1), 9)
+    first, second = drawn(rng, 2, 5, 3, 9), drawn(rng, 2, *(1 if rng.integers(2) else size for size in (5, 3, 9)))
     fused = int(rng.integers(4)) if kind in ("ADD", "SUB", "MUL") else 0
     options = {"fusedActivationFunction": fused} if kind in ("ADD", "SUB", "MUL") else {}
     scale, output = ARITHMETIC[kind]
@@ -476,6 +476,11 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
     ),
     (
         Status.BAD_ARGUMENT,
+        "kind = None: must be a name",
+        lambda of: of.arithmetic(None, *(room(of, (1, 2, 2, 8)) for _ in range(3))),
+    ),
+    (
+        Status.BAD_ARGUMENT,
         "activation = RELU: MAXIMUM is not fused with one",
         lambda of: of.arithmetic("MAXIMUM", *(room(of, (1, 2, 2, 8)) for _ in range(3)), "RELU"),
     ),
@@ -486,7 +491,7 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
     ),
     (
         Status.BAD_DESCRIPTOR,
-        "pads = (9, 9, 0, 0) leave no output",
+        "pads = (9, 9, 0, 0) are larger than filters of 1 x 1",
         lambda of: spread(of, ConvolutionDescriptor((2, 2), pads=(9, 9, 0, 0))),
     ),
     (Status.BAD_POINTER, "0x7 is no allocation", lambda of: of.free(7)),

@@ -21,7 +21,7 @@ class Elementwise:
         self._written = -1  # cycle of the last word, which leaves as the ofmap stream takes it
 
     def run(self, first: int, opened: int, ofmap: int) -> int:
-        """First cycles: in which the first word of the first operand can come, in which the PPU takes words, and in which
+        """First cycles: in which the first word of the first operand can come, in which the PPU takes words, in which
         the ofmap stream does."""
         units, shape = self._units, self._shape
         self._written = ofmap - 1

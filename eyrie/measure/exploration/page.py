@@ -64,6 +64,9 @@ out.text = `<table class="difference"><tr><th>layer<th>cycles, ${name(one)}<th>$
   rows.map(([layer, cycles, bytes]) => `<tr><td>${layer}${cells(cycles)}${cells(bytes)}`).join('') + '</table>'
 """
 
+# Writes a number like 1.25M.
+_SHORT = "return tick.toLocaleString('en', {notation: 'compact', maximumSignificantDigits: 4})"
+
 _STYLE = """
 .difference { border-collapse: collapse; font: 13px system-ui, sans-serif; }
 .difference td, .difference th { padding: 2px 10px; text-align: right; border-bottom: 1px solid #e5e7eb; }
@@ -128,7 +131,7 @@ def _plot(source: Drawn, view: Drawn, x: str, y: str) -> Drawn:
         chosen = models.CDSView(filter=models.IntersectionFilter(operands=[view.filter, kind]))
         figure.scatter(x, y, source=source, view=chosen, color=colour, size=7, alpha=0.8)
     for axis in (figure.xaxis, figure.yaxis):
-        axis.formatter = models.CustomJSTickFormatter(code="return tick.toLocaleString('en', {notation: 'compact'})")
+        axis.formatter = models.CustomJSTickFormatter(code=_SHORT)
     return figure
 
 
@@ -139,7 +142,7 @@ def _table(explored: Explored, source: Drawn, view: Drawn) -> Drawn:
     for name in ("point", *explored.space.axes, *(name for name in TITLES if name != "point")):
         title, values = TITLES.get(name, name), source.data[name]
         text = any(isinstance(value, str) for value in values)
-        longest = max(len(title), *(len(value if text else f"{value or 0:,}") for value in values))
+        longest = max([len(title), *(len(str(value) if text else f"{value or 0:,}") for value in values)])
         columns.append(
             models.TableColumn(
                 field=name, title=title, width=longest * CHARACTER + 12, **({} if text else {"formatter": number})

@@ -164,6 +164,8 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
 
 /* Rows or columns of a transposed convolution's output; 0: its pads leave none. */
 static uint32_t spread(uint32_t size, const uint32_t *pads, uint32_t taps, uint32_t stride) {
+  const uint32_t most = (taps + stride - 1) / stride; /* strides of a filter */
+  if (pads[0] / stride >= most || pads[1] / stride >= most) return 0;
   const uint64_t made = (uint64_t)(size - 1) * stride + taps, removed = (uint64_t)pads[0] + pads[1];
   return made <= removed || made - removed > UINT32_MAX ? 0 : (uint32_t)(made - removed);
 }
@@ -185,7 +187,7 @@ enum eyrie_result eyrie_transposed_convolution(struct eyrie_stream *stream,
   const uint32_t h = spread(in->h, of->pads, asked.filter->r, of->stride[0]);
   const uint32_t w = spread(in->w, of->pads + 2, asked.filter->s, of->stride[1]);
   if (h == 0 || w == 0)
-    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "convolution: its pads leave no output");
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "convolution: its pads leave no output, or are larger than the filters");
   result = check_output(&operation, h, w, asked.filter->m);
   return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
@@ -284,10 +286,18 @@ enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arith
   if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
   const uint32_t h = broadcast(one->h, other->h), w = broadcast(one->w, other->w), c = broadcast(one->c, other->c);
+  const bool whole = (one->h == h && one->w == w && one->c == c) ||
+                     (kind != EYRIE_SUB && other->h == h && other->w == w && other->c == c);
   if (h == 0 || w == 0 || c == 0)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "second: is %u x %u x %u, the first %u x %u x %u: give sizes that are equal, or one of them 1",
                         other->h, other->w, other->c, one->h, one->w, one->c);
+  if (!whole)
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        kind == EYRIE_SUB ? "first: is %u x %u x %u, the operator makes %u x %u x %u: give as many values"
+                                          : "first: is %u x %u x %u, the operator makes %u x %u x %u: give as many values "
+                                            "in it, or in the second",
+                        one->h, one->w, one->c, h, w, c);
   result = check_output(&operation, h, w, c);
   if (result == EYRIE_OK && (kind == EYRIE_MAXIMUM || kind == EYRIE_MINIMUM)) result = check_same(&operation);
   asked.kind = kind;
@@ -306,7 +316,10 @@ enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct 
   if (one->h != other->h || one->w != other->w)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "second: is %u x %u, the first %u x %u: give equal sizes",
                         other->h, other->w, one->h, one->w);
-  result = check_output(&operation, one->h, one->w, one->c + other->c); /* no overflow: both are set */
+  if (one->c > UINT32_MAX - other->c)
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "second: %u channels are too many beside %u", other->c,
+                        one->c);
+  result = check_output(&operation, one->h, one->w, one->c + other->c);
   if (result == EYRIE_OK) result = check_same(&operation);
   return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
