@@ -58,7 +58,7 @@ class Layer:
     def graph(self, weights: np.ndarray) -> Graph:
         bias = np.zeros(self.outputs, np.int32)
         if self.kind == "convolution":
-            operator = graphs.convolution(self.convolution.get(), self.channels, self.filters, weights, bias)
+            operator = graphs.convolution(self.convolution.get(), self.input, self.filters, weights, bias)
         elif self.kind == "fully_connected":
             operator = graphs.fully_connected(self.filters, weights, bias)
         else:

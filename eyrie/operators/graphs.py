@@ -42,12 +42,12 @@ def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: Tens
 
 
 def convolution(
-    setting: ConvolutionSetting, channels: int, filters: FilterSetting, values: np.ndarray, bias: np.ndarray
+    setting: ConvolutionSetting, given: TensorSetting, filters: FilterSetting, values: np.ndarray, bias: np.ndarray
 ) -> Operator:
-    """Return a convolution; `values` are int8 of the filters' shape, `bias` int32 [m], `channels` of the input."""
-    _check_channels(setting, channels, filters)
+    """Return a convolution. given: the input; values: int8 of the filters' shape; bias: int32 [m]"""
+    _check_channels(setting, given, filters)
     kind: type[Conv2D | DepthwiseConv2D] = Conv2D
-    if setting.groups == channels > 1:
+    if setting.groups == given.c > 1:
         kind, values = DepthwiseConv2D, np.ascontiguousarray(values[..., 0].transpose(1, 2, 0))
     return kind(
         filters=values,
@@ -61,14 +61,10 @@ def convolution(
 
 
 def transposed_convolution(
-    setting: ConvolutionSetting,
-    size: tuple[int, int, int],
-    filters: FilterSetting,
-    values: np.ndarray,
-    bias: np.ndarray,
+    setting: ConvolutionSetting, given: TensorSetting, filters: FilterSetting, values: np.ndarray, bias: np.ndarray
 ) -> Operator:
-    """Return a transposed convolution, with arguments as those of `convolution`; `size`: h, w, c of the input."""
-    _check_channels(setting, size[2], filters)
+    """Return a transposed convolution. It has the arguments of `convolution`."""
+    _check_channels(setting, given, filters)
     if (setting.dilation, setting.groups, setting.activation) != ((1, 1), 1, "NONE"):
         raise OperatorError(
             Status.BAD_DESCRIPTOR,
@@ -80,7 +76,7 @@ def transposed_convolution(
         raise OperatorError(
             Status.BAD_DESCRIPTOR, f"pads = {setting.pads} are larger than filters of {filters.r} x {filters.s}"
         )
-    to = (size[0] - 1) * stride_h + filters.r - top - bottom, (size[1] - 1) * stride_w + filters.s - left - right
+    to = (given.h - 1) * stride_h + filters.r - top - bottom, (given.w - 1) * stride_w + filters.s - left - right
     if min(to) < 1:
         raise OperatorError(Status.BAD_DESCRIPTOR, f"pads = {setting.pads} leave no output")
     return TransposeConv(
@@ -88,12 +84,11 @@ def transposed_convolution(
     )
 
 
-def _check_channels(setting: ConvolutionSetting, channels: int, filters: FilterSetting) -> None:
-    if filters.c * setting.groups != channels:
+def _check_channels(setting: ConvolutionSetting, given: TensorSetting, filters: FilterSetting) -> None:
+    if filters.c * setting.groups != given.c:
         raise OperatorError(
             Status.BAD_DESCRIPTOR,
-            f"filters of {filters.c} channels in {setting.groups} groups do not "
-            f"go with an input of {channels} channels",
+            f"filters of {filters.c} channels in {setting.groups} groups do not go with an input of {given.c} channels",
         )
 
 

@@ -158,16 +158,7 @@ class Handle:
         stream: Stream | None = None,
     ) -> None:
         """Add a convolution. `filters` have their offset; `bias` is the offset of int32 [m], None: zeros."""
-        setting = setting_of("convolution", convolution, ConvolutionDescriptor)
-        channels = placed("source", source, TensorDescriptor)[0].c
-        self._filtered(
-            lambda of, values, sums: graphs.convolution(setting, channels, of, values, sums),
-            source,
-            filters,
-            bias,
-            output,
-            stream,
-        )
+        self._filtered(_of_window(graphs.convolution, convolution, source), source, filters, bias, output, stream)
 
     def transposed_convolution(
         self,
@@ -181,16 +172,8 @@ class Handle:
         """Add a transposed convolution (deconvolution): stride is the distance of the input's values in the output, and
         pads are removed from the output. Dilation and groups are 1, and the activation is NONE.
         """
-        setting = setting_of("convolution", convolution, ConvolutionDescriptor)
-        size = placed("source", source, TensorDescriptor)[0].shape[1:]
-        self._filtered(
-            lambda of, values, sums: graphs.transposed_convolution(setting, size, of, values, sums),
-            source,
-            filters,
-            bias,
-            output,
-            stream,
-        )
+        make = _of_window(graphs.transposed_convolution, convolution, source)
+        self._filtered(make, source, filters, bias, output, stream)
 
     def fully_connected(
         self,
@@ -306,3 +289,12 @@ class Handle:
         if self._soc is None:
             raise OperatorError(Status.CLOSED, "the handle is destroyed: create another one")
         return self._soc
+
+
+def _of_window(
+    make: Callable[..., Operator], convolution: ConvolutionDescriptor, source: Source
+) -> Callable[[FilterSetting, np.ndarray, np.ndarray], Operator]:
+    """Return a function that makes a convolution, or a transposed one, of filters, their values and the bias."""
+    setting = setting_of("convolution", convolution, ConvolutionDescriptor)
+    given, _ = placed("source", source, TensorDescriptor)
+    return lambda filters, values, bias: make(setting, given, filters, values, bias)

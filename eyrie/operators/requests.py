@@ -107,12 +107,11 @@ def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, n
 
 
 def _convolution(fields: dict[str, str], given: TensorSetting, constants: bytes) -> Operator:
-    return graphs.convolution(_convolution_setting(fields), given.c, *_filters(fields, constants))
+    return graphs.convolution(_convolution_setting(fields), given, *_filters(fields, constants))
 
 
 def _transposed_convolution(fields: dict[str, str], given: TensorSetting, constants: bytes) -> Operator:
-    size = given.h, given.w, given.c
-    return graphs.transposed_convolution(_convolution_setting(fields), size, *_filters(fields, constants))
+    return graphs.transposed_convolution(_convolution_setting(fields), given, *_filters(fields, constants))
 
 
 def _convolution_setting(fields: dict[str, str]) -> ConvolutionSetting:

@@ -243,7 +243,7 @@ def convolved(
 
 
 def spread(handle: OnModel, dilation: tuple[int, int], pad: int) -> str:
-    """Of a 2 x 2 x 8 map, by a transposed convolution."""
+    """A transposed convolution of a 2 x 2 x 8 map."""
     of = handle.descriptor("convolution", (2, 2), dilation, (pad,) * 4, 1, 0)
     source, made = tensors(handle, (1, 2, 2, 8), (1, 3, 3, 8))
     filters = handle.filters(np.zeros((8, 1, 1, 8), np.int8), np.ones(1))

@@ -216,7 +216,7 @@ def test_activations(function: str, output: tuple[float, int], handle: Handle, s
     np.testing.assert_array_equal(got(handle, made), wanted)
 
 
-# the second scale and zero point, and those of the output
+# scale and zero point of the second operand, and of the output
 ARITHMETIC = {
     "ADD": ((0.03, -7), (OUTPUT_SCALE, 5)),
     "SUB": ((0.03, -7), (OUTPUT_SCALE, 5)),

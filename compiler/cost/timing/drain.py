@@ -35,7 +35,7 @@ class Drain:
     TIMES = ("_ready", "_freed", "left", "written", "_out")
 
     def __init__(self, banks: Banks, known: Callable[[int], None], operands: Words) -> None:
-        """known(cycle): makes sure that what takes banks before the tables is known before a cycle; operands: second
+        """known(cycle): makes sure that the clients before the tables are known before a cycle; operands: second
         operands of the words that leave, or a lookup table"""
         self._banks, self._operands = banks, operands
         self.tables = Words(banks, Stream.PARAMETERS, known)
@@ -52,7 +52,7 @@ class Drain:
         self._popped: list[int] = []  # cycles in which the pass's tables were used up
         self._there: deque[int] = deque()  # tables that have come or will: when they can be used
         self._out = (0, 0)  # cycles of the last words of the last two units
-        self._lookup, self._joined = 0, False  # of the pass: words of its table; it has second operands
+        self._lookup = 0  # words of the pass's lookup table that have not come
 
     def take(self, shape: PassShape, ready: int, tables: int, operands: int) -> None:
         """A pass of the array: its first beat, its first table word and its first second operand may come in these
@@ -62,7 +62,6 @@ class Drain:
         self.tables.take(shape.banks_table, tables)
         self._operands.take(shape.banks_residual, operands)
         self._lookup = enc.LOOKUP_WORDS if shape.operation == Operation.TABLE else 0  # words that have not come
-        self._joined = shape.operation not in (Operation.NONE, Operation.TABLE) and bool(shape.banks_residual)
         self._there.clear()
         self._popped.clear()
 
@@ -178,6 +177,7 @@ class Drain:
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:
         """Words, or pairs of words, leave from cycle `at` on; returns the cycle of the last."""
+        has_operands = shape.has_operands
         operands, before = self._operands, ASK + shape.stages  # cycles from the take of a word to its request
         for _ in range(self._lookup):
             operands.send(operands.first())
@@ -185,7 +185,7 @@ class Drain:
         self._lookup = 0
         for masks in shape.banks_ofmap[self._words : self._words + count]:
             for mask in masks:
-                if self._joined:
+                if has_operands:
                     operands.send(max(operands.first(), at - before))
                     at = max(at, operands.sent + before)
                 at = self._banks.write(at, mask) + 1

@@ -38,7 +38,7 @@ class Elementwise:
     def _one_by_one(self, free: int) -> None:
         """free: the first cycle in which a word of the first operand can be taken."""
         words, others, shape = self._units.words, self._units.others, self._shape
-        direct, joined = shape.operation == Operation.NONE, shape.operation != Operation.TABLE and shape.banks_residual
+        direct, joined = shape.operation == Operation.NONE, shape.has_operands
         free = max(free, self._written + 1) if direct else free
         for _ in shape.banks_ifmap:
             at = max(free, words.first(), others.first() if joined else 0)

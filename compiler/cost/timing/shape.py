@@ -82,6 +82,11 @@ class PassShape:
         return STAGES.get(self.operation, OTHER_STAGES)
 
     @property
+    def has_operands(self) -> bool:
+        """Return whether the words that leave have second operands."""
+        return bool(self.banks_residual) and self.operation not in (Operation.NONE, Operation.TABLE)
+
+    @property
     def runs(self) -> int:
         """Runs of a pass through its channel groups."""
         return self.outer * self.tiles * self.inner
