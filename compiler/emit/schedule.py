@@ -3,6 +3,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.loads import Loader
@@ -12,7 +13,7 @@ from eyrie.compiler.emit.timeline import Timeline, rows_region
 from eyrie.compiler.ir.buffer import Buffer, Region
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Group, Map
-from eyrie.compiler.ir.plan import SOURCE, Job, Plan
+from eyrie.compiler.ir.plan import SOURCE, Job, MapPlan, Plan
 from eyrie.compiler.ir.program import Command, End
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.search import Placed
@@ -93,19 +94,17 @@ class _Emitter:
         elif segment.nest.from_dram and (rows := segment.rows_read(job, SOURCE)):
             self._fetch(segment.first, self.plan.read[segment.first].placed(), *rows)
         first = n not in self._loaders
-        others = tuple(plan.placed() for plan in self.plan.others[n])
-        if others and segment.parts_of(n) > 1:
-            others = tuple(replace(other, address=other.address + self._turns[n] % 2 * other.words) for other in others)
-            for map_, other in zip(group.others, others):
-                self._load_slice(group, map_, other, job.part, (job.first, job.last))
+        if segment.parts_of(n) > 1:
+            others = tuple(map(partial(self._slice, job), group.others, self.plan.others[n]))
         else:
+            others = tuple(plan.placed() for plan in self.plan.others[n])
             self._fetch_others(n, group, job, made, first)
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
         turn = self._turns[n]
         if n + 1 < segment.last:
-            made = _planes(made, segment.parts_of(n), job.part)
+            made = made.slice(segment.parts_of(n), job.part)
         elif segment.parts_of(n) > 1:
             made = replace(made, address=made.address + turn % 2 * made.words)
         descriptor = job_descriptor(self.config, constants, job, source, made, others, turn)
@@ -140,6 +139,15 @@ class _Emitter:
         begin = there if self.plan.segment_of[n].shares_input else max(there, first)  # else no job reads those between
         self._load_rows(group, group.source, source, begin, last)
         self._fetched[n] = max(there, last)
+
+    def _slice(self, job: Job, map_: Map, plan: MapPlan) -> FeatureMap:
+        """Return a job's slice of another operand of its group: in the GLB, or loaded from DRAM."""
+        group, other = self.plan.groups[job.group], plan.placed()
+        if not plan.buffer.loaded:
+            return other.slice(self.plan.segment_of[job.group].parts_of(job.group), job.part)
+        other = replace(other, address=other.address + self._turns[job.group] % 2 * other.words)
+        self._load_slice(group, map_, other, job.part, (job.first, job.last))
+        return other
 
     def _load_slice(self, group: Group, map_: Map, part: FeatureMap, number: int, rows: tuple[int, int]) -> None:
         """Loads rows, first and last + 1, of a slice of a map's channels."""
@@ -206,12 +214,6 @@ class _Emitter:
 def _rows_of(other: FeatureMap, made: FeatureMap, job: Job) -> tuple[int, int]:
     """Rows of an operand that a job reads: of a single one all jobs read that."""
     return (0, 1) if other.rows < made.rows else (job.first, job.last)
-
-
-def _planes(made: FeatureMap, slices: int, number: int) -> FeatureMap:
-    """One of so many slices of the planes of a map; the map, if it is one."""
-    groups = made.groups // slices
-    return replace(made, groups=groups, address=made.address + number * groups * made.group_step)
 
 
 def _inputs(groups: list[Group]) -> list[Map]:

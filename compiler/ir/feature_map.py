@@ -110,6 +110,12 @@ class FeatureMap:
             raise InputError("a map that is one row lies whole, in planes")
         return replace(self, rows=1, cols=self.rows * self.pitch, ring_rows=1)
 
+    def slice(self, slices: int, number: int) -> "PartMap":
+        """Return a slice of the channels, of whole words."""
+        groups = self.groups // slices
+        sizes = self.rows, self.cols, groups, self.address + number * groups * self.group_step, self.ring_rows
+        return PartMap(*sizes, self.shift, self.planar, self.images, self.packed, self.row_step)
+
     def row_address(self, y: int) -> int:
         return self.address + (y + self.shift) % self.ring_rows * self.row_step
 

@@ -109,8 +109,8 @@ def _reasons(flow: Flow, before: Segment | None, segment: Segment) -> Iterator[s
             else "its output goes to DRAM: spill it"
         )
     yield from _rows(segment)
-    for n, (group, tiling) in enumerate(zip(groups, nest.tilings)):
-        yield from _tiles(flow, first + n, group, tiling, nest)
+    for group, tiling in zip(groups, nest.tilings):
+        yield from _tiles(group, tiling, nest)
     if nest.refetch and (reason := _no_refetch(groups[-1], nest)):
         yield reason
     if nest.in_place and (len(groups) > 1 or nest.tilings != (ONE,) or nest.refetch or not nest.rows):
@@ -144,15 +144,15 @@ def _rows(segment: Segment) -> Iterator[str]:
             yield f"{group.name} makes all rows at once: run it without a loop over rows"
 
 
-def _tiles(flow: Flow, n: int, group: Group, tiling: Tiling, nest: Nest) -> Iterator[str]:
+def _tiles(group: Group, tiling: Tiling, nest: Nest) -> Iterator[str]:
     """Yield why the filter or channel tiles of a pass are illegal."""
     if tiling.filters > 1:
         if not isinstance(group, Filtered) or not can_be_tiled(group):
             yield f"{group.name} has no filter tiles"
         elif tiling.filters > TILES[-1] or len(group.filters) % (8 * tiling.filters):
             yield f"{len(group.filters)} filters of {group.name} do not make {tiling.filters} tiles of whole words"
-        elif not (nest.refetch and nest.to_dram) or len(flow.fetched(n, n + 1, True)) < len(group.others):
-            yield "filter tiles need refetched filters, a loop over rows, and an output and operands in DRAM"
+        elif not (nest.refetch and nest.to_dram):
+            yield "filter tiles need refetched filters, a loop over rows, and an output in DRAM"
     if tiling.channels > 1:
         channels = group.source.shape[2]
         if not has_channel_tiles(group) or not nest.from_dram:

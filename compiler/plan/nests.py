@@ -86,11 +86,11 @@ def refetched(flow: Flow, first: int, from_dram: bool) -> Nests:
     group = flow.groups[first]
     if not isinstance(group, Filtered) or group.averaged:
         return
-    height, all_fetched = group.map_shape[0], len(flow.fetched(first, first + 1, True)) == len(group.others)
+    height = group.map_shape[0]
     for to_dram in flow.exits(first):
         for rows in row_tiles(group):
             for tiles in filter_tiles(group):
-                if (tiles == 1 and rows == height) or (tiles > 1 and not (to_dram and all_fetched)):
+                if (tiles == 1 and rows == height) or (tiles > 1 and not to_dram):
                     continue
                 nest = Nest((Tiling(filters=tiles),), rows, from_dram=from_dram, to_dram=to_dram, refetch=True)
                 yield 1, nest

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.ir.nest_text import read_schedule
+from eyrie.compiler.network import compile_network, compile_until
+from eyrie.compiler.pipeline import Built, Request
 from eyrie.model.config import AcceleratorConfig
 from eyrie.training.tflite_writer import VALID, Tensor
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -86,4 +87,40 @@ def test_operands_come_in_slices(operator: str, seed: int, tmp_path: Path) -> No
     )
     last = stages.plan.segments[-1]
     assert last.nest.refetch and last.nest.tilings[-1].filters > 1 and last.groups[-1].others, stages.dump("segments")
+    check(stages, rng, f"seed {seed}")
+
+
+SCHEDULE = """segment
+  fetch input
+  pass {}
+segment
+  pass {}
+segment
+  for rows by {rows}
+    fetch filters
+    for filters in {tiles}
+      pass {}
+      spill output
+"""
+
+
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_slices_of_an_operand_that_stays_in_the_glb(kernel: int, seed: int, tmp_path: Path) -> None:
+    """By a schedule: the planner's has no slices where all feature maps fit."""
+    rng, net, path = np.random.default_rng(seed), TfliteBuilder("small"), tmp_path / "net.tflite"
+    size, channels, made = int(rng.integers(4, 10)), int(rng.choice([32, 64])), []
+    x = net.input("image", (1, size, size, channels), INPUT)
+    for name, side in (("first", 1), ("second", 3), ("third", kernel)):
+        constants = weights(rng, channels, side, side, channels), scales(rng, channels), bias(rng, channels)
+        x = net.conv(name, x, *constants, OUTPUT)
+        made.append(x)
+    path.write_bytes(net.build([net.binary("ADD", "join", x, made[0], Quant(0.1, int(rng.integers(-128, 128))))]))
+    config = AcceleratorConfig(bus_words=int(rng.integers(1, 3)))
+    names = [group.name for group in compile_until("groups", Request(path, config)).groups]
+    rows, tiles = int(rng.integers(1, size + 1)), int(rng.choice([2, 4]))
+    schedule = tmp_path / "schedule.txt"
+    schedule.write_text(SCHEDULE.format(*names, rows=rows, tiles=tiles))
+    stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS, schedule=read_schedule(schedule))
+    [operand] = stages.plan.others[-1]
+    assert not operand.buffer.loaded and stages.plan.segments[-1].nest.sliced, stages.dump("segments")
     check(stages, rng, f"seed {seed}")
