@@ -2,7 +2,7 @@
 # Variables: make TARGET NAME=value
 
 TEST    ?=#          test name (make list): sim, wave, golden
-SEED    ?=#          seed (sim, wave: random; test, mutate, machines: 1)
+SEED    ?=#          seed (sim, wave, regress, bench: random; test, mutate, machines: 1)
 CONFIG  ?=#          JSON file with accelerator parameters: sim, wave, demo, zoo, synth
 TRACE   ?= 0#        1 writes build/TEST/trace.pftrace: sim
 AT      ?=#          cycle to draw, the failing one by default: wave
@@ -11,7 +11,7 @@ COUNT   ?=#          number of mutants (20): mutate; of configurations (40): mac
 BUDGET  ?=#          minutes after which no task begins (60; zoo, accuracy: a day): regress, bench, all campaigns
 SCHEDULER ?=#        Dask scheduler whose workers do the tasks (docs/howto/cluster.md): regress, bench, all campaigns
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
-SEEDS   ?= 1#        number of fresh seeds: regress, bench (cost_model)
+SEEDS   ?= 1#        number of seeds: regress, bench (cost_model)
 IMAGE   ?=#          picture, the bundled one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
@@ -71,8 +71,8 @@ check: $(dev) ## Run a smoke test of about a minute
 test: $(dev) ## Run the tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
 
-regress: $(dev) ## Run all tests with fresh seeds, also the tests that test leaves out: [SEEDS]
-	@$(eyrie) regress $(campaign) --seeds="$$SEEDS"
+regress: $(dev) ## Run all tests with new seeds, also the tests that test leaves out: [SEED] [SEEDS]
+	@$(eyrie) regress $(campaign) --seeds="$$SEEDS" $${SEED:+--seed="$$SEED"}
 
 test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Install all extras and run their tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tests/extras
@@ -87,8 +87,8 @@ accuracy: $(dev) ## Print the top-1 accuracy, float and int8: CIFAR10 [IMAGES] [
 	@$(eyrie) accuracy $(campaign) $${CIFAR10:+--cifar10="$$CIFAR10"} \
 	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"} $(if $(filter 1,$(DRIVER)),--driver)
 
-bench: $(dev) ## Run the benchmark: cycles, stalls and bytes by layer, and its parts: [PARTS] [SEEDS]
-	@$(eyrie) bench $(campaign) --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
+bench: $(dev) ## Run the benchmark: cycles, stalls and bytes by layer, and its parts: [PARTS] [SEED] [SEEDS]
+	@$(eyrie) bench $(campaign) --seeds="$$SEEDS" $${SEED:+--seed="$$SEED"} $${PARTS:+--parts="$$PARTS"}
 
 mutate: $(dev) ## Apply mutations to the RTL; a testbench has to find each: [SEED] [COUNT]
 	@$(eyrie) mutate $(campaign) --seed="$${SEED:-1}" --count="$${COUNT:-20}"

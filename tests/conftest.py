@@ -2,7 +2,7 @@
 """What all tests share: the seed, the tier, and a line now and then that names the running tests.
 
 `make test` draws few random cases from a fixed seed and leaves out the tests that are marked `regress`; `make regress`
-runs everything, with fresh seeds, in random order, until a budget of minutes is used up.
+runs everything, with new seeds, in random order, until a budget of minutes is used up.
 """
 
 import os

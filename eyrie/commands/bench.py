@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the benchmark: measure cycles, stalls and bytes by layer, and compare them with the thresholds.
 
-    eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
+    eyrie bench [--parts A,B] [--seeds N] [--seed N] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 The bundled network runs on the demo photo on the RTL in its default configuration; then the parts follow. When the
 budget is used up, no further part and no further seed of the cost model begins. The folder build/bench gets the
@@ -11,7 +11,6 @@ missed (eyrie/measure/thresholds.py).
 
 import argparse
 import math
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.artefact import files
-from eyrie.compiler.command_line import whole_number
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import thresholds
@@ -37,7 +35,7 @@ from eyrie.runtime.metrics import layer_table, ratios, unit_table
 from eyrie.runtime.programs import compiled
 from eyrie.runtime.report.about import About
 from eyrie.runtime.results import report_line, reported
-from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
+from eyrie.runtime.simulator.simulate import simulate_in
 from eyrie.runtime.simulator.summary import write_summary
 from eyrie.runtime.soc.runs import RunFailed, on_rtl
 from eyrie.testing import samples
@@ -59,7 +57,7 @@ class Run:
     out      the folder of all parts
     outputs  int8 [N, H, W, C]
     summary  the entries of summary.json: runtime.metrics, and the comparison with the golden model
-    seeds    number of seeds of the cost model, which `campaign` runs
+    seeds    of the random runs of the cost model, which `campaign` does
     """
 
     out: Path
@@ -67,7 +65,7 @@ class Run:
     values: np.ndarray
     outputs: np.ndarray
     summary: dict
-    seeds: int = 1
+    seeds: tuple[int, ...] = ()
     campaign: engine.Campaign = field(default_factory=lambda: engine.Campaign("bench", math.inf))
 
 
@@ -139,10 +137,10 @@ def codes(base: Run) -> dict:
 
 def cost_model(base: Run) -> dict:
     """The cost model against the counters: of the network, and of random layers, on ports of one and of two words,
-    of as many seeds never used before as are asked for, or as the budget allows."""
+    of all seeds, or as many as the budget allows."""
     tasks = [
         Task(f"{bench}, seed {seed}", cost_run, {"bench": bench, "seed": seed}, _again(bench, seed))
-        for seed in (secrets.randbelow(SEED_LIMIT) for _ in range(base.seeds))
+        for seed in base.seeds
         for bench in COST_BENCHES
     ]
     runs = [run for run in base.campaign.run(tasks, base.out, print_cost) if run]
@@ -274,16 +272,14 @@ def run_parts(names: list[str], base: Run) -> dict[str, dict]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", default=",".join(PARTS), metavar="A,B", help=", ".join(PARTS))
-    parser.add_argument(
-        "--seeds", type=whole_number(1, 1000), default=1, metavar="N", help="number of seeds for cost_model (1)"
-    )
+    engine.add_seed_arguments(parser, "runs of each random test bench of cost_model")
     engine.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     parts, campaign = chosen(options.parts), engine.Campaign.of("bench", options)
     with replacing(TARGET, keep=RunFailed) as out:
-        base = replace(run_network(out, "batch1"), seeds=options.seeds, campaign=campaign)
+        base = replace(run_network(out, "batch1"), seeds=tuple(engine.seeds(options)), campaign=campaign)
         print_run("batch 1", base)
         sections = run_parts(parts, base)
         skipped = [name for name in PARTS if name not in sections]

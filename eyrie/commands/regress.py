@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run all tests with fresh seeds, also the tests that `make test` leaves out, within a budget of minutes.
+"""Run all tests with new seeds, also the tests that `make test` leaves out, within a budget of minutes.
 
-    eyrie regress [--seeds N] [--scale F] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
+    eyrie regress [--seeds N] [--seed N] [--scale F] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
 Each seed is one run of the whole suite in an order of its own, in parts that run side by side. When the budget is used
 up, no further test begins. The folder build/regress gets summary.json and the log of each part.
@@ -9,7 +9,6 @@ up, no further test begins. The folder build/regress gets summary.json and the l
 
 import argparse
 import os
-import secrets
 import sys
 import time
 from pathlib import Path
@@ -19,14 +18,11 @@ from eyrie.compiler.command_line import whole_number
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
 
-SEED_LIMIT = 1_000_000
 PARTS = 8  # of a run of the suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--seeds", type=whole_number(1), default=1, metavar="N", help="runs, each with a fresh seed (1)"
-    )
+    engine.add_seed_arguments(parser, "runs")
     parser.add_argument(
         "--scale", type=whole_number(1), default=1, metavar="F", help="random cases, as a multiple of the usual (1)"
     )
@@ -39,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
     checkout("the tests")
     start, campaign = time.time(), engine.Campaign.of("regress", options)
-    seeds = [secrets.randbelow(SEED_LIMIT) for _ in range(options.seeds)]
+    seeds = engine.seeds(options)
     tasks = [
         Task(
             f"seed {seed}, part {part} of {PARTS}",

@@ -7,6 +7,7 @@ out of time continues when it runs again. Results have the order of the tasks, w
 
 import argparse
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -26,6 +27,7 @@ from eyrie.model.errors import InputError
 MAX_LOST = 3  # deaths of local workers without a result between them
 POLL_S = 1.0
 NO_WORKER_S = 60  # after which a campaign without a worker ends
+LAST_SEED = 1_000_000  # of the first run
 
 
 def add_arguments(parser: argparse.ArgumentParser, budget: int = 60) -> None:
@@ -39,6 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser, budget: int = 60) -> None:
     )
     parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="local processes (2)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the tasks")
+
+
+def add_seed_arguments(parser: argparse.ArgumentParser, runs: str) -> None:
+    """Add the arguments of a campaign of random runs. runs: what has a seed, in the help"""
+    parser.add_argument("--seeds", type=whole_number(1, 1000), default=1, metavar="N", help=f"number of {runs} (1)")
+    parser.add_argument(
+        "--seed",
+        type=whole_number(0, LAST_SEED),
+        metavar="N",
+        help="seed of the first one; each has the next seed (random)",
+    )
+
+
+def seeds(options: argparse.Namespace) -> list[int]:
+    """Return the seeds that the options of add_seed_arguments describe."""
+    if options.seed is None:
+        return [secrets.randbelow(LAST_SEED) for _ in range(options.seeds)]
+    return list(range(options.seed, options.seed + options.seeds))
 
 
 @dataclass(frozen=True)
