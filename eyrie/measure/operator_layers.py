@@ -16,6 +16,7 @@ from eyrie.operators import (
     ConvolutionDescriptor,
     FilterDescriptor,
     Handle,
+    NormalizationDescriptor,
     PoolingDescriptor,
     TensorDescriptor,
     graphs,
@@ -26,12 +27,14 @@ from eyrie.runtime.programs import compiled_graph
 
 SEED = 1
 SCALE, FILTER_SCALE, OUTPUT_SCALE = 0.02, 0.005, 0.1
+NORMALIZATION = NormalizationDescriptor(radius=2, alpha=1e-4, beta=0.75, k=2.0)  # AlexNet's
 WORD_VALUES = 2 * WORD_CHANNELS  # of a GLB word
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer. kind: convolution, pooling (maxima) or fully_connected; size: of a map's side; channels in and out."""
+    """A layer. kind: convolution, pooling (maxima), fully_connected or normalization; size: of a map's side;
+    channels in and out."""
 
     name: str
     kind: str
@@ -61,8 +64,10 @@ class Layer:
             operator = graphs.convolution(self.convolution.get(), self.input, self.filters, weights, bias)
         elif self.kind == "fully_connected":
             operator = graphs.fully_connected(self.filters, weights, bias)
-        else:
+        elif self.kind == "pooling":
             operator = graphs.pooling(self.pooling.get())
+        else:
+            operator = graphs.local_response_normalization(NORMALIZATION.get())
         return graphs.graph_of(operator, (self.input,), self.output)
 
     @property
@@ -78,6 +83,8 @@ class Layer:
 LAYERS = (
     Layer("Pool1", "pooling", 55, 96, 96, 3, 2),
     Layer("Pool2", "pooling", 224, 64, 64, 2, 2),
+    Layer("LRN", "normalization", 55, 96, 96),
+    Layer("lrn", "normalization", 27, 256, 256),
     Layer("FC2", "fully_connected", 1, 4096, 1000),
     Layer("FC1", "fully_connected", 1, 4096, 4096),
     Layer("conv1", "convolution", 7, 512, 2048),
@@ -172,6 +179,8 @@ def _run(handle: Handle, layer: Layer, values: np.ndarray, weights: np.ndarray) 
     handle.copy_to(source[1], values, source[0])
     if layer.kind == "pooling":
         handle.pooling(layer.pooling, source, output)
+    elif layer.kind == "normalization":
+        handle.local_response_normalization(NORMALIZATION, source, output)
     else:
         descriptor = FilterDescriptor(*layer.filters.shape, layer.filters.scales)
         filters = descriptor, handle.malloc(layer.filters.bytes)

@@ -5,6 +5,7 @@ from eyrie.operators.descriptors import (
     ActivationDescriptor,
     ConvolutionDescriptor,
     FilterDescriptor,
+    NormalizationDescriptor,
     PoolingDescriptor,
     TensorDescriptor,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "ConvolutionDescriptor",
     "FilterDescriptor",
     "Handle",
+    "NormalizationDescriptor",
     "OperatorError",
     "PoolingDescriptor",
     "Ran",

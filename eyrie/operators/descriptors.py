@@ -149,6 +149,26 @@ class ActivationSetting:
         _numbers(alpha=self.alpha)
 
 
+@dataclass(frozen=True)
+class NormalizationSetting:
+    """Local response normalisation: y = x / (k + alpha * sums) ^ beta. The sums are the squares of the values of
+    2 * radius + 1 channels; alpha, beta and k are positive."""
+
+    radius: int
+    alpha: float
+    beta: float
+    k: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(radius=self.radius)
+        _numbers(alpha=self.alpha, beta=self.beta, k=self.k)
+        for name in ("alpha", "beta", "k"):
+            value = float(np.float32(getattr(self, name)))
+            if not 0 < value < np.inf:
+                raise InputError(f"{name} = {value:g}: must be positive and finite")
+            object.__setattr__(self, name, value)
+
+
 def _as_tuples(setting: object, *names: str) -> None:
     """Convert lists and arrays to tuples."""
     for name in names:
@@ -278,3 +298,9 @@ class ActivationDescriptor(_Descriptor):
     """A descriptor of an activation: its function, and the slope of LEAKY_RELU."""
 
     kind = ActivationSetting
+
+
+class NormalizationDescriptor(_Descriptor):
+    """A descriptor of a local response normalisation: radius, alpha, beta and k."""
+
+    kind = NormalizationSetting

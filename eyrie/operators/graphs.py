@@ -12,6 +12,7 @@ from eyrie.compiler.operators.fully_connected import FullyConnected
 from eyrie.compiler.operators.host import Softmax
 from eyrie.compiler.operators.joins import Concatenation
 from eyrie.compiler.operators.lookup import Function
+from eyrie.compiler.operators.normalization import LocalResponseNormalization
 from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
 from eyrie.compiler.operators.registry import of_tflite
 from eyrie.compiler.operators.transposed_convolution import TransposeConv
@@ -20,6 +21,7 @@ from eyrie.operators.descriptors import (
     ActivationSetting,
     ConvolutionSetting,
     FilterSetting,
+    NormalizationSetting,
     PoolingSetting,
     TensorSetting,
 )
@@ -126,6 +128,10 @@ def arithmetic(kind: str, fused: str) -> Operator:
     if issubclass(record, FloatArithmetic):
         return record.with_activation(fused)
     raise OperatorError(Status.BAD_ARGUMENT, f"activation = {fused}: {kind} is not fused with one: give NONE")
+
+
+def local_response_normalization(setting: NormalizationSetting) -> Operator:
+    return LocalResponseNormalization(radius=setting.radius, alpha=setting.alpha, beta=setting.beta, k=setting.k)
 
 
 def concatenation() -> Operator:

@@ -15,6 +15,7 @@ from eyrie.operators.descriptors import (
     ConvolutionDescriptor,
     FilterDescriptor,
     FilterSetting,
+    NormalizationDescriptor,
     PoolingDescriptor,
     TensorDescriptor,
     TensorSetting,
@@ -215,6 +216,15 @@ class Handle:
     def concatenation(self, first: Source, second: Source, output: Source, stream: Stream | None = None) -> None:
         """Add a concatenation of channels. The tensors have the same scale and zero point."""
         self._add(graphs.concatenation, [first, second], output, stream)
+
+    def local_response_normalization(
+        self, normalization: NormalizationDescriptor, source: Source, output: Source, stream: Stream | None = None
+    ) -> None:
+        """Add a local response normalisation: x / (k + alpha * sums) ^ beta, as int8 operators of TensorFlow Lite: MUL,
+        CONV_2D, LOG, MUL, EXP and MUL. The scale of each result covers all values that it can have.
+        """
+        setting = setting_of("normalization", normalization, NormalizationDescriptor)
+        self._add(lambda: graphs.local_response_normalization(setting), [source], output, stream)
 
     def softmax(self, source: Source, output: Source, beta: float = 1.0, stream: Stream | None = None) -> None:
         """Add a softmax over the channels, which the host computes."""

@@ -23,6 +23,7 @@ from eyrie.operators.descriptors import (
     ActivationSetting,
     ConvolutionSetting,
     FilterSetting,
+    NormalizationSetting,
     PoolingSetting,
     TensorSetting,
 )
@@ -137,6 +138,11 @@ def _arithmetic(fields: dict[str, str], _given: TensorSetting, _constants: bytes
     return graphs.arithmetic(fields["kind"], fields["fused"])
 
 
+def _local_response_normalization(fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
+    values = (_real(fields[name]) for name in ("alpha", "beta", "k"))
+    return graphs.local_response_normalization(NormalizationSetting(int(fields["radius"]), *values))
+
+
 def _concatenation(_fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
     return graphs.concatenation()
 
@@ -149,4 +155,5 @@ _OPERATORS = {
     "activation": _activation,
     "arithmetic": _arithmetic,
     "concatenation": _concatenation,
+    "local_response_normalization": _local_response_normalization,
 }

@@ -29,10 +29,14 @@ SCHEMA_VERSION = 3
 VERSIONS = {
     "ADD": 2,
     "AVERAGE_POOL_2D": 2,
+    "CONCATENATION": 2,
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
+    "EXP": 2,
     "FULLY_CONNECTED": 4,
     "HARD_SWISH": 1,
+    "LOG": 2,
+    "LOGISTIC": 2,
     "MAXIMUM": 2,
     "MAX_POOL_2D": 2,
     "MEAN": 2,
@@ -42,6 +46,7 @@ VERSIONS = {
     "RESHAPE": 1,
     "SUB": 2,
     "SQUARED_DIFFERENCE": 2,
+    "TANH": 2,
 }
 TYPES = {np.dtype(np.int8): tfl.TensorType.INT8, np.dtype(np.int32): tfl.TensorType.INT32}
 SAME, VALID = "SAME", "VALID"
@@ -199,9 +204,22 @@ class TfliteBuilder:
         options.keepDims = keep
         return self._operator("MEAN", options, [x.index, axes], result)
 
-    def hard_swish(self, name: str, x: Tensor, out: Quant) -> Tensor:
-        result = self._activation_tensor(name, x.shape, out)
-        return self._operator("HARD_SWISH", tfl.HardSwishOptionsT(), [x.index], result)
+    def function(self, kind: str, name: str, x: Tensor, out: Quant) -> Tensor:
+        """Add a function of each value: HARD_SWISH, EXP, LOG, LOGISTIC or TANH."""
+        options = {"HARD_SWISH": tfl.HardSwishOptionsT, "EXP": tfl.ExpOptionsT}.get(kind)
+        return self._operator(kind, options and options(), [x.index], self._activation_tensor(name, x.shape, out))
+
+    def concatenation(self, name: str, parts: list[Tensor]) -> Tensor:
+        """Join tensors of one scale along their last axis."""
+        if len({(part.shape[:-1], part.quant) for part in parts}) > 1:
+            raise InputError(
+                f"{name}: shapes {', '.join(str(part.shape) for part in parts)} or scales do not go together"
+            )
+        options = tfl.ConcatenationOptionsT()
+        options.axis = len(parts[0].shape) - 1
+        shape = *parts[0].shape[:-1], sum(part.shape[-1] for part in parts)
+        result = self._activation_tensor(name, shape, parts[0].quant)
+        return self._operator("CONCATENATION", options, [part.index for part in parts], result)
 
     def add(self, name: str, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """Add the elementwise sum of two tensors of one shape."""
@@ -328,11 +346,12 @@ class TfliteBuilder:
         result = self._activation_tensor(name, (x.shape[0], rows, columns, channels), out)
         return self._operator(kind, options, [x.index, *constants], result)
 
-    def _operator(self, kind: str, options: object, inputs: list[int], result: Tensor) -> Tensor:
+    def _operator(self, kind: str, options: object | None, inputs: list[int], result: Tensor) -> Tensor:
         operator = tfl.OperatorT()
         operator.opcodeIndex = self.codes.setdefault(kind, len(self.codes))
         operator.inputs, operator.outputs = inputs, [result.index]
-        operator.builtinOptions = options
-        operator.builtinOptionsType = getattr(tfl.BuiltinOptions, type(options).__name__.removesuffix("T"))
+        if options is not None:
+            operator.builtinOptions = options
+            operator.builtinOptionsType = getattr(tfl.BuiltinOptions, type(options).__name__.removesuffix("T"))
         self.operators.append(operator)
         return result

@@ -98,6 +98,13 @@ struct eyrie_activation_setting {
   float alpha;
 };
 
+/* Local response normalisation: y = x / (k + alpha * sums) ^ beta. The sums are the squares of the values of
+ * 2 * radius + 1 channels. All are positive. */
+struct eyrie_normalization_setting {
+  uint32_t radius;
+  float alpha, beta, k;
+};
+
 /* A descriptor and its functions, such as eyrie_create_tensor_descriptor(&descriptor). */
 #define EYRIE_DESCRIPTOR(kind)                                                                                      \
   struct eyrie_##kind##_descriptor {                                                                                \
@@ -116,6 +123,7 @@ EYRIE_DESCRIPTOR(filter);
 EYRIE_DESCRIPTOR(convolution);
 EYRIE_DESCRIPTOR(pooling);
 EYRIE_DESCRIPTOR(activation);
+EYRIE_DESCRIPTOR(normalization);
 
 /* Bytes in the accelerator's memory: a tensor in its memory layout, filters in C order. */
 enum eyrie_result eyrie_get_tensor_bytes(const struct eyrie_tensor_descriptor *descriptor, uint32_t *bytes);
@@ -315,6 +323,13 @@ enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arith
 /* A concatenation of channels. The tensors have the same scale and zero point. */
 enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct eyrie_tensor *first,
                                       const struct eyrie_tensor *second, const struct eyrie_tensor *output);
+
+/* Local response normalisation, as int8 operators of TensorFlow Lite: MUL, CONV_2D, LOG, MUL, EXP and MUL. The scale of
+ * each result covers all values that it can have. */
+enum eyrie_result eyrie_local_response_normalization(struct eyrie_stream *stream,
+                                                     const struct eyrie_normalization_descriptor *normalization,
+                                                     const struct eyrie_tensor *input,
+                                                     const struct eyrie_tensor *output);
 
 /* Softmax over the channels, on the host. */
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,

@@ -35,7 +35,8 @@ def test_stored_compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """All layers and networks are stored; their rooflines follow from the shapes; a short one compiles to the same."""
     found = compiled.stored()
     assert list(found) == [*compiled.STUDIED, *compiled.NETWORKS]
-    assert all(0.5 < each.share <= 1 for each in found.values())
+    least = {name: 0.1 if layer.kind == "normalization" else 0.5 for name, layer in compiled.STUDIED.items()}
+    assert all(least.get(name, 0.5) < each.share <= 1 for name, each in found.items())
     for name, layer in compiled.STUDIED.items():
         if layer.kind == "convolution":
             [node] = layer.graph(np.zeros((layer.outputs, layer.kernel, layer.kernel, layer.channels), np.int8)).nodes

@@ -15,12 +15,19 @@ from eyrie.compiler.assembly.macros import MACROS
 from eyrie.compiler.assembly.words import slots
 from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.program import Config, assemble, disassemble
+from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.network import compile_network
+from eyrie.compiler.operators.fully_connected import FullyConnected
+from eyrie.compiler.operators.normalization import LocalResponseNormalization
+from eyrie.compiler.operators.registry import of_tflite
 from eyrie.compiler.performance import performance
+from eyrie.measure.networks.classics import lstm
 from eyrie.model import encoding as enc
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Stream
+from eyrie.model.operators.quantization import Quantization
 from eyrie.model.word import Word
 from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.networks import named_on_model
@@ -105,6 +112,67 @@ def test_layers_are_the_network(
     [inputs], [found] = outputs(assembled, rng)
     golden = tflite.load(both.model).run_images(inputs)
     assert len(np.unique(golden)) > 5 and np.array_equal(found, golden)
+
+
+def test_an_lstm(seed: int, tmp_path: Path) -> None:
+    """A line for each operator of the network gives the network's values."""
+    graph, keywords = tflite.from_bytes(lstm(3, 12, 5)), {"FULLY_CONNECTED": "fc", "CONCATENATION": "concat"}
+    lines, arrays = [], dict[str, np.ndarray]()
+
+    def scaled(tensor: Tensor) -> str:
+        scale = quantized(tensor).quantization
+        return f"scale={scale.scale!r} zero_point={scale.zero_point}"
+
+    for tensor in graph.inputs:
+        lines.append(f"input {tensor.name} {tensor.shape[1]} {scaled(tensor)}")
+    for node in graph.nodes:
+        keyword = keywords.get(node.operator.name, node.operator.name.lower())
+        names = [tensor.name.replace("/", ".") for tensor in (*node.outputs, *node.inputs)]
+        more = "" if keyword == "concat" else scaled(node.outputs[0])
+        if isinstance(node.operator, FullyConnected):
+            weight = f"w{len(arrays)}"
+            arrays |= {weight: node.operator.filters, f"b{weight}": node.operator.bias}
+            lines.append(f"filter {weight} {weight}.npy scale={float(node.operator.scales[0])!r}")
+            names, more = [*names, weight], f"{more} bias=b{weight}.npy"
+        lines.append(f"{keyword} {' '.join(names)} {more}")
+    lines.append(f"output {' '.join(tensor.name for tensor in graph.outputs)}")
+    image, rng = assemble_file(write(tmp_path, "\n".join(lines), **arrays)).image, np.random.default_rng(seed)
+    inputs = {tensor.name: rng.integers(-128, 128, (2, *tensor.shape[1:])).astype(np.int8) for tensor in graph.inputs}
+    found = named_on_model(image, {name: values.reshape(2, 1, 1, -1) for name, values in inputs.items()})
+    for n in range(2):
+        golden = graph.run(*(values[n : n + 1] for values in inputs.values()))
+        for tensor in graph.outputs:
+            assert np.array_equal(found[tensor.name][n].ravel(), golden[tensor.name].ravel()), tensor.name
+
+
+@pytest.mark.parametrize("function", ["logistic", "tanh", "hard_swish", "elu", "exp", "log", "abs"])
+def test_functions(function: str, tmp_path: Path) -> None:
+    """Each value gives the entry of its table."""
+    scale, zero_point = {"logistic": (1 / 256, -128), "tanh": (1 / 128, 0)}.get(function, (0.05, 3))
+    source = f"""input x 256 scale=0.02 zero_point=-100
+        {function} y x scale={scale} zero_point={zero_point}
+        output y"""
+    image = assemble_file(write(tmp_path, source)).image
+    values = np.arange(-128, 128).astype(np.int8)
+    found = named_on_model(image, {"x": values.reshape(1, *image.inputs["x"].shape)})["y"]
+    table = of_tflite()[function.upper()]().table(Quantization(0.02, -100), Quantization(scale, zero_point))
+    assert np.array_equal(found.ravel(), table)
+
+
+def test_normalization(seed: int, tmp_path: Path) -> None:
+    """As the record of the operator computes it, which the tests of the operator library compare with LiteRT."""
+    source = """input x 5,4,16 scale=0.1 zero_point=3
+        lrn y x radius=2 alpha=0.02 beta=0.75 k=2 scale=0.05 zero_point=-7
+        output y"""
+    [inputs], [found] = outputs(assemble_file(write(tmp_path, source)), np.random.default_rng(seed))
+    operator = LocalResponseNormalization(radius=2, alpha=0.02, beta=0.75, k=2.0)
+    ends = [
+        Quantized(name=name, shape=(1, 5, 4, 16), dtype="int8", quantization=scale)
+        for name, scale in (("x", Quantization(0.1, 3)), ("y", Quantization(0.05, -7)))
+    ]
+    for values, mine in zip(inputs, found, strict=True):
+        (wanted,) = operator.run((values[None],), (ends[0],), (ends[1],))
+        assert np.array_equal(mine.ravel(), wanted.ravel())
 
 
 def test_two_layers_take_few_lines() -> None:

@@ -62,7 +62,7 @@ def patched(rng: np.random.Generator, images: int = 1, table: bool = False) -> D
     net = TfliteBuilder("patched")
     x = net.input("image", (1, int(rng.integers(14, 30)), int(rng.integers(14, 30)), int(rng.integers(1, 4))), INPUT)
     if table:
-        x = net.hard_swish("function", x, INPUT._replace(zero_point=31))
+        x = net.function("HARD_SWISH", "function", x, INPUT._replace(zero_point=31))
     stride = int(rng.integers(1, 4))
     x = net.conv("conv", x, weights(rng, 24, 7, 5, x.shape[3]), scales(rng, 24), bias(rng, 24), INPUT, stride)
     found = _compiled(rng, net.build([x]), images)

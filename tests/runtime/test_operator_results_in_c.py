@@ -335,6 +335,8 @@ REJECTED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_ARGUMENT", "fused", lambda of: set_to(of, "convolution", (1, 1), (1, 1), (0,) * 4, 1, 4)),
     ("BAD_ARGUMENT", "kind", lambda of: set_to(of, "pooling", 2, (2, 2), (2, 2), (0,) * 4)),
     ("BAD_ARGUMENT", "function", lambda of: set_to(of, "activation", 10, 0.0)),
+    ("BAD_ARGUMENT", "radius", lambda of: set_to(of, "normalization", 0, 1.0, 1.0, 1.0)),
+    ("BAD_ARGUMENT", "factor", lambda of: set_to(of, "normalization", 1, 1.0, float("inf"), 1.0)),
     ("BAD_ARGUMENT", "beta", lambda of: operator(of, "softmax", -1.0, *tensors(of, *2 * [(1, 1, 1, 8)]))),
     ("BAD_ARGUMENT", "its own stream", lambda of: of.call("destroy_stream", of.stream)),
     ("BAD_SIZE", "values", lambda of: of.copy("to", "tensor", of.tensor((1, 2, 2, 8), 1.0), np.zeros(31, np.int8))),

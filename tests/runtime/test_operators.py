@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.model.interpreters import run_micro
+from eyrie.model.interpreters import run_litert, run_micro
 from eyrie.operators import (
     ActivationDescriptor,
     ConvolutionDescriptor,
     FilterDescriptor,
     Handle,
+    NormalizationDescriptor,
     OperatorError,
     PoolingDescriptor,
     Status,
@@ -26,7 +27,7 @@ from eyrie.operators import (
 )
 from eyrie.runtime import programs
 from eyrie.runtime.folders import ROOT
-from eyrie.testing.tflite_builder import Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import assert_rejected, eyrie
 
 SCALE, OUTPUT_SCALE = 0.02, 0.1
@@ -68,9 +69,10 @@ def reference(
     shape: tuple[int, ...],
     output: tuple[float, int],
     constants: Callable[[Builder], list[int]] = lambda net: [],
+    run: Callable[..., list[np.ndarray]] = run_micro,
     **options: object,
 ) -> np.ndarray:
-    """Of an operator, map by map, by tflite-micro; scales: with zero points."""
+    """Of an operator, map by map, by tflite-micro or another interpreter; scales: with zero points."""
     net = Builder()
     inputs = [
         net.tensor((1, *values.shape[1:]), scale=scale, zero_point=zero)
@@ -80,7 +82,7 @@ def reference(
     made = net.tensor((1, *shape[1:]), scale=output[0], zero_point=output[1])
     net.operator(operator, [*inputs, *more], [made], **options)
     model = net.pack(inputs, [made])
-    return np.concatenate([run_micro(model, *(values[n:][:1] for values in sources))[0] for n in range(shape[0])])
+    return np.concatenate([run(model, *(values[n:][:1] for values in sources))[0] for n in range(shape[0])])
 
 
 def with_filters(
@@ -252,6 +254,56 @@ def test_concatenation(channels: tuple[int, int], handle: Handle, seed: int) -> 
     made = room(handle, (2, 5, 3, sum(channels)), SCALE)
     handle.concatenation(*(put(handle, part) for part in parts), made)
     np.testing.assert_array_equal(got(handle, made), np.concatenate(parts, 3))
+
+
+def normalized(rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, float, float, float], np.ndarray]:
+    """Return values, the setting of a local response normalisation, and its result by one operator after the other:
+    LOG and EXP by LiteRT, as tflite-micro has none of int8, the others by tflite-micro."""
+    channels, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4))
+    alpha, beta, k = (float(np.float32(rng.uniform(*ends))) for ends in ((0.05, 2), (0.3, 1.2), (0.3, 3)))
+    values, near = drawn(rng, 2, 5, 3, channels), abs(np.subtract.outer(range(channels), range(channels))) <= radius
+    most = float(np.float32(SCALE)) * (128 + 4)
+
+    def covering(*ends: float) -> tuple[float, int]:
+        scale = (max(*ends, 0) - min(*ends, 0)) / 255
+        return float(np.float32(scale)), round(-128 - min(*ends, 0) / scale)
+
+    def step(name: str, sources: list, scales: list, output: tuple[float, int], **more: object) -> np.ndarray:
+        return reference(name, sources, scales, values.shape, output, **more)
+
+    largest = k + alpha * min(2 * radius + 1, channels) * most**2
+    square, total, log = covering(most**2), covering(largest), covering(np.log(k), np.log(largest))
+    exponent, factor = covering(-beta * np.log(k), -beta * np.log(largest)), covering(k**-beta)
+    squares = step("MUL", [values] * 2, [(SCALE, 4)] * 2, square, fusedActivationFunction=0)
+
+    def filters(net: Builder) -> list[int]:
+        data = (127 * near).astype(np.int8).reshape(channels, 1, 1, channels)
+        scales, bias = np.full(channels, alpha / 127, np.float32), round(k / (square[0] * (alpha / 127)))
+        return [
+            net.tensor(data.shape, scale=scales, data=data),
+            net.tensor((channels,), "int32", scale=square[0] * scales, data=np.full(channels, bias, np.int32)),
+        ]
+
+    sums = step("CONV_2D", [squares], [square], total, constants=filters, padding=1, **STEPS)
+    logs = step("LOG", [sums], [total], log, run=run_litert)
+    powers = np.full((2, 1, 1, 1), -127, np.int8)
+    products = step("MUL", [logs, powers], [log, (beta / 127, 0)], exponent, fusedActivationFunction=0)
+    factors = step("EXP", [products], [exponent], factor, run=run_litert)
+    wanted = step("MUL", [values, factors], [(SCALE, 4), factor], (OUTPUT_SCALE / 4, 5), fusedActivationFunction=0)
+    return values, (radius, alpha, beta, k), wanted
+
+
+def test_local_response_normalization(handle: Handle, seed: int) -> None:
+    values, setting, wanted = normalized(np.random.default_rng(seed))
+    made = room(handle, wanted.shape, OUTPUT_SCALE / 4, 5)
+    handle.local_response_normalization(NormalizationDescriptor(*setting), put(handle, values, zero=4), made)
+    np.testing.assert_array_equal(got(handle, made), wanted)
+    radius, alpha, beta, k = setting
+    real = (values - 4.0) * SCALE
+    squares = np.pad(real**2, ((0, 0),) * 3 + ((radius, radius),))
+    sums = sum(squares[..., n : n + values.shape[3]] for n in range(2 * radius + 1))
+    counts = np.clip(real / (k + alpha * sums) ** beta / (OUTPUT_SCALE / 4) + 5, -128, 127)
+    assert abs(counts - wanted).mean() < 2
 
 
 def test_fully_connected_addition_and_softmax(handle: Handle, seed: int) -> None:

@@ -29,6 +29,7 @@ from tests.runtime.test_operators import (
     SCALE,
     TRANSPOSED,
     drawn,
+    normalized,
     operands,
     reference,
     transposed,
@@ -222,6 +223,14 @@ def test_concatenation(channels: tuple[int, int], rtl: Handle, seed: int) -> Non
     sources, made = [rtl.put(part, SCALE) for part in parts], rtl.tensor((2, 5, 3, sum(channels)), SCALE)
     assert rtl.call("concatenation", rtl.stream, *map(ctypes.byref, (*sources, made))) == "OK", rtl.message
     np.testing.assert_array_equal(rtl.get(made, (2, 5, 3, sum(channels))), np.concatenate(parts, 3))
+
+
+def test_local_response_normalization(rtl: Handle, seed: int) -> None:
+    values, setting, wanted = normalized(np.random.default_rng(seed))
+    source, made = rtl.put(values, SCALE, 4), rtl.tensor(wanted.shape, OUTPUT_SCALE / 4, 5)
+    given = map(ctypes.byref, (rtl.descriptor("normalization", *setting), source, made))
+    assert rtl.call("local_response_normalization", rtl.stream, *given) == "OK", rtl.message
+    np.testing.assert_array_equal(rtl.get(made, wanted.shape), wanted)
 
 
 def test_a_chain(rtl: Handle, seed: int) -> None:

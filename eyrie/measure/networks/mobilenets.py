@@ -91,7 +91,9 @@ class Layers:
         self._count += 1
         least, most = -3 / 8, 127 * x.quant.scale
         scale = (most - least) / 255
-        return self.net.hard_swish(f"swish{self._count}", x, self._quant(scale, round(-128 - least / scale)))
+        return self.net.function(
+            "HARD_SWISH", f"swish{self._count}", x, self._quant(scale, round(-128 - least / scale))
+        )
 
     def average(self, x: Tensor) -> Tensor:
         """Add the means of all channels, [1, 1, 1, C]."""

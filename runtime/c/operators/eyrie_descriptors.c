@@ -84,6 +84,10 @@ static bool is_activation(const struct eyrie_activation_setting *of) {
          of->alpha > -LARGEST_FLOAT;
 }
 
+static bool is_normalization(const struct eyrie_normalization_setting *of) {
+  return of->radius > 0 && is_scale(of->alpha) && is_scale(of->beta) && is_scale(of->k);
+}
+
 static bool is_descriptor(uint32_t state) { return state == EYRIE_STATE_CREATED || state == EYRIE_STATE_SET; }
 
 #define FUNCTIONS(kind)                                                                                             \
@@ -119,6 +123,7 @@ FUNCTIONS(filter)
 FUNCTIONS(convolution)
 FUNCTIONS(pooling)
 FUNCTIONS(activation)
+FUNCTIONS(normalization)
 
 enum eyrie_result eyrie_get_tensor_bytes(const struct eyrie_tensor_descriptor *descriptor, uint32_t *bytes) {
   struct eyrie_tensor_setting setting;

@@ -33,6 +33,12 @@ static uint32_t bits_of(float value) {
   return bits;
 }
 
+/* " name=<bits>" */
+static void add_real(struct eyrie_text *text, const char *name, float value) {
+  eyrie_add_text(text, name);
+  eyrie_add_number(text, bits_of(value), 16, 8);
+}
+
 /* " name=h,w,c,<bits of the scale>,<zero point>" */
 static void add_tensor(struct eyrie_text *text, const char *name, const struct eyrie_tensor_setting *setting) {
   const uint32_t sizes[] = {setting->h, setting->w, setting->c};
@@ -101,8 +107,13 @@ static void add_settings(struct eyrie_text *text, const struct eyrie_asked *aske
   if (asked->activation != NULL) {
     eyrie_add_text(text, " function=");
     eyrie_add_text(text, function_names[asked->activation->function]);
-    eyrie_add_text(text, " alpha=");
-    eyrie_add_number(text, bits_of(asked->activation->alpha), 16, 8);
+    add_real(text, " alpha=", asked->activation->alpha);
+  }
+  if (asked->normalization != NULL) {
+    add_numbers(text, " radius=", &asked->normalization->radius, 1);
+    add_real(text, " alpha=", asked->normalization->alpha);
+    add_real(text, " beta=", asked->normalization->beta);
+    add_real(text, " k=", asked->normalization->k);
   }
   if (asked->kind != EYRIE_ARITHMETIC_KINDS) {
     eyrie_add_text(text, " kind=");

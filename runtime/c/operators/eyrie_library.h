@@ -124,6 +124,7 @@ struct eyrie_asked {
   const struct eyrie_convolution_setting *convolution;
   const struct eyrie_pooling_setting *pooling;
   const struct eyrie_activation_setting *activation;
+  const struct eyrie_normalization_setting *normalization;
   enum eyrie_arithmetic_kind kind;            /* EYRIE_ARITHMETIC_KINDS: it is no arithmetic operator */
   enum eyrie_function fused;                  /* of an arithmetic operator */
 };

@@ -120,8 +120,8 @@ static enum eyrie_result take_filter(struct eyrie_handle *handle, const struct e
 }
 
 static struct eyrie_asked asked_of(const char *name) {
-  const struct eyrie_asked asked = {name, NULL, 1,    NULL,                   0,         EYRIE_NO_BIAS,
-                                    NULL, NULL, NULL, EYRIE_ARITHMETIC_KINDS, EYRIE_NONE};
+  const struct eyrie_asked asked = {name, NULL, 1,    NULL, 0,                      EYRIE_NO_BIAS,
+                                    NULL, NULL, NULL, NULL, EYRIE_ARITHMETIC_KINDS, EYRIE_NONE};
   return asked;
 }
 
@@ -322,6 +322,23 @@ enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct 
   result = check_output(&operation, one->h, one->w, one->c + other->c);
   if (result == EYRIE_OK) result = check_same(&operation);
   return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+}
+
+enum eyrie_result eyrie_local_response_normalization(struct eyrie_stream *stream,
+                                                     const struct eyrie_normalization_descriptor *normalization,
+                                                     const struct eyrie_tensor *input,
+                                                     const struct eyrie_tensor *output) {
+  const struct eyrie_tensor *const tensors[] = {output, input};
+  struct eyrie_operation operation;
+  struct eyrie_asked asked = asked_of("local_response_normalization");
+  const struct eyrie_tensor_setting *in = &operation.tensors[1];
+  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  if (result == EYRIE_OK && normalization == NULL) result = eyrie_reject_null(stream->handle, "normalization");
+  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "normalization", normalization->state);
+  if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
+  if (result != EYRIE_OK) return result;
+  asked.normalization = &normalization->setting;
+  return add_program(&operation, &asked);
 }
 
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,
