@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for GLB addresses of feature maps, weights, parameters and circular buffers."""
 
+import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,7 +27,7 @@ HOTTEST = 25.0  # cycles by which a worse arrangement may be taken, at the begin
 STARTS = 6
 NEAR = 1.01  # times the least cost: from there on, a search ends after IDLE_STARTS without a better solution
 IDLE_STARTS = 2
-FEW_JOBS = 40
+FEW = 40  # jobs, or 60 buffers: an arrangement of more takes longer
 HOPELESS = 8  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
 CLOSE = 1.004  # times the least cost: the estimate does not tell such solutions apart
@@ -66,19 +68,18 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
     to predict, and for more iterations. Raise Rejected.
 
     A random search (simulated annealing), the same in every run, with several starts. It tries fewer arrangements for a
-    plan of many jobs. It ends early if its solutions are near to the lower bound.
+    plan of many jobs or buffers. It ends early if its solutions are near to the lower bound.
     """
     search = _Search(plan, config, min(MOST_CANDIDATES, max(search_iterations // ITERATIONS, 1)))
-    share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # an arrangement takes longer the more jobs there are
     since = 0  # starts since the best solution so far
     for start in range(STARTS):
         before = search.best
-        search.anneal(np.random.default_rng(start), math.ceil(search_iterations * share / STARTS))
+        search.anneal(np.random.default_rng(start), lambda: search.attempts(search_iterations))
         since = since + 1 if search.best is before else 0
         if search.done or search.is_hopeless or (since >= IDLE_STARTS and search.is_near):
             break
     if not search.best and not search.is_hopeless:
-        search.anneal(np.random.default_rng(STARTS), min(search_iterations, HOPELESS))
+        search.anneal(np.random.default_rng(STARTS), lambda: min(search_iterations, HOPELESS))
     if not search.best:
         raise Rejected(plan.segment_of[search.failed.most_common(1)[0][0]])
     best = search.best
@@ -104,6 +105,7 @@ class _Search:
     best    the cheapest one
     least   its `soonest`, a lower bound for the same mappings
     failed  the number of arrangements in which a fused operator found no room
+    buffers  the most buffers of an arrangement
     """
 
     plan: Plan
@@ -115,6 +117,7 @@ class _Search:
     best: Placed | None = None
     least: float = 0.0
     failed: Counter[int] = field(default_factory=Counter)
+    buffers: int = 0
 
     def __post_init__(self) -> None:
         plan, groups = self.plan, self.plan.groups
@@ -156,9 +159,16 @@ class _Search:
         """Return the number of candidates if this is the cheapest."""
         return min(self.most, 1 + int(PREDICTED // max(best.cost, 1)))
 
-    def anneal(self, random: np.random.Generator, attempts: int) -> None:
+    def attempts(self, iterations: int) -> int:
+        """Return the number of arrangements that a start may try. iterations: of all starts, of short arrangements"""
+        length = max(FEW, len(self.plan.jobs), self.buffers * 2 // 3)
+        return math.ceil(iterations * FEW / length / STARTS)
+
+    def anneal(self, random: np.random.Generator, most_attempts: Callable[[], int]) -> None:
         here, spent, most = self.first, None, 0
-        for attempt in range(attempts):
+        for attempt in itertools.count():
+            if attempt >= (attempts := most_attempts()):
+                return
             tried = here.changed(random, spent is not None) if attempt else here
             space = EvictingSpace(self.config.glb_words)
             try:
@@ -200,6 +210,7 @@ class _Search:
         constants = place_constants(
             self.plan, self._packed, self.config, space, tried.apart, self._turns, self._streamed
         )
+        self.buffers = max(self.buffers, len(space.placed))
         pieces = space.pieces()
         for n, of_group in enumerate(constants):
             if of_group.chunks:
