@@ -61,15 +61,30 @@ def positions(stream: StreamDescriptor, lanes: int = 1) -> Positions:
     def walk(start: int, steps: list[int]) -> np.ndarray:
         return start + moving @ np.array([steps[n] for n in used], np.int64)
 
+    def wrapped(start: int, steps: Sequence[int | None], end: int, size: int, bits: int) -> np.ndarray:
+        """Walk less `size` after a step to `end` or beyond, in numbers of some bits; None: the level makes no step."""
+        moves = {n: step for n in reversed(used) if (step := steps[n]) is not None}
+        if end - size <= start < end and all(0 <= step <= size for step in moves.values()):
+            return end - size + (walk(start, [step or 0 for step in steps]) - end) % size
+        found = np.array(start)
+        for n, step in moves.items():
+            rounds = [found]
+            for _ in range(counts[n] - 1):
+                after = rounds[-1] + step % (1 << bits)
+                rounds.append((after - ((after - end) >> bits & 1 == 0) * size) % (1 << bits))
+            found = np.stack(rounds, axis=-1)
+        return found[tuple(digits[:, n] for n in moves)]
+
     on_row = [level.axis == Axis.ROW for level in stream.levels]
-    row = walk(stream.address["row_address"], [v.stride * on for v, on in zip(stream.levels, on_row)])
     if ring := stream.address["ring_size"]:
-        base = stream.address["ring_end"] - ring
-        row = base + (row - base) % ring
+        strides = [v.stride if on else None for v, on in zip(stream.levels, on_row)]
+        start, end = stream.address["row_address"], stream.address["ring_end"]
+        row = wrapped(start, strides, end, ring, enc.GLB_ADDRESS_BITS)
+    else:
+        row = walk(stream.address["row_address"], [v.stride * on for v, on in zip(stream.levels, on_row)])
     offset = walk(stream.address["offset"], [v.stride * (not on) for v, on in zip(stream.levels, on_row)])
-    place = walk(0, [v.tag & _PLACE for v in stream.levels])  # row and column
-    if wrap := stream.range["tag_wrap"]:
-        place %= wrap
+    tags, wrap = [v.tag & _PLACE for v in stream.levels], stream.range["tag_wrap"]  # of row and column
+    place = wrapped(0, tags, wrap, wrap, _PLACE.bit_length()) if wrap else walk(0, tags)
     half = walk(0, [v.tag & _HALF for v in stream.levels])
     x = coordinate(walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]))
     odd = x & (lanes == 2 and not single(stream))

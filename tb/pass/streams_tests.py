@@ -43,15 +43,25 @@ def small_case(rng: np.random.Generator, config: AcceleratorConfig, number: int)
 
 
 def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: bool) -> tuple[StreamDescriptor, str]:
-    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags, ends of rows or pixels
-    packed or not."""
+    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags, ends of rows, pixels
+    packed or not, a circular buffer that may not contain its addresses, or tags that wrap anywhere."""
     levels, n = list(program.levels), int(rng.integers(enc.LEVELS))
-    kind = "count" if loop else str(rng.choice(["count", "count", "tag", "odd_words", "packed_pixels"]))
+    kind = (
+        "count"
+        if loop
+        else str(rng.choice(["count", "count", "tag", "odd_words", "packed_pixels", "ring", "tag_wrap"]))
+    )
     if kind == "count":
         count = max(1, levels[n].count + int(rng.choice([-1, 1, 1, 2])))
         levels[n] = replace(levels[n], count=count)
     elif kind == "tag":
         levels[n] = replace(levels[n], tag=(levels[n].tag + int(rng.choice([1, 1 << 6]))) % (1 << 11))
+    elif kind == "ring":
+        end = max(1, program.address["row_address"] + int(rng.integers(-100, 200)))
+        ring = {"ring_end": end, "ring_size": int(rng.integers(1, 200))}
+        return replace(program, address=program.address | ring), kind
+    elif kind == "tag_wrap":
+        return replace(program, range=program.range | {"tag_wrap": int(rng.integers(1, 1 << 10))}), kind
     else:
         return replace(program, options=program.options | {kind: 1 - program.options[kind]}), kind
     return replace(program, levels=tuple(levels)), f"{kind} of level {n}"
@@ -63,6 +73,10 @@ def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor
     base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
     options = program.options | {"level_pairs": enc.LEVELS // 2 - 1}  # any of them may be used
     changed.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, **options)
+    changed.set(base + enc.STREAM_RANGE_OFFSET, enc.STREAM_RANGE, **program.range)
+    address = {name: value for name, value in program.address.items() if name != "ring_end"}
+    last = program.address["ring_end"] - 1 if program.address["ring_size"] else 0
+    changed.set(base + enc.STREAM_ADDRESS_OFFSET, enc.STREAM_ADDRESS, **address, ring_last=last)
     for n, level in enumerate(program.levels):
         fields = enc.STREAM_LEVEL.unpack(changed.words[base + enc.STREAM_LEVELS_OFFSET + n])
         changed.set(
@@ -80,8 +94,17 @@ def mutate(rng: np.random.Generator, config: AcceleratorConfig, case: Case) -> t
         stream = used[rng.integers(len(used))]
         program, what = change_stream(rng, case.descriptor.stream(stream), stream == Stream.OFMAP)
         descriptor = set_stream(case.descriptor, stream, program)
-        if program.length <= MOST_POSITIONS and broken_rule(config, descriptor) is None:
+        if program.length > MOST_POSITIONS or broken_rule(config, descriptor) is not None:
+            continue
+        if what != "ring" or not reads_results(case.descriptor, program):
             return replace(case, descriptor=descriptor), f"{stream.name}: {what}"
+
+
+def reads_results(descriptor: Descriptor, program: StreamDescriptor) -> bool:
+    """Whether a stream reads words near those that the pass writes: then the order of both matters."""
+    written = streams.positions(descriptor.stream(Stream.OFMAP)).address
+    read = streams.positions(program).address
+    return bool(np.isin(np.add.outer(read, [-1, 0, 1]), np.add.outer(written, [-1, 0, 1])).any())
 
 
 async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]:
