@@ -3,13 +3,14 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.feature_map import split_channels, words_of
-from eyrie.compiler.ir.graph import Node, map_shape
+from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.operator import Tensors, expect, int8, only
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.values import Coded, Held, Known, Made, Target, int8_codes
@@ -21,6 +22,7 @@ from eyrie.compiler.kernel_calls.steps import Fields, Real
 from eyrie.compiler.operators.folding import common_axes
 from eyrie.compiler.operators.parts import Tile
 from eyrie.compiler.operators.record import Constraint, Record, Site
+from eyrie.compiler.operators.shapes import Reshape
 from eyrie.model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND
 from eyrie.model.encoding import Operation as WordKind
 from eyrie.model.errors import InputError
@@ -37,18 +39,15 @@ WordFields = tuple[list[dict[str, int]], dict[str, int]]  # of both operands, an
 # ---- Constraints of the accelerator ----
 
 
-def a_map_and_its_like(site: Site) -> str:
-    """an operand, the first one of SUB, has the result's shape, the other that, or a single row, column or channel, or
-    is a constant"""
-    result, maps = site.node.outputs[0].shape, operands_of(site.node)
+def a_map_first(site: Site) -> str:
+    """the first operand of SUB is no constant"""
     assert isinstance(site.operator, Binary)
-    first = site.node.inputs[0] if site.operator.operation == WordKind.SUB else maps[0]
-    if first not in maps or first.shape != result:
-        return times(first.shape)
-    shape = map_shape(result)
-    others = (map_shape(tensor.shape) for tensor in maps if tensor is not first)
-    wrong = (other for other in others if any(size not in (1, full) for size, full in zip(other, shape)))
-    return next(map(times, wrong), "")
+    first = site.node.inputs[0]
+    return (
+        f"one of {times(first.shape)}"
+        if site.operator.operation == WordKind.SUB and isinstance(first, Constant)
+        else ""
+    )
 
 
 def fields(site: Site) -> str:
@@ -91,7 +90,7 @@ class Binary(Record):
     operation: of the vector unit, None if the vector unit has no such operation
     """
 
-    constraints: ClassVar[tuple[Constraint, ...] | None] = (a_map_and_its_like, fields)
+    constraints: ClassVar[tuple[Constraint, ...] | None] = (a_map_first, fields)
     operation: ClassVar[WordKind | None] = None
 
     unsigned: bool = False
@@ -115,16 +114,20 @@ class Binary(Record):
     # ---- Accelerator ----
 
     def expanded(self, node: Node) -> tuple[Node, ...]:
-        """Return the node, after a TILE of an operand that has a single channel."""
-        [result] = node.outputs
+        """Return the node, after a TILE of an operand that has a single channel, and of one that must have the shape of
+        the result: any of them, of SUB the first one."""
+        [result], maps = node.outputs, [n for n, tensor in enumerate(node.inputs) if tensor in node.activations]
+        shapes = [tensor.shape for tensor in node.inputs]
+        for n in maps:
+            if shapes[n][-1] == 1 < result.shape[-1]:
+                shapes[n] = (*shapes[n][:-1], result.shape[-1])
+        sources = [n for n in maps if n == 0 or self.operation != WordKind.SUB]
+        if sources and all(shapes[n] != result.shape for n in sources):
+            shapes[max(sources, key=lambda n: prod(shapes[n]))] = result.shape
         nodes, inputs = list[Node](), list[Tensor]()
-        for tensor in node.inputs:
-            if tensor in node.activations and tensor.shape[-1] == 1 < result.shape[-1]:
-                multiples = (1,) * (len(tensor.shape) - 1) + result.shape[-1:]
-                shape = (*tensor.shape[:-1], *result.shape[-1:])
-                copies = replace(tensor, name=f"{result.name}#{tensor.name}", shape=shape)
-                nodes.append(Node(Tile(multiples=multiples), node.where, (tensor,), (copies,)))
-                tensor = copies
+        for tensor, shape in zip(node.inputs, shapes, strict=True):
+            if tensor.shape != shape:
+                tensor = _copies(node, tensor, shape, nodes)
             inputs.append(tensor)
         return *nodes, replace(node, inputs=tuple(inputs))
 
@@ -177,6 +180,20 @@ class Binary(Record):
                 "second_step": steps[1],
             }
         }
+
+
+def _copies(node: Node, tensor: Tensor, shape: tuple[int, ...], nodes: list[Node]) -> Tensor:
+    """Return an operand of a node, broadcast to a shape by nodes that are added."""
+    own = (1,) * (len(shape) - len(tensor.shape)) + tensor.shape
+    name = f"{node.outputs[0].name}#{tensor.name}"
+    if own != tensor.shape:
+        axes = replace(tensor, name=f"{name}#axes", shape=own)
+        nodes.append(replace(node, operator=Reshape(to=own), inputs=(tensor,), outputs=(axes,)))
+        tensor = axes
+    made = replace(tensor, name=name, shape=shape)
+    multiples = tuple(size // count for size, count in zip(shape, own, strict=True))
+    nodes.append(replace(node, operator=Tile(multiples=multiples), inputs=(tensor,), outputs=(made,)))
+    return made
 
 
 def _constant_words(operand: Constant, result: Tensor) -> np.ndarray:

@@ -208,8 +208,8 @@ class Handle:
     ) -> None:
         """Add an operator of two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM or SQUARED_DIFFERENCE.
 
-        One operand, the first one of SUB, has the sizes of the output; sizes of the other one are equal, or 1. ADD, SUB
-        and MUL may have a fused activation. Tensors of MAXIMUM and MINIMUM have the same scale and zero point.
+        Sizes of the operands are those of the output, or 1: MUL of M x 1 x 1 and 1 x 1 x N is the outer product. ADD,
+        SUB and MUL may have a fused activation. Tensors of MAXIMUM and MINIMUM have the same scale and zero point.
         """
         self._add(lambda: graphs.arithmetic(kind, activation), [first, second], output, stream)
 

@@ -314,8 +314,8 @@ enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_
 enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyrie_activation_descriptor *activation,
                                    const struct eyrie_tensor *input, const struct eyrie_tensor *output);
 
-/* An operator of two tensors. One of them, the first one of EYRIE_SUB, has the sizes of the output; sizes of the other one
- * are equal, or 1. Tensors of EYRIE_MAXIMUM and EYRIE_MINIMUM have the same scale and zero point. */
+/* An operator of two tensors, whose sizes are those of the output, or 1. EYRIE_MUL of M x 1 x 1 and 1 x 1 x N is the outer
+ * product. Tensors of EYRIE_MAXIMUM and EYRIE_MINIMUM have the same scale and zero point. */
 enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arithmetic_kind kind,
                                    enum eyrie_function fused, const struct eyrie_tensor *first,
                                    const struct eyrie_tensor *second, const struct eyrie_tensor *output);

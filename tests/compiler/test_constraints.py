@@ -61,12 +61,16 @@ def mean_of_a_channel() -> bytes:
     return net.pack([x], [y])
 
 
-def sum_that_grows() -> bytes:
-    """Of a row and a column."""
+def constant_minuend() -> bytes:
+    """A difference of a constant and the input."""
     net = Builder()
-    row, column, made = (net.tensor(shape, scale=0.1) for shape in ((1, 1, 4, 8), (1, 3, 1, 8), (1, 3, 4, 8)))
-    net.operator("ADD", [row, column], [made], fusedActivationFunction=0)
-    return net.pack([row, column], [made])
+    values = np.arange(96).reshape(1, 3, 4, 8).astype(np.int8)
+    minuend, source, made = (
+        net.tensor(values.shape, scale=0.1, data=values),
+        *(net.tensor(values.shape, scale=0.1) for _ in range(2)),
+    )
+    net.operator("SUB", [minuend, source], [made], fusedActivationFunction=0)
+    return net.pack([source], [made])
 
 
 def of_constants(name: str) -> bytes:
@@ -122,10 +126,9 @@ BROKEN: dict[str, tuple[bytes, str]] = {
         "operator #0 RESHAPE: values are moved pixel by pixel in loops, and channel by channel, not other "
         "channels of other pixels",
     ),
-    "sum": (
-        sum_that_grows(),
-        "operator #0 ADD: an operand, the first one of SUB, has the result's shape, the other "
-        "that, or a single row, column or channel, or is a constant, not 1 x 3 x 1 x 8",
+    "difference": (
+        constant_minuend(),
+        "operator #0 SUB: the first operand of SUB is no constant, not one of 1 x 3 x 4 x 8",
     ),
     "constants": (
         of_constants("ADD"),

@@ -230,12 +230,13 @@ ARITHMETIC = {
 
 
 def operands(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-    """Return two operands of two maps, of which one may be broadcast, a fused function, and the result."""
-    first, second = drawn(rng, 2, 5, 3, 9), drawn(rng, 2, *(1 if rng.integers(2) else size for size in (5, 3, 9)))
+    """Return two operands of two maps, which may be broadcast, a fused function, and the result."""
+    owners = rng.integers(3, size=3)  # of an axis: both operands, the first, the second
+    first, second = (drawn(rng, 2, *np.where(owners == other, 1, (5, 3, 9))) for other in (2, 1))
     fused = int(rng.integers(4)) if kind in ("ADD", "SUB", "MUL") else 0
     options = {"fusedActivationFunction": fused} if kind in ("ADD", "SUB", "MUL") else {}
     scale, output = ARITHMETIC[kind]
-    return first, second, fused, reference(kind, [first, second], [(SCALE, 4), scale], first.shape, output, **options)
+    return first, second, fused, reference(kind, [first, second], [(SCALE, 4), scale], (2, 5, 3, 9), output, **options)
 
 
 @pytest.mark.parametrize("kind", ARITHMETIC)

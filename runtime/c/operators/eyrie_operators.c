@@ -286,18 +286,10 @@ enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arith
   if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
   const uint32_t h = broadcast(one->h, other->h), w = broadcast(one->w, other->w), c = broadcast(one->c, other->c);
-  const bool whole = (one->h == h && one->w == w && one->c == c) ||
-                     (kind != EYRIE_SUB && other->h == h && other->w == w && other->c == c);
   if (h == 0 || w == 0 || c == 0)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "second: is %u x %u x %u, the first %u x %u x %u: give sizes that are equal, or one of them 1",
                         other->h, other->w, other->c, one->h, one->w, one->c);
-  if (!whole)
-    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
-                        kind == EYRIE_SUB ? "first: is %u x %u x %u, the operator makes %u x %u x %u: give as many values"
-                                          : "first: is %u x %u x %u, the operator makes %u x %u x %u: give as many values "
-                                            "in it, or in the second",
-                        one->h, one->w, one->c, h, w, c);
   result = check_output(&operation, h, w, c);
   if (result == EYRIE_OK && (kind == EYRIE_MAXIMUM || kind == EYRIE_MINIMUM)) result = check_same(&operation);
   asked.kind = kind;
