@@ -133,6 +133,7 @@ class ResizeNearestNeighbor(_Resize, Move):
     """RESIZE_NEAREST_NEIGHBOR."""
 
     row = Row("nearest-neighbour resize", MOVE)
+    library = "eyrie_unpooling"
     name = "RESIZE_NEAREST_NEIGHBOR"
     kind = "resize_nearest"
     onnx = {"Resize": _onnx}

@@ -15,6 +15,7 @@ from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.normalization import LocalResponseNormalization
 from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
 from eyrie.compiler.operators.registry import of_tflite
+from eyrie.compiler.operators.resize import ResizeNearestNeighbor
 from eyrie.compiler.operators.transposed_convolution import TransposeConv
 from eyrie.model.messages import unknown
 from eyrie.operators.descriptors import (
@@ -101,6 +102,16 @@ def fully_connected(filters: FilterSetting, values: np.ndarray, bias: np.ndarray
 def pooling(setting: PoolingSetting) -> Operator:
     kind = MaxPool2D if setting.kind == "max" else AveragePool2D
     return kind(kernel=setting.kernel, stride=setting.stride, pads=setting.pads)
+
+
+def unpooling(given: TensorSetting, output: TensorSetting) -> Operator:
+    """Return an operator that fills a window of the output with each value of the input."""
+    if output.h % given.h or output.w % given.w:
+        raise OperatorError(
+            Status.BAD_DESCRIPTOR,
+            f"the output has {output.h} x {output.w} pixels, no multiples of the input's {given.h} x {given.w}",
+        )
+    return ResizeNearestNeighbor(size=(output.h, output.w))
 
 
 def activation(setting: ActivationSetting) -> Operator:

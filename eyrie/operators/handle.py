@@ -191,6 +191,15 @@ class Handle:
         setting = setting_of("pooling", pooling, PoolingDescriptor)
         self._add(lambda: graphs.pooling(setting), [source], output, stream)
 
+    def unpooling(self, source: Source, output: Source, stream: Stream | None = None) -> None:
+        """Add an unpooling: each value fills a window of the output. The output's rows and columns are multiples of the
+        input's, and its scale and zero point are the same.
+        """
+        given, made = (
+            placed(name, pair, TensorDescriptor)[0] for name, pair in (("source", source), ("output", output))
+        )
+        self._add(lambda: graphs.unpooling(given, made), [source], output, stream)
+
     def activation(
         self, activation: ActivationDescriptor, source: Source, output: Source, stream: Stream | None = None
     ) -> None:

@@ -130,6 +130,10 @@ def _pooling(fields: dict[str, str], _given: TensorSetting, _constants: bytes) -
     )
 
 
+def _unpooling(fields: dict[str, str], given: TensorSetting, _constants: bytes) -> Operator:
+    return graphs.unpooling(given, _tensor(fields["output"]))
+
+
 def _activation(fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
     return graphs.activation(ActivationSetting(fields["function"], _real(fields["alpha"])))
 
@@ -152,6 +156,7 @@ _OPERATORS = {
     "transposed_convolution": _transposed_convolution,
     "fully_connected": _fully_connected,
     "pooling": _pooling,
+    "unpooling": _unpooling,
     "activation": _activation,
     "arithmetic": _arithmetic,
     "concatenation": _concatenation,

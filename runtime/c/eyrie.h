@@ -311,6 +311,11 @@ enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struc
 enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_pooling_descriptor *pooling,
                                 const struct eyrie_tensor *input, const struct eyrie_tensor *output);
 
+/* Each value fills a window of the output, whose rows and columns are multiples of the input's. The scale and zero point
+ * are the same. */
+enum eyrie_result eyrie_unpooling(struct eyrie_stream *stream, const struct eyrie_tensor *input,
+                                  const struct eyrie_tensor *output);
+
 enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyrie_activation_descriptor *activation,
                                    const struct eyrie_tensor *input, const struct eyrie_tensor *output);
 

@@ -305,6 +305,7 @@ SAID = {  # of calls that have a handle
     "arithmetic": "kind: is 6: give EYRIE_ADD to EYRIE_SQUARED_DIFFERENCE",
     "fused sum": "fused: is 4: give EYRIE_NONE, EYRIE_RELU, EYRIE_RELU6 or EYRIE_RELU_N1_TO_1",
     "fused maximum": "fused: is 1: of this kind it is EYRIE_NONE",
+    "unpooling": "output: has 4 x 3 pixels, no multiples of the input's 2 x 2",
     "transposed": "convolution: if it is transposed, its dilation is 1, 1, its groups 1 and its function EYRIE_NONE",
     "removed": "convolution: its pads leave no output, or are larger than the filters",
     "parts": "second: is 2 x 3, the first 2 x 2: give equal sizes",
@@ -372,6 +373,7 @@ REJECTED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_ARGUMENT", "fused sum", lambda of: operator(of, "arithmetic", 1, 4, *tensors(of, *3 * [(1, 2, 2, 8)]))),
     ("BAD_ARGUMENT", "fused maximum", lambda of: operator(of, "arithmetic", 3, 1, *tensors(of, *3 * [(1, 2, 2, 8)]))),
     ("BAD_DESCRIPTOR", "minimum", least),
+    ("BAD_DESCRIPTOR", "unpooling", lambda of: operator(of, "unpooling", *tensors(of, (1, 2, 2, 8), (1, 4, 3, 8)))),
     ("BAD_DESCRIPTOR", "transposed", lambda of: spread(of, (2, 2), 0)),
     ("BAD_DESCRIPTOR", "removed", lambda of: spread(of, (1, 1), 9)),
     (

@@ -206,6 +206,14 @@ def test_poolings(kind: str, handle: Handle, seed: int) -> None:
     np.testing.assert_array_equal(got(handle, output), wanted)
 
 
+def test_unpooling(handle: Handle, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, (rows, cols) = drawn(rng, 2, 3, 4, int(rng.integers(1, 20))), map(int, rng.integers(1, 4, 2))
+    made = room(handle, (2, 3 * rows, 4 * cols, values.shape[3]), SCALE, 4)
+    handle.unpooling(put(handle, values, zero=4), made)
+    np.testing.assert_array_equal(got(handle, made), values.repeat(rows, 1).repeat(cols, 2))
+
+
 @pytest.mark.parametrize(
     ("function", "output"),
     [("RELU", (SCALE, 4)), ("LOGISTIC", (1 / 256, -128)), ("TANH", (1 / 128, 0)), ("HARD_SWISH", (SCALE, -4))],

@@ -185,6 +185,15 @@ def test_poolings(kind: str, rtl: Handle, seed: int) -> None:
     np.testing.assert_array_equal(rtl.get(output, wanted.shape), wanted)
 
 
+def test_unpooling(rtl: Handle, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, (rows, cols) = drawn(rng, 2, 3, 4, int(rng.integers(1, 20))), map(int, rng.integers(1, 4, 2))
+    wanted = values.repeat(rows, 1).repeat(cols, 2)
+    source, made = rtl.put(values, SCALE, 4), rtl.tensor(wanted.shape, SCALE, 4)
+    assert rtl.call("unpooling", rtl.stream, *map(ctypes.byref, (source, made))) == "OK", rtl.message
+    np.testing.assert_array_equal(rtl.get(made, wanted.shape), wanted)
+
+
 ACTIVATIONS = {
     "RELU": (SCALE, 4),
     "RELU6": (SCALE, 4),

@@ -232,6 +232,22 @@ enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_
   return result == EYRIE_OK ? add_program(&operation, &asked) : result;
 }
 
+enum eyrie_result eyrie_unpooling(struct eyrie_stream *stream, const struct eyrie_tensor *input,
+                                  const struct eyrie_tensor *output) {
+  const struct eyrie_tensor *const tensors[] = {output, input};
+  struct eyrie_operation operation;
+  struct eyrie_asked asked = asked_of("unpooling");
+  const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
+  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  if (result != EYRIE_OK) return result;
+  if (out->h % in->h != 0 || out->w % in->w != 0)
+    return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
+                        "output: has %u x %u pixels, no multiples of the input's %u x %u", out->h, out->w, in->h, in->w);
+  result = check_output(&operation, out->h, out->w, in->c);
+  if (result == EYRIE_OK) result = check_scale(&operation, in);
+  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+}
+
 /* ---- Value by value ---- */
 
 enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyrie_activation_descriptor *activation,
