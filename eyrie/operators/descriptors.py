@@ -82,7 +82,6 @@ class FilterSetting:
 
     def __post_init__(self) -> None:
         _positive(m=self.m, r=self.r, s=self.s, c=self.c)
-        _as_tuples(self, "scales")
         if not isinstance(self.scales, tuple):
             raise InputError(f"scales = {self.scales}: must be a tuple of one number, or of {self.m}")
         _numbers(**{f"scale {n}": scale for n, scale in enumerate(self.scales)})
@@ -112,7 +111,6 @@ class ConvolutionSetting:
 
     def __post_init__(self) -> None:
         _positive(groups=self.groups)
-        _as_tuples(self, "stride", "dilation", "pads")
         if not isinstance(self.activation, str):
             raise InputError(f"activation = {self.activation}: must be a name")
         _integers(2, 1, stride=self.stride, dilation=self.dilation)
@@ -131,7 +129,6 @@ class PoolingSetting:
     def __post_init__(self) -> None:
         if self.kind not in ("max", "average"):
             raise InputError(f"a pooling is max or average, not {self.kind}")
-        _as_tuples(self, "kernel", "stride", "pads")
         _integers(2, 1, kernel=self.kernel, stride=self.stride)
         _integers(4, 0, pads=self.pads)
 
@@ -169,12 +166,15 @@ class NormalizationSetting:
             object.__setattr__(self, name, value)
 
 
-def _as_tuples(setting: object, *names: str) -> None:
-    """Convert lists and arrays to tuples."""
-    for name in names:
-        value = getattr(setting, name)
-        if isinstance(value, list | np.ndarray):
-            object.__setattr__(setting, name, tuple(np.asarray(value, object).tolist()))
+def _plain(value: object) -> object:
+    """Return a value of a caller with Python's integers in the place of NumPy's, and tuples in the place of lists and
+    arrays of numbers."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        plain = tuple(map(_plain, value))
+        return plain if all(isinstance(each, int | float) for each in plain) else value
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _numbers(**values: object) -> None:
@@ -222,7 +222,8 @@ class _Descriptor(Generic[Setting]):
         if self._destroyed:
             raise OperatorError(Status.BAD_DESCRIPTOR, f"{type(self).__name__} is destroyed: create another one")
         try:
-            self._setting = self.kind(*values, **named)
+            plain = {name: _plain(value) for name, value in named.items()}
+            self._setting = self.kind(*map(_plain, values), **plain)
         except (TypeError, ValueError) as error:
             said = " ".join(str(error).replace(f"{self.kind.__name__}.__init__() ", "").split())
             raise OperatorError(Status.BAD_ARGUMENT, f"{type(self).__name__}: {said}") from error

@@ -208,7 +208,7 @@ def test_poolings(kind: str, handle: Handle, seed: int) -> None:
 
 def test_unpooling(handle: Handle, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    values, (rows, cols) = drawn(rng, 2, 3, 4, int(rng.integers(1, 20))), map(int, rng.integers(1, 4, 2))
+    values, (rows, cols) = drawn(rng, 2, 3, 4, int(rng.integers(1, 20))), rng.integers(1, 4, 2)
     made = room(handle, (2, 3 * rows, 4 * cols, values.shape[3]), SCALE, 4)
     handle.unpooling(put(handle, values, zero=4), made)
     np.testing.assert_array_equal(got(handle, made), values.repeat(rows, 1).repeat(cols, 2))
@@ -449,6 +449,7 @@ def test_descriptors_say_what_they_take() -> None:
         ConvolutionDescriptor: "stride",
         PoolingDescriptor: "kind",
         ActivationDescriptor: "function",
+        NormalizationDescriptor: "radius",
     }.items():
         for function in (kind, kind.set):
             names = [name for name in inspect.signature(function).parameters if name != "self"]
@@ -456,6 +457,7 @@ def test_descriptors_say_what_they_take() -> None:
         assert kind.__doc__ and kind.set.__doc__
     as_lists = ConvolutionDescriptor([2, 1], np.array([1, 1]), [0, 1, 0, 1])
     assert as_lists.get() == ConvolutionDescriptor((2, 1), (1, 1), (0, 1, 0, 1)).get()
+    assert TensorDescriptor(np.int64(1), 2, np.uint8(3), 4, 0.5).get() == TensorDescriptor(1, 2, 3, 4, 0.5).get()
     assert FilterDescriptor(2, 1, 1, 1, [0.5, 0.25]).get() == FilterDescriptor(2, 1, 1, 1, (0.5, 0.25)).get()
 
 
@@ -477,6 +479,7 @@ MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
     ("TensorDescriptor: scale = x: must be a number", lambda of: TensorDescriptor(1, 1, 1, 1, "x")),
     ("TensorDescriptor: missing 3 required", lambda of: TensorDescriptor(1, 1)),
     ("FilterDescriptor: scales = 0.5: must be a tuple of one", lambda of: FilterDescriptor(1, 1, 1, 1, 0.5)),
+    ("NormalizationDescriptor: alpha = 0: must be positive", lambda of: NormalizationDescriptor(1, 0, 1)),
     ("ActivationDescriptor: function = ['RELU']: must be a", lambda of: ActivationDescriptor(["RELU"])),
 ]
 
