@@ -57,7 +57,8 @@ def wrapped_stride(stride: int) -> int:
 
 def _level(fields: dict[str, int], ring_size: int) -> Level:
     """Return the loop that the fields of its word describe."""
-    axis, stride = Axis(fields["axis"]), fields["stride"]
+    axis = Axis(fields["axis"]) if fields["axis"] in list(Axis) else Axis.NONE  # as the generators take other numbers
+    stride = fields["stride"]
     if ring_size and axis == Axis.ROW:  # goes forward
         stride %= 1 << enc.GLB_ADDRESS_BITS
     return Level(fields["last"] + 1, stride, axis, fields["step"], fields["tag"])

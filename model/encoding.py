@@ -213,7 +213,7 @@ LEVELS = 12  # nested loops of an address generator, level 0 innermost
 class Axis(IntEnum):
     """The coordinate that a loop level advances."""
 
-    NONE = 0  # adds `stride` to the offset
+    NONE = 0  # adds `stride` to the offset, as 3 does
     ROW = 1  # adds `step` to y and `stride` to the row address, modulo the ring
     COLUMN = 2  # adds `step` to x and `stride` to the offset
 

@@ -44,18 +44,20 @@ def small_case(rng: np.random.Generator, config: AcceleratorConfig, number: int)
 
 def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: bool) -> tuple[StreamDescriptor, str]:
     """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags, ends of rows, pixels
-    packed or not, a circular buffer that may not contain its addresses, or tags that wrap anywhere."""
+    packed or not, a circular buffer that may not contain its addresses, tags that wrap anywhere, or another axis."""
     levels, n = list(program.levels), int(rng.integers(enc.LEVELS))
     kind = (
         "count"
         if loop
-        else str(rng.choice(["count", "count", "tag", "odd_words", "packed_pixels", "ring", "tag_wrap"]))
+        else str(rng.choice(["count", "count", "tag", "odd_words", "packed_pixels", "ring", "tag_wrap", "axis"]))
     )
     if kind == "count":
         count = max(1, levels[n].count + int(rng.choice([-1, 1, 1, 2])))
         levels[n] = replace(levels[n], count=count)
     elif kind == "tag":
         levels[n] = replace(levels[n], tag=(levels[n].tag + int(rng.choice([1, 1 << 6]))) % (1 << 11))
+    elif kind == "axis":
+        levels[n] = replace(levels[n], axis=int(rng.integers(4)))
     elif kind == "ring":
         end = max(1, program.address["row_address"] + int(rng.integers(-100, 200)))
         ring = {"ring_end": end, "ring_size": int(rng.integers(1, 200))}
@@ -82,7 +84,7 @@ def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor
         changed.set(
             base + enc.STREAM_LEVELS_OFFSET + n,
             enc.STREAM_LEVEL,
-            **fields | {"last": level.count - 1, "tag": level.tag},
+            **fields | {"last": level.count - 1, "tag": level.tag, "axis": int(level.axis)},
         )
     return changed
 
@@ -96,7 +98,7 @@ def mutate(rng: np.random.Generator, config: AcceleratorConfig, case: Case) -> t
         descriptor = set_stream(case.descriptor, stream, program)
         if program.length > MOST_POSITIONS or broken_rule(config, descriptor) is not None:
             continue
-        if what != "ring" or not reads_results(case.descriptor, program):
+        if what.split()[0] not in ("ring", "axis") or not reads_results(case.descriptor, descriptor.stream(stream)):
             return replace(case, descriptor=descriptor), f"{stream.name}: {what}"
 
 
