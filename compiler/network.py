@@ -57,6 +57,10 @@ def compile_until(until: str, request: Request, on_stage: Callable[[str], None] 
     """
     until = stage_named(until).name
     if schedule := request.given:
+        if request.images > 1:
+            from eyrie.compiler.ir.failure import Unsupported
+
+            raise Unsupported("a schedule is of one image", remedy="compile for one image")
         stages, model_stages = STAGES[: NAMES.index(until) + 1], NAMES.index("segments")
         request = replace(request, compose=schedule.compose, turn=schedule.turn)
         with about(request.model):

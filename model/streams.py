@@ -64,7 +64,7 @@ def positions(stream: StreamDescriptor, lanes: int = 1) -> Positions:
     def wrapped(start: int, steps: Sequence[int | None], end: int, size: int, bits: int) -> np.ndarray:
         """Walk less `size` after a step to `end` or beyond, in numbers of some bits; None: the level makes no step."""
         moves = {n: step for n in reversed(used) if (step := steps[n]) is not None}
-        if end - size <= start < end and all(0 <= step <= size for step in moves.values()):
+        if 0 <= end - size <= start < end <= 1 << bits and all(0 <= step <= size for step in moves.values()):
             return end - size + (walk(start, [step or 0 for step in steps]) - end) % size
         found = np.array(start)
         for n, step in moves.items():

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines for whole layers. Each becomes a node of a graph, which the compiler plans (docs/reference/assembly.md)."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,6 +75,8 @@ def node_of(statement: Statement, known: Known) -> Node:
         (form,) = operator.infer(inputs)
     except InputError as error:
         raise statement.error(f"{statement.keyword} {out.text}: {error}") from None
+    if "zero_point" in statement.named and "scale" not in statement.named:
+        raise statement.named["zero_point"].error("zero_point= without scale=: give both")
     scaled = quantization_of(statement) if "scale" in statement.named else inputs[0].quantization
     made = Quantized(name=out.text, shape=form.shape, dtype=form.dtype, quantization=scaled)
     node = Node(operator, out.text, inputs, (made,))
@@ -178,16 +179,11 @@ def _function(kind: type[Function]) -> Macro:
 
 def _normalization(statement: Statement, known: Known) -> Operator:
     """Return a local response normalisation."""
-    radius = statement.named["radius"]
-    if (channels := radius.number()) < 1:
-        raise radius.error(f"radius={radius.text}: write a number of at least 1")
-    factors = {}
-    for name in _FACTORS:
-        item = statement.named[name]
-        if not 0 < (value := item.real()) < math.inf:
-            raise item.error(f"{name}={item.text}: write a positive number")
-        factors[name] = value
-    return LocalResponseNormalization(radius=channels, **factors)
+    factors = {name: statement.named[name].real() for name in _FACTORS}
+    try:
+        return LocalResponseNormalization(radius=statement.named["radius"].number(), **factors)
+    except InputError as error:
+        raise statement.error(str(error)) from None
 
 
 _FACTORS = ("alpha", "beta", "k")

@@ -29,7 +29,10 @@ class LocalResponseNormalization(Record):
     squares of the values of the channels from c - radius to c + radius.
 
     In int8 it is six operators of TensorFlow Lite: MUL (squares), CONV_2D (k + alpha * sums), LOG, MUL and EXP (the
-    power), MUL. The scale of each result covers all values that it can have.
+    power), MUL. The scale of each result covers all values that it can have: k must not be small beside a 255th of
+    alpha times the largest sum. Alpha is not divided by the number of channels.
+
+    radius is at least 1; alpha, beta and k are positive, and rounded to float32. Raise InputError for other values.
     """
 
     row = Row("local response normalisation", ARRAY)
@@ -42,6 +45,12 @@ class LocalResponseNormalization(Record):
     alpha: float
     beta: float
     k: float
+
+    def __post_init__(self) -> None:
+        if self.radius < 1:
+            raise InputError(f"radius = {self.radius}: must be at least 1")
+        for name in ("alpha", "beta", "k"):
+            object.__setattr__(self, name, _positive(name, getattr(self, name)))
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         (source,) = only(inputs)
@@ -99,22 +108,28 @@ class LocalResponseNormalization(Record):
 
     def _sums(self, channels: int, scale: float) -> Conv2D:
         """Return the convolution that makes k + alpha * sums. scale: of the squares"""
-        places, weight = np.arange(channels), self.alpha / INT8_MAX
-        bias = self.k / (scale * weight)
+        places, bias = np.arange(channels), self.k / scale / self.alpha
         if not bias < MOST_BIAS:
             raise InputError(f"k = {self.k:g} is too large for alpha = {self.alpha:g} and the scale of the values")
         near = abs(places[:, None] - places) <= self.radius
         return Conv2D(
-            filters=np.where(near, INT8_MAX, 0).astype(np.int8).reshape(channels, 1, 1, channels),
-            scales=np.full(channels, weight, np.float32),
+            filters=near.astype(np.int8).reshape(channels, 1, 1, channels),
+            scales=np.full(channels, self.alpha, np.float32),
             bias=np.full(channels, round(bias), np.int32),
         )
+
+
+def _positive(name: str, value: float) -> float:
+    """Return a number, rounded to float32. Raise InputError unless it is positive and finite there."""
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = float(np.float32(value))
+    if not 0 < rounded < np.inf:
+        raise InputError(f"{name} = {value:g}: must be positive and finite in float32")
+    return rounded
 
 
 def _covering(least: float, largest: float) -> Quantization:
     """Return the scale and zero point of values between two, and of zero."""
     least, largest = min(least, 0.0), max(largest, 0.0)
-    scale = (largest - least) / LEVELS
-    if not 0 < scale < np.finfo(np.float32).max:
-        raise InputError(f"values from {least:g} to {largest:g} have no scale in float32")
+    scale = _positive(f"the scale of values from {least:g} to {largest:g}", (largest - least) / LEVELS)
     return Quantization(scale, round(INT8_MIN - least / scale))

@@ -19,7 +19,7 @@ from eyrie.compiler.plan.nests import (
     keeps_planes,
     segment_of,
 )
-from eyrie.compiler.plan.planar_maps import with_planar
+from eyrie.compiler.plan.planar_maps import inner_maps, with_planar
 from eyrie.compiler.plan.segments import next_from_dram
 from eyrie.compiler.target.suit import divisions
 
@@ -66,6 +66,8 @@ def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], lis
         raise Unsupported(f"planar: there is no feature map {unknown[0]}", remedy="write the names that --dump prints")
     if divided := sorted(set(text.planar) & divided_maps(found)):
         raise Unsupported(f"planar: {divided[0]} has parts, or is one", remedy="leave it out")
+    if outer := sorted(set(text.planar) - inner_maps(found)):
+        raise Unsupported(f"planar: {outer[0]} is an input or an output of the network", remedy="leave it out")
     found = with_planar(found, set(text.planar))
     network, segments, first = tuple(found), list[Segment](), 0
     for each in text.segments:

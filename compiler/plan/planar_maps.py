@@ -38,9 +38,14 @@ def _gains(group: Pointwise, config: AcceleratorConfig) -> bool:
 def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
     """The groups, with those maps in planes that lie between them and that groups of these sizes take as one row; not
     those that others read, or that have parts or are parts."""
-    read = {operand.name for group in groups for operand in group.operands}
-    inner = read & {group.output.name for group in groups[:-1] if not group.stored} - divided_maps(groups)
+    inner = inner_maps(groups) - divided_maps(groups)
     return with_planar(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
+
+
+def inner_maps(groups: Sequence[Group]) -> set[str]:
+    """Return the names of the feature maps that lie between fused operators, and are no outputs of the network."""
+    read = {operand.name for group in groups for operand in group.operands}
+    return read & {group.output.name for group in groups if not group.stored}
 
 
 def in_planes_alone(groups: Sequence[Group], sizes: Sizes) -> list[Group]:

@@ -14,12 +14,14 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.normalization import LocalResponseNormalization
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.operators.status import OperatorError, Status
 
 Pair = tuple[int, int]
+LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -154,16 +156,12 @@ class NormalizationSetting:
     radius: int
     alpha: float
     beta: float
-    k: float = 1.0
+    k: float
 
     def __post_init__(self) -> None:
         _positive(radius=self.radius)
         _numbers(alpha=self.alpha, beta=self.beta, k=self.k)
-        for name in ("alpha", "beta", "k"):
-            value = float(np.float32(getattr(self, name)))
-            if not 0 < value < np.inf:
-                raise InputError(f"{name} = {value:g}: must be positive and finite")
-            object.__setattr__(self, name, value)
+        LocalResponseNormalization(radius=self.radius, alpha=self.alpha, beta=self.beta, k=self.k)
 
 
 def _plain(value: object) -> object:
@@ -179,8 +177,10 @@ def _plain(value: object) -> object:
 
 def _numbers(**values: object) -> None:
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise InputError(f"{name} = {value}: must be a number")
+        if not -LARGEST <= value <= LARGEST:
+            raise InputError(f"{name} is too large for float32, or no number")
 
 
 def _positive(**sizes: int) -> None:

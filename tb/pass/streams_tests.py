@@ -60,10 +60,10 @@ def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: boo
         levels[n] = replace(levels[n], axis=int(rng.integers(4)))
     elif kind == "ring":
         end = max(1, program.address["row_address"] + int(rng.integers(-100, 200)))
-        ring = {"ring_end": end, "ring_size": int(rng.integers(1, 200))}
+        ring = {"ring_end": end, "ring_size": int(rng.integers(1, rng.choice([200, end + 200, 1 << 16])))}
         return replace(program, address=program.address | ring), kind
     elif kind == "tag_wrap":
-        return replace(program, range=program.range | {"tag_wrap": int(rng.integers(1, 1 << 10))}), kind
+        return replace(program, range=program.range | {"tag_wrap": int(rng.integers(1, 1 << 11))}), kind
     else:
         return replace(program, options=program.options | {kind: 1 - program.options[kind]}), kind
     return replace(program, levels=tuple(levels)), f"{kind} of level {n}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie/measure/campaigns, family.py, sizes.py: stored results, budgets, lost workers, metrics and verdicts."""
 
+import argparse
 import json
 import os
 import resource
@@ -65,6 +66,15 @@ def test_continues_where_the_budget_ended(build: Path, begun: list[str], tmp_pat
     assert entries == [{"value": "one"}, None] and told == entries[:1] and begun == ["one"]
     entries, told = run(tmp_path, [one, two])
     assert entries == told == [{"value": "one"}, {"value": "two"}] and begun == ["one", "two"]
+
+
+def test_seeds() -> None:
+    """Of several random runs, too, each has the seed after the one before: the first one repeats all."""
+    parser = argparse.ArgumentParser()
+    engine.add_seed_arguments(parser, "runs")
+    assert engine.seeds(parser.parse_args(["--seed", "5", "--seeds", "3"])) == [5, 6, 7]
+    first, *others = engine.seeds(parser.parse_args(["--seeds", "4"]))
+    assert 0 <= first <= engine.LAST_SEED and others == [first + 1, first + 2, first + 3]
 
 
 def test_a_failure_is_not_stored(

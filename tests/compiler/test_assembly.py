@@ -27,6 +27,7 @@ from eyrie.measure.networks.classics import lstm
 from eyrie.model import encoding as enc
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.encoding import Stream
+from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.word import Word
 from eyrie.runtime.bundled import MODEL
@@ -173,6 +174,29 @@ def test_normalization(seed: int, tmp_path: Path) -> None:
     for values, mine in zip(inputs, found, strict=True):
         (wanted,) = operator.run((values[None],), (ends[0],), (ends[1],))
         assert np.array_equal(mine.ravel(), wanted.ravel())
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("lrn y a radius=0 alpha=1 beta=1 k=1 scale=1", "3:1: radius = 0: must be at least 1"),
+        ("lrn y a radius=1 alpha=nan beta=1 k=1 scale=1", "3:1: alpha = nan: must be positive and finite in float32"),
+        ("lrn y a radius=1 alpha=1e-30 beta=1 k=1 scale=1", "3:1: lrn y: k = 1 is too large for alpha = 1e-30 and the"),
+        ("lrn y a radius=1 alpha=1 beta=9e37 k=2 scale=1", "3:1: lrn y: the scale of values from"),
+        ("concat y a b", "3:1: concat y: tensors of 1 x 5 x 4 x 8, 1 x 5 x 3 x 8 are not joined along axis 3"),
+        ("maximum y a b", "3:1: maximum y: operands of 1 x 5 x 4 x 8 and 1 x 5 x 3 x 8 do not go together"),
+        (
+            "logistic y a scale=1",
+            "3:1: logistic y: its output has scale 1 and zero point 0, must be 0.00390625 and -128",
+        ),
+        ("mean y a zero_point=5", "3:10: zero_point= without scale=: give both"),
+    ],
+)
+def test_layers_that_are_rejected(line: str, reason: str, tmp_path: Path) -> None:
+    source = write(tmp_path, f"input a 5,4,8 scale=0.1\ninput b 5,3,8 scale=0.1\n{line}\noutput y\n")
+    with pytest.raises(InputError) as caught:
+        assemble_file(source)
+    assert str(caught.value).startswith(f"{source}:{reason}")
 
 
 def test_two_layers_take_few_lines() -> None:

@@ -31,6 +31,7 @@ from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.demo_net import demo_network
 from eyrie.testing.samples import scaled
 from tb.net.random_layers import Layer, compile_layer
+from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_networks import network
 
 NETWORKS = scaled(20)
@@ -181,6 +182,24 @@ def test_many_channel_groups_take_the_same_time(
     """Within 1 %, or a few cycles, of the time with all groups followed one by one."""
     image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "layer.tflite").image
     assert image
+    compare_with_all_iterations(image, monkeypatch)
+
+
+@pytest.mark.parametrize(("side", "channels", "filters"), [(10, 24, 576), (7, 96, 1024)])
+def test_iterations_of_a_layer_with_a_lookup_table(
+    side: int, channels: int, filters: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table comes as a whole, however few iterations are followed."""
+    rng, net, path = np.random.default_rng(seed), TfliteBuilder("table"), tmp_path / "net.tflite"
+    constants = weights(rng, filters, 1, 1, channels), scales(rng, filters), bias(rng, filters)
+    x = net.conv("conv", net.input("x", (1, side, side, channels), INPUT), *constants, Quant(0.05, -3))
+    path.write_bytes(net.build([net.function("HARD_SWISH", "y", x, Quant(0.03, -120))]))
+    image = compile_network(path, search_iterations=8).image
+    assert image.steps[0].kind == "pointwise + table"
+    compare_with_all_iterations(image, monkeypatch)
+
+
+def compare_with_all_iterations(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     followed = list[float]()
 
     def noted(shape: PassShape) -> Shortened | None:

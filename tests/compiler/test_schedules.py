@@ -154,6 +154,21 @@ def test_why_a_nest_is_illegal(first: Nest, reason: str, bundled: Plan) -> None:
     assert str(caught.value).startswith(f"the segment of group conv0: {reason}"), caught.value
 
 
+def test_headers_that_are_illegal(tmp_path: Path) -> None:
+    """Inputs and outputs of a network lie row by row; a schedule is of one image."""
+    model, path = tmp_path / "net.tflite", tmp_path / "schedule.txt"
+    model.write_bytes(drawn([3]))
+    stages = compile_network(model, search_iterations=FEW)
+    printed = "\n".join(line for line in stages.dump("segments").splitlines() if not line.startswith("planar:"))
+    for name in (stages.graph.inputs[0].name, stages.graph.outputs[0].name):
+        path.write_text(f"planar: {name}\n{printed}")
+        with pytest.raises(InputError, match=f"planar: {re.escape(name)} is an input or an output of the network"):
+            compile_network(model, search_iterations=FEW, schedule=read_schedule(path))
+    path.write_text(printed)
+    with pytest.raises(InputError, match="a schedule is of one image"):
+        compile_network(model, search_iterations=FEW, images=2, schedule=read_schedule(path))
+
+
 def test_command(tmp_path: Path) -> None:
     model, path = tmp_path / "net.tflite", tmp_path / "schedule.txt"
     model.write_bytes(drawn([3]))

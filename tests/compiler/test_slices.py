@@ -90,7 +90,7 @@ def test_operands_come_in_slices(operator: str, seed: int, tmp_path: Path) -> No
     check(stages, rng, f"seed {seed}")
 
 
-SCHEDULE = """segment
+SCHEDULE = """{planar}segment
   fetch input
   pass {}
 segment
@@ -104,8 +104,8 @@ segment
 """
 
 
-@pytest.mark.parametrize("kernel", [1, 3])
-def test_slices_of_an_operand_that_stays_in_the_glb(kernel: int, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kernel", "planar"), [(1, ""), (3, ""), (1, "planar: first\n")])
+def test_slices_of_an_operand_that_stays_in_the_glb(kernel: int, planar: str, seed: int, tmp_path: Path) -> None:
     """By a schedule: the planner's has no slices where all feature maps fit."""
     rng, net, path = np.random.default_rng(seed), TfliteBuilder("small"), tmp_path / "net.tflite"
     size, channels, made = int(rng.integers(4, 10)), int(rng.choice([32, 64])), []
@@ -119,7 +119,7 @@ def test_slices_of_an_operand_that_stays_in_the_glb(kernel: int, seed: int, tmp_
     names = [group.name for group in compile_until("groups", Request(path, config)).groups]
     rows, tiles = int(rng.integers(1, size + 1)), int(rng.choice([2, 4]))
     schedule = tmp_path / "schedule.txt"
-    schedule.write_text(SCHEDULE.format(*names, rows=rows, tiles=tiles))
+    schedule.write_text(SCHEDULE.format(*names, planar=planar, rows=rows, tiles=tiles))
     stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS, schedule=read_schedule(schedule))
     [operand] = stages.plan.others[-1]
     assert not operand.buffer.loaded and stages.plan.segments[-1].nest.sliced, stages.dump("segments")

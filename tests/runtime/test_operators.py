@@ -286,8 +286,8 @@ def normalized(rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, float, 
     squares = step("MUL", [values] * 2, [(SCALE, 4)] * 2, square, fusedActivationFunction=0)
 
     def filters(net: Builder) -> list[int]:
-        data = (127 * near).astype(np.int8).reshape(channels, 1, 1, channels)
-        scales, bias = np.full(channels, alpha / 127, np.float32), round(k / (square[0] * (alpha / 127)))
+        data = near.astype(np.int8).reshape(channels, 1, 1, channels)
+        scales, bias = np.full(channels, alpha, np.float32), round(k / square[0] / alpha)
         return [
             net.tensor(data.shape, scale=scales, data=data),
             net.tensor((channels,), "int32", scale=square[0] * scales, data=np.full(channels, bias, np.int32)),
@@ -479,7 +479,9 @@ MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
     ("TensorDescriptor: scale = x: must be a number", lambda of: TensorDescriptor(1, 1, 1, 1, "x")),
     ("TensorDescriptor: missing 3 required", lambda of: TensorDescriptor(1, 1)),
     ("FilterDescriptor: scales = 0.5: must be a tuple of one", lambda of: FilterDescriptor(1, 1, 1, 1, 0.5)),
-    ("NormalizationDescriptor: alpha = 0: must be positive", lambda of: NormalizationDescriptor(1, 0, 1)),
+    ("NormalizationDescriptor: alpha = 0: must be positive", lambda of: NormalizationDescriptor(1, 0, 1, 1)),
+    ("NormalizationDescriptor: k is too large for float32", lambda of: NormalizationDescriptor(1, 1, 1, 10**400)),
+    ("NormalizationDescriptor: radius = 0: must be an", lambda of: NormalizationDescriptor(0, 1, 1, 1)),
     ("ActivationDescriptor: function = ['RELU']: must be a", lambda of: ActivationDescriptor(["RELU"])),
 ]
 

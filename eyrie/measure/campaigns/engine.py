@@ -50,15 +50,14 @@ def add_seed_arguments(parser: argparse.ArgumentParser, runs: str) -> None:
         "--seed",
         type=whole_number(0, LAST_SEED),
         metavar="N",
-        help="seed of the first one; each has the next seed (random)",
+        help="seed of the first one; each of the others has the next seed (random)",
     )
 
 
 def seeds(options: argparse.Namespace) -> list[int]:
     """Return the seeds that the options of add_seed_arguments describe."""
-    if options.seed is None:
-        return [secrets.randbelow(LAST_SEED) for _ in range(options.seeds)]
-    return list(range(options.seed, options.seed + options.seeds))
+    first = secrets.randbelow(LAST_SEED + 1) if options.seed is None else options.seed
+    return list(range(first, first + options.seeds))
 
 
 @dataclass(frozen=True)

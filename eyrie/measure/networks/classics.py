@@ -2,7 +2,8 @@
 """Networks that the literature measures, with random weights: LeNet-5, CIFAR-10 quick, AlexNet, VGG-16, VGG-19,
 ResNet-34, an LSTM.
 
-They follow their authors' descriptions. The outputs have no meaning, but every layer uses its whole range of values.
+They follow their authors' descriptions, but AlexNet lacks its normalisation, which has no int8 operator in TensorFlow
+Lite: `normalized` adds it to a graph. The outputs have no meaning, but every layer uses its whole range of values.
 """
 
 from __future__ import annotations
@@ -42,10 +43,7 @@ def cifar10_quick() -> bytes:
 
 
 def alexnet() -> bytes:
-    """Return AlexNet of Krizhevsky et al., 2012, as one column; its first layer makes 55 x 55 of 227 x 227.
-
-    TensorFlow Lite has no int8 operator for its normalisation: `normalized` adds it to the graph.
-    """
+    """Return AlexNet of Krizhevsky et al., 2012, as one column; its first layer makes 55 x 55 of 227 x 227."""
     layers = Layers("alexnet", 227, 1)
     x = layers.max_pool(layers.conv(layers.input, 96, 11, 4, padding="VALID"), 3, 2)
     x = layers.max_pool(layers.conv(x, 256, 5), 3, 2)
@@ -54,7 +52,8 @@ def alexnet() -> bytes:
 
 
 def normalized(graph: Graph, layers: Collection[str]) -> Graph:
-    """Return a network with a local response normalisation, of AlexNet's factors, after each of some layers."""
+    """Return a network with a local response normalisation, of AlexNet's factors, after each of some layers. These are
+    inner layers, named by their outputs."""
     from eyrie.compiler.operators.normalization import LocalResponseNormalization
 
     operator = LocalResponseNormalization(radius=2, alpha=1e-4, beta=0.75, k=2.0)
