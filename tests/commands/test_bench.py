@@ -169,7 +169,7 @@ def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
     sections = bench.run_parts(["bad", "good"], base)
     assert sections == {"bad": {"match": False, "reason": "no reason"}, "good": {"match": True}}
     assert capsys.readouterr().out == "bad: no reason\n"
-    base.campaign = engine.Campaign("bench", time.time() - 1)
+    base.campaign, base.seeds = engine.Campaign("bench", time.time() - 1), (1, 2, 3)  # the others are stored
     assert bench.run_parts(["good"], base) == {}
     assert capsys.readouterr().out == "good: skipped, the budget is used up\n"
 
@@ -198,17 +198,19 @@ def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys, tmp_pa
     monkeypatch.setattr(bench, "cost_run", run)
     monkeypatch.setattr(bench, "predict", lambda image: SimpleNamespace(layers=[SimpleNamespace(name="a", cycles=99)]))
     campaign = engine.Campaign("bench", time.time() + 60)
-    base = SimpleNamespace(out=tmp_path, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3, campaign=campaign)
+    base = SimpleNamespace(
+        out=tmp_path, image=None, summary={"layers": [{"cycles": 100}]}, seeds=(7, 8, 9), campaign=campaign
+    )
     section = bench.cost_model(base)
     assert (section["layers"], section["within"], section["drawn"], section["rejected"]) == (360, 357, 378, 18)
     assert section["worst_share_of_bound"] == 1.25 and not section["match"]
     seeds = [run["seed"] for run in section["runs"]]
-    assert len(set(seeds)) == 3 and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3
+    assert [*dict.fromkeys(seeds)] == [7, 8, 9] and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3
     assert section["reason"] == f"cost1, seed {seeds[0]}: too far"
     assert (
         f"failed: cost1, seed {seeds[0]}: too far; again: EYRIE_SCALE=7.5 eyrie sim cost1 --seed {seeds[0]}"
         in capsys.readouterr().out
     )
-    base.campaign = engine.Campaign("bench", time.time() - 1)
+    base.campaign, base.seeds = engine.Campaign("bench", time.time() - 1), (1, 2, 3)  # the others are stored
     assert bench.cost_model(base) == {"match": False, "reason": "the budget is used up"}
     assert "the budget is used up after 0 of 6 runs" in capsys.readouterr().out
