@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LEVELS = INT8_MAX - INT8_MIN
 MOST_BIAS = 1 << 30  # the sums need as much beside it
+MOST_EXPONENT = 99.0  # whose power is beyond float32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,25 +58,22 @@ class LocalResponseNormalization(Record):
         return int8(expect(source, "int8", rank=4).shape)
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
-        self._nodes(Node(self, "", inputs, outputs))
+        self.expanded(Node(self, "", inputs, outputs))
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         known = dict(zip((tensor.name for tensor in inputs), values, strict=True))
-        for node in self._nodes(Node(self, "", inputs, outputs)):
+        for node in self.expanded(Node(self, "", inputs, outputs)):
             given = (
                 tensor.data if isinstance(tensor, QuantizedConstant) else known[tensor.name] for tensor in node.inputs
             )
             (known[node.outputs[0].name],) = node.operator.run(tuple(given), node.inputs, node.outputs)
         return (known[outputs[0].name],)
 
-    def expanded(self, node: Node) -> tuple[Node, ...]:
-        return self._nodes(node)
-
     def write(self, node: Node, file: "File") -> None:
-        for each in self._nodes(node):
+        for each in self.expanded(node):
             file.write(each)
 
-    def _nodes(self, node: Node) -> tuple[Node, ...]:
+    def expanded(self, node: Node) -> tuple[Node, ...]:
         """Return the six operators. Raise InputError for values beyond int32 or float32."""
         (source,), (output,), nodes = node.inputs, node.outputs, list[Node]()
         (scale,) = quantizations(source)
@@ -101,9 +99,7 @@ class LocalResponseNormalization(Record):
         made = add(sums, "sums", _covering(0, largest), made)
         made = add(Log(), "logarithms", _covering(*ends), made)
         made = add(Mul(), "exponents", _covering(*-self.beta * ends[::-1]), made, beta)
-        with np.errstate(over="ignore"):
-            largest_factor = np.exp(-self.beta * ends[0])
-        made = add(Exp(), "factors", _covering(0, largest_factor), made)
+        made = add(Exp(), "factors", _covering(0, np.exp(min(-self.beta * ends[0], MOST_EXPONENT))), made)
         return *nodes, replace(node, operator=Mul(), inputs=(source, made))
 
     def _sums(self, channels: int, scale: float) -> Conv2D:
