@@ -96,6 +96,7 @@ class Array:
         """Follow a pass word by word. waits: for filter chunks that are not there"""
         units, drain = self._units, self._units.drain
         units.begins.clear()
+        units.filters.stream.gated.clear()  # of the last pass: a vector pass has no filters
         pe_free = max(units.held.free)
         self._banks.forget(pe_free)
 
