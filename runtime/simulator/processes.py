@@ -45,4 +45,12 @@ def process(
         if started is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
+            if started.returncode is None:
+                _reap(started)
+
+
+def _reap(child: subprocess.Popen[str]) -> None:
+    """Wait for a killed process. A signal that interrupted Popen.wait may have left its lock taken, for ever."""
+    with suppress(ChildProcessError):
+        _, status = os.waitpid(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)

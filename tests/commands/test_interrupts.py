@@ -17,6 +17,7 @@ import pytest
 from eyrie.model.config import AcceleratorConfig
 from eyrie.runtime.bundled import MODEL, SMALL_CONFIG
 from eyrie.runtime.folders import BUILD, ROOT
+from eyrie.runtime.simulator.processes import process
 from eyrie.runtime.simulator.sources import sizes_of
 from eyrie.runtime.simulator.verilate import build_model
 from eyrie.testing.catalogue import find
@@ -46,10 +47,10 @@ def until(condition: Callable[[], object], what: str) -> None:
 def family(mark: str) -> list[str]:
     """Command lines of the processes that a command has started, itself included."""
     found = []
-    for process in Path("/proc").glob("[0-9]*"):
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:  # it has ended, or is not ours
             continue
     return [line for line in found if line]
@@ -85,6 +86,14 @@ def end(
 def assert_ended(ended: subprocess.CompletedProcess, name: str, code: int, word: str) -> None:
     said = [line for line in ended.stderr.splitlines() if not line.endswith(("...", " s)"))]
     assert (ended.returncode, said) == (code, [f"eyrie {name}: {word}"]), ended.stderr
+
+
+def test_a_wait_that_was_interrupted() -> None:
+    """A signal between the steps of Popen.wait leaves its lock taken: the process is reaped without it."""
+    with pytest.raises(KeyboardInterrupt), process(["sleep", "100"]) as child:
+        child._waitpid_lock.acquire()  # type: ignore[attr-defined]  # of CPython
+        raise KeyboardInterrupt
+    assert child.returncode == -signal.SIGKILL
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks at processes in /proc")
