@@ -32,10 +32,8 @@ VERSIONS = {
     "CONCATENATION": 2,
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
-    "EXP": 2,
     "FULLY_CONNECTED": 4,
     "HARD_SWISH": 1,
-    "LOG": 2,
     "LOGISTIC": 2,
     "MAXIMUM": 2,
     "MAX_POOL_2D": 2,
@@ -205,9 +203,9 @@ class TfliteBuilder:
         return self._operator("MEAN", options, [x.index, axes], result)
 
     def function(self, kind: str, name: str, x: Tensor, out: Quant) -> Tensor:
-        """Add a function of each value: HARD_SWISH, EXP, LOG, LOGISTIC or TANH."""
-        options = {"HARD_SWISH": tfl.HardSwishOptionsT, "EXP": tfl.ExpOptionsT}.get(kind)
-        return self._operator(kind, options and options(), [x.index], self._activation_tensor(name, x.shape, out))
+        """Add a function of each value: HARD_SWISH, LOGISTIC or TANH."""
+        options = tfl.HardSwishOptionsT() if kind == "HARD_SWISH" else None
+        return self._operator(kind, options, [x.index], self._activation_tensor(name, x.shape, out))
 
     def concatenation(self, name: str, parts: list[Tensor]) -> Tensor:
         """Join tensors of one scale along their last axis."""

@@ -103,7 +103,7 @@ def mutate(rng: np.random.Generator, config: AcceleratorConfig, case: Case) -> t
 
 
 def reads_results(descriptor: Descriptor, program: StreamDescriptor) -> bool:
-    """Whether a stream reads words near those that the pass writes: then the order of both matters."""
+    """Return whether a stream reads words beside words that the pass writes. Then the order of both matters."""
     written = streams.positions(descriptor.stream(Stream.OFMAP)).address
     read = streams.positions(program).address
     return bool(np.isin(np.add.outer(read, [-1, 0, 1]), np.add.outer(written, [-1, 0, 1])).any())

@@ -69,7 +69,7 @@ def test_continues_where_the_budget_ended(build: Path, begun: list[str], tmp_pat
 
 
 def test_seeds() -> None:
-    """Of several random runs, too, each has the seed after the one before: the first one repeats all."""
+    """Several random runs have consecutive seeds, too: the first one repeats all."""
     parser = argparse.ArgumentParser()
     engine.add_seed_arguments(parser, "runs")
     assert engine.seeds(parser.parse_args(["--seed", "5", "--seeds", "3"])) == [5, 6, 7]

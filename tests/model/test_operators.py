@@ -23,7 +23,7 @@ OFTEN = ("FULLY_CONNECTED",)
 
 @dataclass
 class Tally:
-    """What a comparison of many graphs saw; `inside` adds up the shares of outputs that no clamp decided."""
+    """The results of comparing many graphs. inside: sum of the shares of outputs that no clamp decided"""
 
     compared: Counter = field(default_factory=Counter)  # graphs by reference
     rejected: Counter = field(default_factory=Counter)

@@ -72,7 +72,7 @@ def reference(
     run: Callable[..., list[np.ndarray]] = run_micro,
     **options: object,
 ) -> np.ndarray:
-    """Of an operator, map by map, by tflite-micro or another interpreter; scales: with zero points."""
+    """Return the result of an operator, map by map, by tflite-micro or another interpreter. scales: with zero points"""
     net = Builder()
     inputs = [
         net.tensor((1, *values.shape[1:]), scale=scale, zero_point=zero)
@@ -267,7 +267,7 @@ def test_concatenation(channels: tuple[int, int], handle: Handle, seed: int) -> 
 
 def normalized(rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, float, float, float], np.ndarray]:
     """Return values, the setting of a local response normalisation, and its result by one operator after the other:
-    LOG and EXP by LiteRT, as tflite-micro has none of int8, the others by tflite-micro."""
+    LOG and EXP by LiteRT, as tflite-micro lacks them in int8, the others by tflite-micro."""
     channels, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4))
     alpha, beta, k = (float(np.float32(rng.uniform(*ends))) for ends in ((0.05, 2), (0.3, 1.2), (0.3, 3)))
     values, near = drawn(rng, 2, 5, 3, channels), abs(np.subtract.outer(range(channels), range(channels))) <= radius

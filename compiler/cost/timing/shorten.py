@@ -107,10 +107,10 @@ def _first(shape: PassShape, loop: str, marks: int) -> Shortened | None:
     """Return a pass with the first iterations of a loop. marks: drain tiles of an iteration"""
     count: int = getattr(shape, loop)
     names = ["filter", "table", "ofmap", *["residual"] * shape.has_operands]  # a lookup table comes as a whole
-    turns = TURNS
-    if shape.mode != ArrayMode.FUSED or loop != "tiles":  # the first tile does all depthwise work
+    is_fused = shape.mode == ArrayMode.FUSED
+    if not is_fused or loop != "tiles":  # the first tile does all depthwise work
         names += ["ifmap", "depthwise"]
-        turns = FUSED_TURNS if shape.mode == ArrayMode.FUSED else TURNS
+    turns = FUSED_TURNS if is_fused and loop != "tiles" else TURNS
     kept = max(KEPT, -(-turns * count // shape.turns), -(-KEPT_CYCLES * count // (_group_cycles(shape) * shape.turns)))
     if count < LEAST * kept:
         return None
