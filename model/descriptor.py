@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from eyrie.model import encoding as enc
 from eyrie.model.encoding import Axis, Stream
 from eyrie.model.errors import InputError
 from eyrie.model.word import Word
+
+MOST_LEVELS = 1 << 14  # that are remembered, packed and unpacked
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,23 @@ def wrapped_stride(stride: int) -> int:
     return (stride + size // 2) % size - size // 2
 
 
-def _level(fields: dict[str, int], ring_size: int) -> Level:
-    """Return the loop that the fields of its word describe."""
+@lru_cache(MOST_LEVELS)
+def _level_word(level: Level) -> int:
+    """Return the word of a loop. Raise InputError if a field does not fit."""
+    if level.count == 1:  # which goes nowhere
+        level = Level(1)
+    return enc.STREAM_LEVEL.pack(
+        last=level.count - 1, axis=level.axis, stride=wrapped_stride(level.stride), step=level.step, tag=level.tag
+    )
+
+
+@lru_cache(MOST_LEVELS)
+def _level(word: int, ring: bool) -> Level:
+    """Return the loop that a word describes, of a stream with a ring or without."""
+    fields = enc.STREAM_LEVEL.unpack(word)
     axis = Axis(fields["axis"]) if fields["axis"] in list(Axis) else Axis.NONE  # as the generators take other numbers
     stride = fields["stride"]
-    if ring_size and axis == Axis.ROW:  # goes forward
+    if ring and axis == Axis.ROW:  # goes forward
         stride %= 1 << enc.GLB_ADDRESS_BITS
     return Level(fields["last"] + 1, stride, axis, fields["step"], fields["tag"])
 
@@ -162,17 +177,7 @@ class Descriptor:
         self.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, **options)
         for n in range(enc.LEVELS):
             level = program.levels[n] if n < len(program.levels) else Level(1)
-            if level.count == 1:  # which goes nowhere
-                level = Level(1)
-            self.set(
-                base + enc.STREAM_LEVELS_OFFSET + n,
-                enc.STREAM_LEVEL,
-                last=level.count - 1,
-                axis=level.axis,
-                stride=wrapped_stride(level.stride),
-                step=level.step,
-                tag=level.tag,
-            )
+            self.words[base + enc.STREAM_LEVELS_OFFSET + n] = _level_word(level)
 
     def uses(self, stream: Stream) -> bool:
         """Return whether a pass uses a stream."""
@@ -186,7 +191,7 @@ class Descriptor:
         options = enc.STREAM_OPTIONS.unpack(self.words[base + enc.STREAM_OPTIONS_OFFSET])
         used = min(2 * options["level_pairs"] + 2, enc.LEVELS)
         first = base + enc.STREAM_LEVELS_OFFSET
-        levels = [_level(enc.STREAM_LEVEL.unpack(word), size) for word in self.words[first : first + used]]
+        levels = [_level(word, size > 0) for word in self.words[first : first + used]]
         return StreamDescriptor(
             {**address, "ring_end": last + 1 if size else 0},
             enc.STREAM_RANGE.unpack(self.words[base + enc.STREAM_RANGE_OFFSET]),
