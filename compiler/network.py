@@ -2,8 +2,8 @@
 """Compilation of a whole network, in the best of several variants.
 
 Variants differ in three ways. Data-movement operators are composed, or stay as the model has them. Feature maps of one
-column become rows, or stay. The plan is for the configuration, or for a smaller GLB or the default DRAM, so that more
-memory and a known DRAM never cost cycles.
+column become rows, or stay. The plan is for the configuration, or for the default GLB or DRAM, so that a larger GLB and
+a known DRAM never cost cycles.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # which takes a while to import
     from eyrie.compiler.ir.nest_text import ScheduleText
 
 T = TypeVar("T")
-CLEARLY = 1.02  # times the least estimate: above, a variant is slower
+CLEARLY = 1.03  # times the least estimate: above, a variant is slower, and so is a plan for another configuration
 FAR = 1.25  # times the least estimate of a plan: above, places do not make up for it
 LONG = 1_000_000  # cycles of a network that takes long to predict, and whose estimate is exact to 2 %
 ALLOCATION = NAMES.index("segments") + 1  # the stage that gives plans their places
@@ -108,7 +108,8 @@ def _best_way(
     cycles = [_planned_cycles(plan, work.config) for plan in plans]
     likely, far = list[Callable[[], Built]](), list[Callable[[], Built]]()
     for plan, each in zip(plans, cycles):
-        (far if each > FAR * min(cycles) else likely).append(partial(compiled, plan))
+        most = (FAR if plan.config == work.config else CLEARLY) * min(cycles)
+        (far if each > most else likely).append(partial(compiled, plan))
     found = best(likely, _judged, _estimated, far)
     for stage in STAGES[ALLOCATION:]:
         if stage.verify:
@@ -161,12 +162,11 @@ def compile_part(
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
-    """Return the configurations to plan for: this one, those with half its GLB, a quarter and so on if its GLB is
-    larger than the default, and the one with the default DRAM."""
-    found, smaller = [config], config
-    while smaller.glb_words > DEFAULT.glb_words:
-        smaller = replace(smaller, glb_bank_words=smaller.glb_bank_words // 2)
-        found.insert(0, smaller)
+    """Return the configurations to plan for: this one, the one with the default GLB if its own is larger, and the one
+    with the default DRAM."""
+    found = [config]
+    if config.glb_words > DEFAULT.glb_words:
+        found.insert(0, replace(config, glb_bank_words=DEFAULT.glb_words // config.glb_banks))
     dram = {name: getattr(DEFAULT, name) for name in ("dram_latency", "dram_interval")}
     if (other := replace(config, **dram)) != config:
         found.append(other)
