@@ -3,9 +3,9 @@
 
     eyrie study [--texts A,B] [--page FILE] [--compile A,B] [--budget MINUTES] [--jobs N] [--scheduler ADDRESS]
 
-The command prints the differences, and leaves build/study/summary.json (docs/reference/summary.md) and the page
-(docs/research/study.md by default). With --texts it writes only the summary. --compile repeats compilations whose
-results are stored, because they take minutes.
+The command prints the differences, and leaves build/study/summary.json (docs/reference/summary.md) and the page with
+its pictures (docs/research/study.md by default). With --texts it writes only the summary. --compile repeats
+compilations whose results are stored, because they take minutes.
 """
 
 import argparse
@@ -15,9 +15,10 @@ from importlib import import_module
 from pathlib import Path
 
 from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import write_all, writing
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
-from eyrie.measure.studies.section import Section
+from eyrie.measure.studies.section import PICTURES, Section
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.folders import BUILD, ROOT
@@ -90,7 +91,11 @@ def run(options: argparse.Namespace) -> int:
     )
     page = Path(options.page) if options.page else PAGE if len(names) == len(TEXTS) else None
     if page:
-        page.write_text("\n".join([HEAD, *(section.markdown() for section in sections.values())]).rstrip() + "\n")
+        pictures = {f"{PICTURES}/{each.file}": each.svg() for of in sections.values() for each in of.curves}
+        text = "\n".join([HEAD, *(section.markdown() for section in sections.values())]).rstrip() + "\n"
+        with writing(page.parent):
+            (page.parent / PICTURES).mkdir(exist_ok=True)
+        write_all(page.parent, {name: svg.encode() for name, svg in pictures.items()} | {page.name: text.encode()})
         print(page)
     return 0
 

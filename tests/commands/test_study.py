@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie study: its page is the one in docs/, a number that differs has a reason, and of LeNet the numbers are those
-counted by hand."""
+"""eyrie study: its page and pictures equal the files in docs/, a number that differs has a reason, and of LeNet the
+numbers equal those counted by hand."""
 
 import json
 from importlib import import_module
@@ -17,7 +17,7 @@ from eyrie.compiler.study.fusion import filter_split
 from eyrie.compiler.study.run_length import coded_bytes
 from eyrie.measure.networks.classics import CLASSICS
 from eyrie.measure.studies import compiled, doubling, fusion
-from eyrie.measure.studies.section import NOT_HAD, Row, compared
+from eyrie.measure.studies.section import NOT_HAD, PICTURES, Row, compared
 from eyrie.model.config import DEFAULT
 from eyrie.runtime import folders
 from tests.commands.commands import assert_rejected, eyrie
@@ -27,8 +27,11 @@ SLOW = dict.fromkeys(("buffers", "movement"), pytest.mark.regress)
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in study.TEXTS])
 def test_the_page_is_up_to_date(name: str, tmp_path: Path) -> None:
-    made = import_module(f"eyrie.measure.studies.{name}").section(tmp_path).markdown().strip()
-    assert made in study.PAGE.read_text(), f"docs/research/study.md is not what make study makes of {name}"
+    section = import_module(f"eyrie.measure.studies.{name}").section(tmp_path)
+    assert section.markdown().strip() in study.PAGE.read_text(), f"docs/research/study.md: run make study for {name}"
+    for curves in section.curves:
+        path = study.PAGE.parent / PICTURES / curves.file
+        assert path.read_text() == curves.svg(), f"{path}: run make study"
 
 
 def test_stored_compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import prod
 from statistics import mean
 
 from eyrie.compiler.buffers import description
@@ -12,6 +13,7 @@ from eyrie.compiler.buffers.nests import Nest
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.buffer_tree import BufferTree, Work
 from eyrie.measure.networks.classics import CLASSICS
+from eyrie.measure.studies.curves import Curves
 from eyrie.measure.studies.section import Row, Table, compared
 from eyrie.runtime.folders import ROOT
 
@@ -46,6 +48,11 @@ Networks = dict[str, list[Nest]]
 def machine(name: str) -> BufferTree:
     """Return an accelerator of table 5.3."""
     return description.load(FOLDER / f"{name}.buffers")
+
+
+def multipliers(name: str) -> int:
+    """Return the multipliers of an accelerator of table 5.3."""
+    return prod(machine(name).unit(Work.CONVOLUTION).sizes)
 
 
 def networks() -> Networks:
@@ -138,7 +145,18 @@ def _scaling(grid: Grid) -> Table:
             "original sizes; the text's programs by hand have tiles of their own",
         ),
     )
-    return Table("Other sizes, sections 5.3.2.2 and 5.3.2.3", "Means of the six networks.", rows)
+    sizes = Curves(
+        "multipliers",
+        "Speed-up by multipliers, mean of the six networks",
+        "multipliers",
+        "times as fast as the smallest",
+        {
+            original: [(multipliers(name), grid.speed_up(names[0], name)) for name in names]
+            for original, names in zip(ORIGINAL, order, strict=True)
+        },
+        doubling=True,
+    )
+    return Table("Other sizes, sections 5.3.2.2 and 5.3.2.3", "Means of the six networks.", rows, (sizes,))
 
 
 def _gains(grid: Grid, known: Networks) -> Table:
@@ -238,6 +256,27 @@ def _sweeps(trees: dict[str, BufferTree], known: Networks) -> Table:
             _same_buffers(sweep),
             _turning(sweep),
         ),
+        (
+            _gain_curves("latency", "ns", LATENCIES, sweep.latencies),
+            _gain_curves("bandwidth", "GB/s", BANDWIDTHS, sweep.bandwidths, doubling=True),
+        ),
+    )
+
+
+def _gain_curves(
+    name: str, unit: str, xs: Iterable[int], results: Callable[[str, str], list[Doubling]], doubling: bool = False
+) -> Curves:
+    return Curves(
+        name,
+        f"Gain of double buffering by {name}",
+        f"{name}, {unit}",
+        "gain, percent",
+        {
+            f"{original}, {layer}": [(x, found.change) for x, found in zip(xs, results(original, layer), strict=True)]
+            for original in ORIGINAL
+            for layer in ("fc1", "conv1")
+        },
+        doubling=doubling,
     )
 
 

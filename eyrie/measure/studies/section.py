@@ -3,9 +3,11 @@
 
 from dataclasses import asdict, dataclass
 
+from eyrie.measure.studies.curves import Curves
 from eyrie.model.errors import InputError
 
 NOT_HAD = "-"  # in the place of a number
+PICTURES = "study"  # folder beside the page
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Table:
     title: str
     text: str
     rows: tuple[Row, ...]
+    curves: tuple[Curves, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,12 @@ class Section:
     def of(cls, entry: dict) -> "Section":
         """Return the section of dataclasses.asdict."""
         tables = [
-            Table(table["title"], table["text"], tuple(Row(**row) for row in table["rows"]))
+            Table(
+                table["title"],
+                table["text"],
+                tuple(Row(**row) for row in table["rows"]),
+                tuple(Curves(**curves) for curves in table["curves"]),
+            )
             for table in entry["tables"]
         ]
         return cls(entry["name"], entry["source"], tuple(tables))
@@ -60,13 +68,17 @@ class Section:
     def rows(self) -> list[Row]:
         return [row for table in self.tables for row in table.rows]
 
+    @property
+    def curves(self) -> list[Curves]:
+        return [curves for table in self.tables for curves in table.curves]
+
     def markdown(self) -> str:
         """Its part of the page."""
         lines = [f"## {self.name}", "", self.source, ""]
         for table in self.tables:
             lines += [f"### {table.title}", "", table.text, "", "| | printed | here | |", "|---|---|---|---|"]
             lines += [f"| {row.what} | {row.printed} | {row.ours} | {row.note} |" for row in table.rows]
-            lines.append("")
+            lines += ["", *(f"![{each.title}]({PICTURES}/{each.file})\n" for each in table.curves)]
         return "\n".join(lines)
 
     def entries(self) -> list[dict]:

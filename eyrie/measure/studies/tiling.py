@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from eyrie.compiler.study.tiles import SAVING, accesses, legal_tiles, optimal_tile, untiled_accesses
+from eyrie.measure.studies.curves import Curves
 from eyrie.measure.studies.section import Row, Section, Table, compared
 from eyrie.runtime.folders import ROOT
 
@@ -38,6 +39,8 @@ SAVED = {
 TIMES = 4  # as large as the kernel
 WIDEST, KERNEL = 200, 20  # of figure 12 (a)
 STRIDES = (1, 2, 4)
+INPUTS = range(KERNEL + 1, WIDEST)
+CURVES = ((60, 5, 1), (128, 9, 1), (128, 9, 2), (128, 12, 4))  # input, kernel, stride
 
 
 def section(folder: Path) -> Section:
@@ -109,6 +112,7 @@ def _metrics() -> Table:
     falls = _monotone(60, 5, 1)
     shapes = [shape for shape in LEGAL if _monotone(*shape)]
     by_stride = [_mean_tile_accesses(60, 12, stride) for stride in range(1, 13)]
+    rising = [stride for stride, (before, after) in enumerate(pairwise(by_stride), 1) if after > before]
     return Table(
         "Figures 9, 10 and 12",
         "The figures are pictures; the text describes them.",
@@ -131,19 +135,47 @@ def _metrics() -> Table:
                 "fall, at last to the size of the input",
                 f"{float(by_stride[0]):,.0f} at stride 1, {float(by_stride[-1]):,.0f} at stride 12; "
                 "the input has 3,600",
-                "the text names no sizes; its tile is the mean of the optimal ones",
-                by_stride[0] > by_stride[-1] == 3600,
+                "the text names no sizes; its tile is the mean of the optimal ones"
+                + "".join(f"; they rise from stride {stride} to {stride + 1}" for stride in rising),
+                not rising and by_stride[0] > by_stride[-1] == 3600,
             ),
             *_below_kernels(),
+        ),
+        (
+            Curves(
+                "tiles",
+                "Figure 9: accesses as tiles grow",
+                "tile",
+                "accesses, relative to the largest tile",
+                {"input {}, kernel {}, stride {}".format(*shape): _relative(*shape) for shape in CURVES},
+            ),
+            Curves(
+                "strides",
+                "Figure 10: accesses as the stride grows to the kernel",
+                "stride",
+                "accesses",
+                {"input 60, kernel 12": [(stride, float(count)) for stride, count in enumerate(by_stride, 1)]},
+            ),
+            Curves(
+                "optimal",
+                f"Figure 12: optimal tile, kernel {KERNEL}, stride 1",
+                "input",
+                "tile",
+                {
+                    "tile smaller than the input": [(size, optimal_tile(size, KERNEL, 1)) for size in INPUTS],
+                    "or the input itself": [(size, _optimal_or_whole(size, KERNEL, 1)) for size in INPUTS],
+                    f"{TIMES} kernels": [(size, TIMES * KERNEL) for size in INPUTS],
+                },
+                joined=False,
+            ),
         ),
     )
 
 
 def _below_kernels() -> tuple[Row, ...]:
-    sizes = range(KERNEL + 1, WIDEST)
     found = {
         stride: [
-            f"{100 * sum(tile(size, KERNEL, stride) < TIMES * KERNEL for size in sizes) / len(sizes):.1f} %"
+            f"{100 * sum(tile(size, KERNEL, stride) < TIMES * KERNEL for size in INPUTS) / len(INPUTS):.1f} %"
             for tile in (optimal_tile, _optimal_or_whole)
         ]
         for stride in STRIDES
@@ -157,7 +189,7 @@ def _below_kernels() -> tuple[Row, ...]:
     name = f"optimal tiles below {TIMES} kernels"
     return (
         Row(
-            f"figure 12 (a), {len(sizes)} inputs, {KERNEL + 1} to {WIDEST - 1}, kernel {KERNEL}, stride 1: {name}",
+            f"figure 12 (a), {len(INPUTS)} inputs, {KERNEL + 1} to {WIDEST - 1}, kernel {KERNEL}, stride 1: {name}",
             "71 %",
             f"{part} or {whole}",
             why,
@@ -200,6 +232,12 @@ def _monotone(*shape: int) -> bool:
         accesses(size, kernel, stride, small) > accesses(size, kernel, stride, large)
         for small, large in pairwise(tiles)
     )
+
+
+def _relative(size: int, kernel: int, stride: int) -> list[tuple[int, float]]:
+    """Return accesses by tile, divided by the accesses of the largest tile."""
+    found = [(tile, accesses(size, kernel, stride, tile)) for tile in legal_tiles(size, kernel, stride)]
+    return [(tile, float(count / found[-1][1])) for tile, count in found]
 
 
 def _levels(size: int, kernel: int, stride: int) -> str:
