@@ -87,10 +87,10 @@ class Obstacles(Unsupported):
 
 
 def said(obstacles: Iterable[Obstacle]) -> Iterator[str]:
-    """Yield a clause for each operator and reason, with all places."""
-    places: dict[tuple[str, str], list[str]] = {}
+    """Yield a clause for each operator and reason, with all places, each once."""
+    places: dict[tuple[str, str], dict[str, None]] = {}
     for obstacle in obstacles:
-        places.setdefault((obstacle.operator, obstacle.reason), []).append(obstacle.where)
+        places.setdefault((obstacle.operator, obstacle.reason), {})[obstacle.where] = None
     for (operator, reason), where in places.items():
         noun = "operator" if len(where) == 1 else "operators"
         yield f"{noun} {', '.join(where)} {operator}: {reason}" if operator else reason
