@@ -149,12 +149,21 @@ def compile_part(
     on_stage: Callable[[str], None] | None = None,
     until: str = NAMES[-1],
     compose: bool = True,
+    input_tables: bool = True,
 ) -> Request:
     """Compile a subgraph of a model. until: the last stage that runs, final or not; compose: compose data-movement
-    operators"""
+    operators; input_tables: let the host look up the values of inputs"""
     from eyrie.compiler.passes.simplify import turns
 
-    work = Imported(model, config, objective, search_iterations, compose=compose, graph=graph)
+    work = Imported(
+        model,
+        config,
+        objective,
+        search_iterations,
+        compose=compose,
+        input_tables=input_tables,
+        graph=graph,
+    )
     if until != NAMES[-1]:
         return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
     turned = (False, True) if turns(graph) else (False,)

@@ -37,6 +37,7 @@ class Request:
     compose, turn  whether data-movement operators are composed, and feature maps of one column become rows
                    (passes/simplify.py)
     unpacked       names of inputs that another program lays out, pixel by pixel
+    input_tables   whether the host looks up the values of inputs in tables (plan/input_tables.py)
     greedy         whether segments are chosen greedily (plan/greedy.py)
     given          a schedule to use in place of the planner's
     """
@@ -50,6 +51,7 @@ class Request:
     compose: bool = True
     turn: bool = False
     unpacked: frozenset[str] = frozenset()
+    input_tables: bool = True
     greedy: bool = False
     given: ScheduleText | None = None
 
@@ -204,7 +206,10 @@ def _groups(work: Simplified) -> Grouped:
     from eyrie.compiler.target.suit import suited
 
     maps = maps_of(work.folded)
-    groups = suited(with_input_tables(form_groups(work.folded), work.unpacked), work.config)
+    groups = form_groups(work.folded)
+    if work.input_tables:
+        groups = with_input_tables(groups, work.unpacked)
+    groups = suited(groups, work.config)
     groups = with_packed_inputs(groups, work.config, work.unpacked)
     groups = with_patched_inputs(groups, work.config, work.unpacked, work.objective == "cycles")
     inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]

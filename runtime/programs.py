@@ -59,13 +59,15 @@ def compiled_parts(model: Path, config: AcceleratorConfig = DEFAULT) -> Path:
 
 
 def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
-    """Do the same as `compiled` for a Graph that the accelerator runs alone, one image a run; `name` is for the user.
+    """Do the same as `compiled` for a Graph that the accelerator runs alone, one image a run, on feature maps that lie
+    in its memory; `name` is for the user.
 
     Raise CompileError, with one line, if the Graph does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        save(network_of(reached(compile_part(graph, name, config, on_stage=say), Built)), folder)
+        work = compile_part(graph, name, config, on_stage=say, input_tables=False)
+        save(network_of(reached(work, Built)), folder)
 
     return cached_program(name, contents_of(graph), json.dumps([config.as_dict(), "graph"]), COMPILER, fill)
 

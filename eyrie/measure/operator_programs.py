@@ -42,7 +42,7 @@ def answer(folder: Path) -> str:
 
 def _map(name: str, map_: DramMap) -> str:
     layout = map_.layout
-    assert map_.table is None  # the result of a table operator is an output
+    assert map_.table is None  # see `compiled_graph`
     return _words(
         name,
         map_.address,
