@@ -7,10 +7,12 @@ convolution, fully_connected, channels    layers with weights, batch normalisati
 elementwise, prelu                        operators on two tensors
 functions, clips, float_functions         functions of one value
 pooling, mean                             pools and means
+normalization, cells                      several int8 operators in one: local response normalisation, LSTM cell
 shapes, padding, parts, splits, joins, resize, composed    data movement
 quantization, host, recurrent             conversions of types, other operators of the host, those with a state
 interpreted, custom                       operators that an interpreter or a function of the user computes
 
 Helpers: foreign (base class of the last two), weights, affine (layers with weights), binary (two operands), lookup
-(tables), move, moves (data movement as loops and filters), windows, folding (from float values to int8 tensors).
+(tables), chains (several operators in one), move, moves (data movement as loops and filters), windows, folding (from
+float values to int8 tensors).
 """

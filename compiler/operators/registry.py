@@ -14,6 +14,7 @@ from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.operators import (
     blocks,
+    cells,
     channels,
     clips,
     composed,
@@ -57,6 +58,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     pooling,
     mean,
     normalization,
+    cells,
     quantization,
     clips,
     functions,

@@ -37,10 +37,7 @@ class TensorSetting:
 
     def __post_init__(self) -> None:
         _positive(n=self.n, h=self.h, w=self.w, c=self.c)
-        _numbers(scale=self.scale)
-        if type(self.zero_point) is not int:
-            raise InputError(f"zero_point = {self.zero_point}: must be an integer")
-        Quantization(self.scale, self.zero_point)
+        _quantization(self.scale, self.zero_point)
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -164,6 +161,17 @@ class NormalizationSetting:
         LocalResponseNormalization(radius=self.radius, alpha=self.alpha, beta=self.beta, k=self.k)
 
 
+@dataclass(frozen=True)
+class LstmSetting:
+    """The sums of the gates of an LSTM cell; a value q stands for scale * (q - zero_point)."""
+
+    scale: float
+    zero_point: int = 0
+
+    def __post_init__(self) -> None:
+        _quantization(self.scale, self.zero_point)
+
+
 def _plain(value: object) -> object:
     """Return a value of a caller with Python's integers in the place of NumPy's, and tuples in the place of lists and
     arrays of numbers."""
@@ -181,6 +189,13 @@ def _numbers(**values: object) -> None:
             raise InputError(f"{name} = {value}: must be a number")
         if not -LARGEST <= value <= LARGEST:
             raise InputError(f"{name} is too large for float32, or no number")
+
+
+def _quantization(scale: float, zero_point: int) -> None:
+    _numbers(scale=scale)
+    if type(zero_point) is not int:
+        raise InputError(f"zero_point = {zero_point}: must be an integer")
+    Quantization(scale, zero_point)
 
 
 def _positive(**sizes: int) -> None:
@@ -305,3 +320,9 @@ class NormalizationDescriptor(_Descriptor):
     """A descriptor of a local response normalisation: radius, alpha, beta and k."""
 
     kind = NormalizationSetting
+
+
+class LstmDescriptor(_Descriptor):
+    """A descriptor of an LSTM cell: scale and zero point of the sums of its gates."""
+
+    kind = LstmSetting

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators as networks of one node, for the compiler and the golden model."""
 
+from dataclasses import replace
+from math import prod
+
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph, Malformed, Node
 from eyrie.compiler.ir.operator import Operator
-from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.operators.cells import LstmCell
 from eyrie.compiler.operators.convolution import Conv2D, DepthwiseConv2D
 from eyrie.compiler.operators.elementwise import FloatArithmetic
 from eyrie.compiler.operators.fully_connected import FullyConnected
@@ -18,27 +21,29 @@ from eyrie.compiler.operators.registry import of_tflite
 from eyrie.compiler.operators.resize import ResizeNearestNeighbor
 from eyrie.compiler.operators.transposed_convolution import TransposeConv
 from eyrie.model.messages import unknown
+from eyrie.model.operators.quantization import Quantization
 from eyrie.operators.descriptors import (
     ActivationSetting,
     ConvolutionSetting,
     FilterSetting,
+    LstmSetting,
     NormalizationSetting,
     PoolingSetting,
     TensorSetting,
 )
 from eyrie.operators.status import OperatorError, Status
 
+OUTPUTS = "output", "output1"
 
-def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: TensorSetting) -> Graph:
+
+def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], *outputs: TensorSetting) -> Graph:
     """Return the graph of an operator for one map of each tensor. Raise OperatorError if the settings do not match."""
     taken = tuple(setting.tensor(f"input{n}") for n, setting in enumerate(inputs))
-    made = output.tensor("output")
+    made = tuple(setting.tensor(name) for name, setting in zip(OUTPUTS, outputs))
     if isinstance(operator, FullyConnected):
-        made = Quantized(
-            name=made.name, shape=(1, output.h * output.w * output.c), dtype="int8", quantization=made.quantization
-        )
+        made = tuple(replace(tensor, shape=(1, prod(tensor.shape))) for tensor in made)
     try:
-        graph = Graph(taken, (Node(operator, "#0", taken, (made,)),), (made,))
+        graph = Graph(taken, (Node(operator, "#0", taken, made),), made)
         return graph.verified()
     except Malformed as error:
         raise OperatorError(Status.BAD_DESCRIPTOR, error.what) from error
@@ -96,7 +101,7 @@ def _check_channels(setting: ConvolutionSetting, given: TensorSetting, filters: 
 
 
 def fully_connected(filters: FilterSetting, values: np.ndarray, bias: np.ndarray) -> Operator:
-    return FullyConnected(filters=values.reshape(filters.m, -1), scales=_scales(filters), bias=bias)
+    return FullyConnected(filters=_matrix(filters, values), scales=_scales(filters), bias=bias)
 
 
 def pooling(setting: PoolingSetting) -> Operator:
@@ -145,12 +150,25 @@ def local_response_normalization(setting: NormalizationSetting) -> Operator:
     return LocalResponseNormalization(radius=setting.radius, alpha=setting.alpha, beta=setting.beta, k=setting.k)
 
 
+def lstm_cell(setting: LstmSetting, filters: FilterSetting, values: np.ndarray, bias: np.ndarray) -> Operator:
+    return LstmCell(
+        filters=_matrix(filters, values),
+        scales=_scales(filters),
+        bias=bias,
+        sums=Quantization(setting.scale, setting.zero_point),
+    )
+
+
 def concatenation() -> Operator:
     return Concatenation(axis=3)
 
 
 def softmax(beta: float) -> Operator:
     return Softmax(beta=beta)
+
+
+def _matrix(filters: FilterSetting, values: np.ndarray) -> np.ndarray:
+    return values.reshape(filters.m, -1)
 
 
 def _scales(filters: FilterSetting) -> np.ndarray:

@@ -4,6 +4,7 @@
 import contextlib
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from eyrie.operators.descriptors import (
     ConvolutionDescriptor,
     FilterDescriptor,
     FilterSetting,
+    LstmDescriptor,
     NormalizationDescriptor,
     PoolingDescriptor,
     TensorDescriptor,
@@ -22,7 +24,7 @@ from eyrie.operators.descriptors import (
     placed,
     setting_of,
 )
-from eyrie.operators.launch import Launcher, packed, unpacked
+from eyrie.operators.launch import Launcher, Place, packed, unpacked
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran, Stream
@@ -159,7 +161,7 @@ class Handle:
         stream: Stream | None = None,
     ) -> None:
         """Add a convolution. `filters` have their offset; `bias` is the offset of int32 [m], None: zeros."""
-        self._filtered(_of_window(graphs.convolution, convolution, source), source, filters, bias, output, stream)
+        self._filtered(_of_window(graphs.convolution, convolution, source), [source], filters, bias, [output], stream)
 
     def transposed_convolution(
         self,
@@ -174,7 +176,7 @@ class Handle:
         pads are removed from the output. Dilation and groups are 1, and the activation is NONE.
         """
         make = _of_window(graphs.transposed_convolution, convolution, source)
-        self._filtered(make, source, filters, bias, output, stream)
+        self._filtered(make, [source], filters, bias, [output], stream)
 
     def fully_connected(
         self,
@@ -185,11 +187,11 @@ class Handle:
         stream: Stream | None = None,
     ) -> None:
         """Add a fully connected layer over all values of each of the n maps."""
-        self._filtered(graphs.fully_connected, source, filters, bias, output, stream)
+        self._filtered(graphs.fully_connected, [source], filters, bias, [output], stream)
 
     def pooling(self, pooling: PoolingDescriptor, source: Source, output: Source, stream: Stream | None = None) -> None:
         setting = setting_of("pooling", pooling, PoolingDescriptor)
-        self._add(lambda: graphs.pooling(setting), [source], output, stream)
+        self._add(lambda: graphs.pooling(setting), [source], [output], stream)
 
     def unpooling(self, source: Source, output: Source, stream: Stream | None = None) -> None:
         """Add an unpooling: each value fills a window of the output. The output's rows and columns are multiples of the
@@ -198,13 +200,13 @@ class Handle:
         given, made = (
             placed(name, pair, TensorDescriptor)[0] for name, pair in (("source", source), ("output", output))
         )
-        self._add(lambda: graphs.unpooling(given, made), [source], output, stream)
+        self._add(lambda: graphs.unpooling(given, made), [source], [output], stream)
 
     def activation(
         self, activation: ActivationDescriptor, source: Source, output: Source, stream: Stream | None = None
     ) -> None:
         setting = setting_of("activation", activation, ActivationDescriptor)
-        self._add(lambda: graphs.activation(setting), [source], output, stream)
+        self._add(lambda: graphs.activation(setting), [source], [output], stream)
 
     def arithmetic(
         self,
@@ -220,11 +222,11 @@ class Handle:
         Sizes of the operands are those of the output, or 1: MUL of M x 1 x 1 and 1 x 1 x N is the outer product. ADD,
         SUB and MUL may have a fused activation. Tensors of MAXIMUM and MINIMUM have the same scale and zero point.
         """
-        self._add(lambda: graphs.arithmetic(kind, activation), [first, second], output, stream)
+        self._add(lambda: graphs.arithmetic(kind, activation), [first, second], [output], stream)
 
     def concatenation(self, first: Source, second: Source, output: Source, stream: Stream | None = None) -> None:
         """Add a concatenation of channels. The tensors have the same scale and zero point."""
-        self._add(graphs.concatenation, [first, second], output, stream)
+        self._add(graphs.concatenation, [first, second], [output], stream)
 
     def local_response_normalization(
         self, normalization: NormalizationDescriptor, source: Source, output: Source, stream: Stream | None = None
@@ -233,19 +235,42 @@ class Handle:
         CONV_2D, LOG, MUL, EXP and MUL. The scale of each result covers all values that it can have.
         """
         setting = setting_of("normalization", normalization, NormalizationDescriptor)
-        self._add(lambda: graphs.local_response_normalization(setting), [source], output, stream)
+        self._add(lambda: graphs.local_response_normalization(setting), [source], [output], stream)
+
+    def lstm_cell(
+        self,
+        lstm: LstmDescriptor,
+        source: Source,
+        hidden: Source,
+        cell: Source,
+        filters: tuple[FilterDescriptor, int],
+        bias: int | None,
+        next_hidden: Source,
+        next_cell: Source,
+        stream: Stream | None = None,
+    ) -> None:
+        """Add a step of an LSTM, at each pixel: i, f, o = LOGISTIC(sums), g = TANH(sums), c' = f * c + i * g,
+        h' = o * TANH(c'), as int8 operators of TensorFlow Lite. The next states are other tensors than the states.
+
+        The `filters` [4H, 1, 1, X + H] make the sums of i, f, g and o from x and h. These are joined in a scale that
+        covers the values of both, and the bias, int32 [4H] or None, has this scale times the filter's. f * c has the
+        scale of c.
+        """
+        setting = setting_of("lstm", lstm, LstmDescriptor)
+        sources, outputs = [source, hidden, cell], [next_hidden, next_cell]
+        self._filtered(partial(graphs.lstm_cell, setting), sources, filters, bias, outputs, stream)
 
     def softmax(self, source: Source, output: Source, beta: float = 1.0, stream: Stream | None = None) -> None:
         """Add a softmax over the channels, which the host computes."""
-        self._add(lambda: graphs.softmax(beta), [source], output, stream, host=True)
+        self._add(lambda: graphs.softmax(beta), [source], [output], stream, host=True)
 
     def _filtered(
         self,
         make: Callable[[FilterSetting, np.ndarray, np.ndarray], Operator],
-        source: Source,
+        sources: list[Source],
         filters: tuple[FilterDescriptor, int],
         bias: int | None,
-        output: Source,
+        outputs: list[Source],
         stream: Stream | None,
     ) -> None:
         """Add an operator with filters; `make` takes the setting of the filters, their values and the bias."""
@@ -264,45 +289,51 @@ class Handle:
             )
             return make(setting, values.copy(), sums.copy())
 
-        self._add(operator, [source], output, stream)
+        self._add(operator, sources, outputs, stream)
 
     def _add(
         self,
         make: Callable[[], Operator],
         sources: list[Source],
-        output: Source,
+        outputs: list[Source],
         stream: Stream | None,
         host: bool = False,
     ) -> None:
         """Add an operator. `make` is called here, to check the arguments, and again when the operator runs."""
         inputs = [placed(f"input {number}", source, TensorDescriptor) for number, source in enumerate(sources)]
-        made = placed("output", output, TensorDescriptor)
+        made = [placed(name, output, TensorDescriptor) for name, output in zip(graphs.OUTPUTS, outputs)]
         self._open()
         stream = stream or self.stream
         if stream not in self._streams:
             raise OperatorError(Status.BAD_ARGUMENT, "the stream is another handle's: create one with this handle")
-        self._check(inputs, made)
-        settings = tuple(setting for setting, _ in inputs)
-        graphs.graph_of(make(), settings, made[0])
+        for number, output in enumerate(made):
+            self._check(graphs.OUTPUTS[number], output, inputs, made[:number])
+        settings = [tuple(setting for setting, _ in places) for places in (inputs, made)]
+        graphs.graph_of(make(), settings[0], *settings[1])
 
         def work() -> list[Ran]:
             with self._lock:
-                graph = graphs.graph_of(make(), settings, made[0])
-                return self._launcher.on_host(graph, inputs, made) if host else self._launcher.run(graph, inputs, made)
+                graph = graphs.graph_of(make(), settings[0], *settings[1])
+                run = self._launcher.on_host if host else self._launcher.run
+                return run(graph, inputs, made)
 
         stream.add(work)
 
-    def _check(self, inputs: list[tuple[TensorSetting, int]], output: tuple[TensorSetting, int]) -> None:
+    def _check(self, name: str, output: Place, inputs: list[Place], outputs: list[Place]) -> None:
+        """Raise OperatorError unless an output is allocated apart from the inputs and the outputs before it, and all
+        have as many maps."""
         setting, place = output
-        self._memory.check(place, setting.bytes, "output")
-        for number, (given, begin) in enumerate(inputs):
-            self._memory.check(begin, given.bytes, f"input {number}")
+        self._memory.check(place, setting.bytes, name)
+        others = [(f"input {number}", *given) for number, given in enumerate(inputs)]
+        others += [(other, *made) for other, made in zip(graphs.OUTPUTS, outputs)]
+        for other, given, begin in others:
+            self._memory.check(begin, given.bytes, other)
             if given.n != setting.n:
                 raise OperatorError(
-                    Status.BAD_DESCRIPTOR, f"input {number} has {given.n} maps, the output {setting.n}: give as many"
+                    Status.BAD_DESCRIPTOR, f"{other} has {given.n} maps, the {name} {setting.n}: give as many"
                 )
             if begin < place + setting.bytes and place < begin + given.bytes:
-                raise OperatorError(Status.BAD_POINTER, f"the output overlaps input {number}: allocate one of its own")
+                raise OperatorError(Status.BAD_POINTER, f"the {name} overlaps {other}: allocate one of its own")
 
     def _open(self) -> Soc:
         if self._soc is None:

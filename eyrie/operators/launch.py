@@ -10,6 +10,7 @@ import numpy as np
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import DramMap
+from eyrie.compiler.ir.operator import Tensors
 from eyrie.model.encoding import Counter
 from eyrie.model.errors import InputError
 from eyrie.operators.descriptors import TensorSetting
@@ -54,18 +55,12 @@ class Launcher:
             self._memory.give(self._programs.popitem(last=False)[1].offset)
         return offset
 
-    def run(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
-        """Run a graph once for each map of the tensors, which match the inputs and the output of the graph."""
+    def run(self, graph: Graph, inputs: list[Place], outputs: list[Place]) -> list[Ran]:
+        """Run a graph once for each map of the tensors, which match the inputs and the outputs of the graph."""
         program = self._program(graph)
         try:
             return [
-                self._run(
-                    graph,
-                    program,
-                    [(setting, place + n * setting.map_bytes) for setting, place in inputs],
-                    (output[0], output[1] + n * output[0].map_bytes),
-                )
-                for n in range(output[0].n)
+                self._run(graph, program, _maps_of(inputs, n), _maps_of(outputs, n)) for n in range(outputs[0][0].n)
             ]
         except DeviceError as error:
             self._soc.reset()
@@ -74,11 +69,12 @@ class Launcher:
             self._programs.clear()
             raise OperatorError(Status.ACCELERATOR_ERROR, str(error)) from error
 
-    def on_host(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
+    def on_host(self, graph: Graph, inputs: list[Place], outputs: list[Place]) -> list[Ran]:
         """Run a graph with its golden function."""
-        for n in range(output[0].n):
-            values = [self._map(setting, place, n)[None] for setting, place in inputs]
-            self._write(output, n, graph.run(*values)[graph.output.name][0])
+        for n in range(outputs[0][0].n):
+            values = graph.run(*(self._map(place)[None] for place in _maps_of(inputs, n)))
+            for tensor, place in zip(graph.outputs, _maps_of(outputs, n), strict=True):
+                self._write(place, values[tensor.name][0])
         return []
 
     def _program(self, graph: Graph) -> Placed:
@@ -96,41 +92,47 @@ class Launcher:
         self._programs.move_to_end(key)
         return self._programs[key]
 
-    def _run(self, graph: Graph, program: Placed, inputs: list[Place], output: Place) -> Ran:
+    def _run(self, graph: Graph, program: Placed, inputs: list[Place], outputs: list[Place]) -> Ran:
         """Run a program on one map. If the program has the tensor's memory layout, it works on the tensor itself."""
         soc, image = self._soc, program.image
-        given = {tensor.name: place for tensor, place in zip(graph.inputs, inputs)}
-        taken = [(given[name], entry) for name, entry in image.inputs.items()]
-        [made] = image.outputs.values()
-        soc.bind(
-            program.network,
-            image,
-            program.offset,
-            [_bound(program, *one) for one in taken],
-            [_bound(program, output, made)],
-        )
+        taken, made = _matched(graph.inputs, inputs, image.inputs), _matched(graph.outputs, outputs, image.outputs)
+        bound = [[_bound(program, *one) for one in maps] for maps in (taken, made)]
+        soc.bind(program.network, image, program.offset, *bound)
         for number, (place, entry) in enumerate(taken):
             if not _is_tensor(place[0], entry):
-                soc.put(number, 0, self._map(*place, 0).reshape(entry.shape))
+                soc.put(number, 0, self._map(place).reshape(entry.shape))
         before = soc.cycles
         soc.start()
         while not soc.wait():
             pass
         ran = Ran(graph.nodes[0].operator.name, program.folder, soc.counter(Counter.CYCLES), soc.cycles - before)
-        if not _is_tensor(output[0], made):
-            self._write(output, 0, soc.get(0, 0, made.shape).reshape(output[0].shape[1:]))
+        for number, (place, entry) in enumerate(made):
+            if not _is_tensor(place[0], entry):
+                self._write(place, soc.get(number, 0, entry.shape).reshape(place[0].shape[1:]))
         return ran
 
-    def _map(self, setting: TensorSetting, place: int, number: int) -> np.ndarray:
-        """Return a map of a tensor, int8 [h, w, c]."""
-        begin = place + number * setting.map_bytes
+    def _map(self, place: Place) -> np.ndarray:
+        """Return the first map of a tensor, int8 [h, w, c]."""
+        setting, begin = place
         words = self._soc.memory[begin:][: setting.map_bytes].view(np.uint64)
         return setting.layout.unpack(words.reshape(setting.h, setting.layout.groups, -1), setting.c)
 
-    def _write(self, output: Place, number: int, values: np.ndarray) -> None:
-        setting, place = output
+    def _write(self, place: Place, values: np.ndarray) -> None:
+        """Write the first map of a tensor."""
+        setting, begin = place
         contents = setting.layout.pack(values).view(np.uint8).reshape(-1)
-        self._soc.memory[place + number * setting.map_bytes :][: contents.size] = contents
+        self._soc.memory[begin:][: contents.size] = contents
+
+
+def _maps_of(places: list[Place], number: int) -> list[Place]:
+    """Return the places of a map of each tensor."""
+    return [(setting, begin + number * setting.map_bytes) for setting, begin in places]
+
+
+def _matched(tensors: Tensors, places: list[Place], maps: dict[str, DramMap]) -> list[tuple[Place, DramMap]]:
+    """Return the maps of a program, each with the tensor of its name."""
+    by_name = {tensor.name: place for tensor, place in zip(tensors, places, strict=True)}
+    return [(by_name[name], entry) for name, entry in maps.items()]
 
 
 def _is_tensor(setting: TensorSetting, entry: DramMap) -> bool:

@@ -23,6 +23,7 @@ from eyrie.operators.descriptors import (
     ActivationSetting,
     ConvolutionSetting,
     FilterSetting,
+    LstmSetting,
     NormalizationSetting,
     PoolingSetting,
     TensorSetting,
@@ -62,11 +63,12 @@ def read_request(path: Path) -> Request:
 def _request(key: str, constants: bytes) -> Request:
     name, *words = key.split(" ")
     fields = dict(word.split("=") for word in words)
-    inputs = tuple(_tensor(fields[f"input{n}"]) for n in range(2) if f"input{n}" in fields)
+    inputs = tuple(_tensor(fields[f"input{n}"]) for n in range(3) if f"input{n}" in fields)
     operator = _OPERATORS[name](fields, inputs[0], constants)
     sizes = dict(zip(DEFAULT.parameters, _integers(fields["config"]), strict=True))
     config = AcceleratorConfig.of({size.lower(): value for size, value in sizes.items()})
-    return Request(key, graphs.graph_of(operator, inputs, _tensor(fields["output"])), config)
+    outputs = (_tensor(fields[name]) for name in graphs.OUTPUTS if name in fields)
+    return Request(key, graphs.graph_of(operator, inputs, *outputs), config)
 
 
 def _integers(text: str) -> tuple[int, ...]:
@@ -147,6 +149,11 @@ def _local_response_normalization(fields: dict[str, str], _given: TensorSetting,
     return graphs.local_response_normalization(NormalizationSetting(int(fields["radius"]), *values))
 
 
+def _lstm_cell(fields: dict[str, str], _given: TensorSetting, constants: bytes) -> Operator:
+    scale, zero_point = fields["sums"].split(",")
+    return graphs.lstm_cell(LstmSetting(_real(scale), int(zero_point)), *_filters(fields, constants))
+
+
 def _concatenation(_fields: dict[str, str], _given: TensorSetting, _constants: bytes) -> Operator:
     return graphs.concatenation()
 
@@ -161,4 +168,5 @@ _OPERATORS = {
     "arithmetic": _arithmetic,
     "concatenation": _concatenation,
     "local_response_normalization": _local_response_normalization,
+    "lstm_cell": _lstm_cell,
 }

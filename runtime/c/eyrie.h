@@ -34,6 +34,8 @@ extern "C" {
 #endif
 #define EYRIE_MESSAGE_BYTES 1024u
 #define EYRIE_NO_BIAS UINT32_MAX
+#define EYRIE_MOST_INPUTS 3u /* tensors of an operator */
+#define EYRIE_MOST_OUTPUTS 2u
 
 /* ---- Descriptors: create, set (any number of times), get, destroy ---- */
 
@@ -105,6 +107,12 @@ struct eyrie_normalization_setting {
   float alpha, beta, k;
 };
 
+/* An LSTM cell: scale and zero point of the sums of its gates. */
+struct eyrie_lstm_setting {
+  float scale;
+  int32_t zero_point;
+};
+
 /* A descriptor and its functions, such as eyrie_create_tensor_descriptor(&descriptor). */
 #define EYRIE_DESCRIPTOR(kind)                                                                                      \
   struct eyrie_##kind##_descriptor {                                                                                \
@@ -124,6 +132,7 @@ EYRIE_DESCRIPTOR(convolution);
 EYRIE_DESCRIPTOR(pooling);
 EYRIE_DESCRIPTOR(activation);
 EYRIE_DESCRIPTOR(normalization);
+EYRIE_DESCRIPTOR(lstm);
 
 /* Bytes in the accelerator's memory: a tensor in its memory layout, filters in C order. */
 enum eyrie_result eyrie_get_tensor_bytes(const struct eyrie_tensor_descriptor *descriptor, uint32_t *bytes);
@@ -189,9 +198,9 @@ struct eyrie_allocation {
 struct eyrie_operation {
   struct eyrie_stream *stream;
   const struct eyrie_program *program; /* NULL: a softmax, which the host computes */
-  struct eyrie_tensor_setting tensors[3];
-  uint32_t places[3];                  /* addresses of the output and of the inputs */
-  uint32_t inputs, map;                /* number of inputs; index of the running map */
+  struct eyrie_tensor_setting tensors[EYRIE_MOST_OUTPUTS + EYRIE_MOST_INPUTS]; /* outputs, then inputs */
+  uint32_t places[EYRIE_MOST_OUTPUTS + EYRIE_MOST_INPUTS];                     /* addresses */
+  uint32_t outputs, inputs, map;       /* number of outputs and of inputs; index of the running map */
   float beta;
 };
 
@@ -208,7 +217,7 @@ struct eyrie_handle {
   struct eyrie_operation operations[EYRIE_MOST_OPERATIONS];
   uint32_t first_operation, operation_count;
   bool running, stopped; /* the first operation runs on the accelerator; the accelerator needs a reset */
-  uint32_t inputs[2], output;
+  uint32_t inputs[EYRIE_MOST_INPUTS], outputs[EYRIE_MOST_OUTPUTS];
 };
 
 /* The limits and sizes that a caller was compiled with. */
@@ -335,6 +344,17 @@ enum eyrie_result eyrie_local_response_normalization(struct eyrie_stream *stream
                                                      const struct eyrie_normalization_descriptor *normalization,
                                                      const struct eyrie_tensor *input,
                                                      const struct eyrie_tensor *output);
+
+/* A step of an LSTM, at each pixel, as int8 operators of TensorFlow Lite: CONCATENATION of input and hidden, and for each
+ * gate FULLY_CONNECTED and a function: i, f, o = LOGISTIC(sums), g = TANH(sums). Then next_cell = f * cell + i * g and
+ * next_hidden = o * TANH(next_cell). The next states are other tensors than the states.
+ *
+ * filter: [4 * H][1][1][X + H], the filters of i, f, g and o, each for input and hidden. The scale of the CONCATENATION
+ * covers the values of both; the bias has this scale times the filter's. f * cell has the scale of cell. */
+enum eyrie_result eyrie_lstm_cell(struct eyrie_stream *stream, const struct eyrie_lstm_descriptor *lstm,
+                                  const struct eyrie_tensor *input, const struct eyrie_tensor *hidden,
+                                  const struct eyrie_tensor *cell, const struct eyrie_filter *filter, uint32_t bias,
+                                  const struct eyrie_tensor *next_hidden, const struct eyrie_tensor *next_cell);
 
 /* Softmax over the channels, on the host. */
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,

@@ -15,7 +15,7 @@
 
 #include "eyrie_library.h"
 
-#define MOST_MAPS 3u
+#define MOST_MAPS (EYRIE_MOST_INPUTS + EYRIE_MOST_OUTPUTS)
 #define MOST_PATH 1024u
 #define REJECTED "eyrie operators: " /* begins what the command says of an operator that does not compile */
 

@@ -18,7 +18,7 @@ from eyrie.runtime.soc.library import DRIVER, OPERATORS, WARNINGS
 FUNCTIONS = "NONE RELU RELU6 RELU_N1_TO_1 LEAKY_RELU LOGISTIC TANH HARD_SWISH ELU EXP".split()
 NO_BIAS = 2**32 - 1
 LIMITS = {"EYRIE_MOST_ALLOCATIONS": 24, "EYRIE_MOST_OPERATIONS": 4, "EYRIE_LOOKS": 50}  # reached soon
-KINDS = "tensor", "filter", "convolution", "pooling", "activation", "normalization"
+KINDS = "tensor", "filter", "convolution", "pooling", "activation", "normalization", "lstm"
 SHIM = """#include "eyrie.h"
 size_t size_of_handle(void);
 struct eyrie_stream *stream_of(struct eyrie_handle *handle);
@@ -57,6 +57,10 @@ class NormalizationSetting(ctypes.Structure):
     _fields_ = [("radius", U32), *((name, ctypes.c_float) for name in ("alpha", "beta", "k"))]
 
 
+class LstmSetting(ctypes.Structure):
+    _fields_ = [("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
+
+
 STRUCTURES = (
     TensorSetting,
     FilterSetting,
@@ -64,6 +68,7 @@ STRUCTURES = (
     PoolingSetting,
     ActivationSetting,
     NormalizationSetting,
+    LstmSetting,
 )
 SETTINGS = dict(zip(KINDS, STRUCTURES, strict=True))
 

@@ -16,7 +16,7 @@ from eyrie.operators.descriptors import TensorSetting
 from eyrie.operators.launch import packed
 from eyrie.runtime.soc.driver import RESULTS, U32
 from tests.runtime.driver_library import Modelled
-from tests.runtime.operator_library import LIMITS, NO_BIAS, Compiler, Handle, Stream, build
+from tests.runtime.operator_library import LIMITS, NO_BIAS, Compiler, Handle, Stream, Tensor, build
 from tests.runtime.operators_on_model import WINDOW, OnModel, Relu, activated, operator, tensors
 from tests.runtime.test_operators import OUTPUT_SCALE, SCALE, drawn, reference, with_filters
 
@@ -279,6 +279,14 @@ def of_other_allocation(handle: OnModel, place: int) -> str:
     return activated(handle, source, made)
 
 
+def cell(handle: OnModel, *made: Tensor, columns: int = 1, filtered: int = 13) -> str:
+    """A step of an LSTM with 5 values and 8 units; made: the next states; filtered: channels of the filters."""
+    source, *states = tensors(handle, (1, 1, columns, 5), *2 * [(1, 1, 1, 8)])
+    filters = handle.filters(np.zeros((32, 1, 1, filtered), np.int8), np.ones(1))
+    lstm = handle.descriptor("lstm", SCALE, 0)
+    return operator(handle, "lstm_cell", lstm, source, *states, filters, U32(NO_BIAS), *made)
+
+
 def closed(handle: OnModel) -> str:
     assert [handle.call("destroy_handle", handle.memory) for _ in range(2)] == ["OK", "OK"]
     assert handle.call("synchronize_stream", handle.stream) == "CLOSED"
@@ -310,6 +318,10 @@ SAID = {  # of calls that have a handle
     "removed": "convolution: its pads leave no output, or are larger than the filters",
     "parts": "second: is 2 x 3, the first 2 x 2: give equal sizes",
     "minimum": "output: its scale is 2.00000e-2 and its zero point 0, the operator makes 3.00000e-2 and 0",
+    "cell": "next_cell: is 1 x 1 x 9, the cell 1 x 1 x 8: give equal sizes",
+    "cell rows": "input: is 1 x 2 x 5, the cell 1 x 1 x 8: give equal rows and columns",
+    "cell filter": "filter: is 32 x 1 x 1 x 14, of 5 channels and a cell of 8 it is 4 * 8 x 1 x 1 x 5 + 8",
+    "cell overlap": "next_hidden: overlaps the next_cell at 0x440: allocate one of its own",
     "no allocation": "place: 0x7 is no allocation: give what eyrie_malloc gave",
     "another place": "output: 0x7 is no allocation: give what eyrie_malloc gave",
     "too small": "output: 32 bytes are needed, 31 are allocated at 0x440: allocate as many as its descriptor says",
@@ -336,6 +348,7 @@ REJECTED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_ARGUMENT", "function", lambda of: set_to(of, "activation", 10, 0.0)),
     ("BAD_ARGUMENT", "radius", lambda of: set_to(of, "normalization", 0, 1.0, 1.0, 1.0)),
     ("BAD_ARGUMENT", "factor", lambda of: set_to(of, "normalization", 1, 1.0, float("inf"), 1.0)),
+    ("BAD_ARGUMENT", "sums", lambda of: set_to(of, "lstm", 1.0, -129)),
     ("BAD_ARGUMENT", "beta", lambda of: operator(of, "softmax", -1.0, *tensors(of, *2 * [(1, 1, 1, 8)]))),
     ("BAD_ARGUMENT", "its own stream", lambda of: of.call("destroy_stream", of.stream)),
     ("BAD_SIZE", "values", lambda of: of.copy("to", "tensor", of.tensor((1, 2, 2, 8), 1.0), np.zeros(31, np.int8))),
@@ -381,6 +394,10 @@ REJECTED: list[tuple[str, str, Callable[[OnModel], str]]] = [
         "parts",
         lambda of: operator(of, "concatenation", *tensors(of, (1, 2, 2, 8), (1, 2, 3, 8), (1, 2, 2, 16))),
     ),
+    ("BAD_DESCRIPTOR", "cell", lambda of: cell(of, *tensors(of, (1, 1, 1, 8), (1, 1, 1, 9)))),
+    ("BAD_DESCRIPTOR", "cell rows", lambda of: cell(of, *tensors(of, *2 * [(1, 1, 1, 8)]), columns=2)),
+    ("BAD_DESCRIPTOR", "cell filter", lambda of: cell(of, *tensors(of, *2 * [(1, 1, 1, 8)]), filtered=14)),
+    ("BAD_POINTER", "cell overlap", lambda of: cell(of, *2 * tensors(of, (1, 1, 1, 8)))),
     ("BAD_POINTER", "no allocation", lambda of: of.call("free", of.memory, U32(7))),
     ("BAD_POINTER", "another place", lambda of: of_other_allocation(of, 7)),
     ("BAD_POINTER", "too small", lambda of: of_other_allocation(of, of.malloc(31))),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from eyrie.operators import (
     ConvolutionDescriptor,
     FilterDescriptor,
     Handle,
+    LstmDescriptor,
     NormalizationDescriptor,
     OperatorError,
     PoolingDescriptor,
@@ -315,6 +317,96 @@ def test_local_response_normalization(handle: Handle, seed: int) -> None:
     assert abs(counts - wanted).mean() < 2
 
 
+@dataclass
+class Cell:
+    """A step of an LSTM: x, h and c, their scales and zero points and those of the results, and the results."""
+
+    values: list[np.ndarray]
+    scales: list[tuple[float, int]]
+    made_scales: list[tuple[float, int]]
+    sums: tuple[float, int]
+    weights: np.ndarray
+    filter_scales: np.ndarray
+    bias: np.ndarray
+    wanted: list[np.ndarray]
+
+
+def lstm(rng: np.random.Generator, same: bool) -> Cell:
+    """Return a random step, and its results by tflite-micro. same: x and h have one scale and zero point"""
+    size, inputs, units = tuple(map(int, rng.integers(1, 4, 2))), int(rng.integers(1, 30)), int(rng.integers(1, 30))
+
+    def random_scale(least: float, most: float) -> tuple[float, int]:
+        return float(np.float32(rng.uniform(least, most))), int(rng.integers(-20, 20))
+
+    state, before, sums = (1 / 128, 0), random_scale(0.01, 0.06), random_scale(0.02, 0.1)
+    scales = [state if same else random_scale(0.002, 0.02), state, before]
+    made_scales = [state, before if same else random_scale(0.01, 0.06)]
+    values = [drawn(rng, 2, *size, count) for count in (inputs, units, units)]
+    weights, filter_scales = drawn(rng, 4 * units, inputs + units), rng.uniform(0.002, 0.01, 4 * units)
+    filter_scales, bias = filter_scales.astype(np.float32), rng.integers(-2000, 2000, 4 * units).astype(np.int32)
+    net = Builder()
+
+    def tensor(scale: tuple[float, int], channels: int = units) -> int:
+        return net.tensor((1, *size, channels), scale=scale[0], zero_point=scale[1])
+
+    def made(name: str, inputs: list[int], scale: tuple[float, int], **options: object) -> int:
+        net.operator(name, inputs, [result := tensor(scale)], **options)
+        return result
+
+    given = [tensor(scale, each.shape[3]) for scale, each in zip(scales, values)]
+    ends = [scale * (end - zero) for scale, zero in scales[:2] for end in (-128, 127)]
+    step = (max(ends) - min(ends)) / 255
+    join, parts = (float(np.float32(step)), round(-128 - min(ends) / step)), given[:2]
+    for n in range(2):
+        if scales[n] != join:
+            parts[n] = tensor(join, values[n].shape[3])
+            net.operator("QUANTIZE", [given[n]], [parts[n]])
+    joined = tensor(join, inputs + units)
+    net.operator("CONCATENATION", parts, [joined], axis=3)
+    gates = []
+    for n, name in enumerate(("LOGISTIC", "LOGISTIC", "TANH", "LOGISTIC")):
+        own = slice(n * units, (n + 1) * units)
+        filters = net.tensor(weights[own].shape, scale=filter_scales[own], data=weights[own])
+        addends = net.tensor((units,), "int32", scale=join[0] * filter_scales[own], data=bias[own])
+        total = made("FULLY_CONNECTED", [joined, filters, addends], sums, keepNumDims=True)
+        gates.append(made(name, [total], (1 / 128, 0) if name == "TANH" else (1 / 256, -128)))
+    kept = made("MUL", [gates[1], given[2]], scales[2], fusedActivationFunction=0)
+    added = made("MUL", [gates[0], gates[2]], (1 / 128, 0), fusedActivationFunction=0)
+    cell = made("ADD", [kept, added], made_scales[1], fusedActivationFunction=0)
+    hidden = made("MUL", [gates[3], made("TANH", [cell], (1 / 128, 0))], made_scales[0], fusedActivationFunction=0)
+    model = net.pack(given, [hidden, cell])
+    maps = [run_micro(model, *(each[n:][:1] for each in values)) for n in range(2)]
+    wanted = [np.concatenate(each) for each in zip(*maps, strict=True)]
+    return Cell(values, scales, made_scales, sums, weights, filter_scales, bias, wanted)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_lstm_cell(same: bool, handle: Handle, seed: int) -> None:
+    of = lstm(np.random.default_rng([seed, same]), same)
+    descriptor = FilterDescriptor(len(of.weights), 1, 1, of.weights.shape[1], of.filter_scales)
+    filters, sums = handle.malloc(of.weights.size), handle.malloc(of.bias.nbytes)
+    handle.copy_to(filters, of.weights[:, None, None], descriptor)
+    handle.copy_to(sums, of.bias)
+    given = [put(handle, values, *scale) for values, scale in zip(of.values, of.scales)]
+    made = [room(handle, of.wanted[0].shape, *scale) for scale in of.made_scales]
+    handle.lstm_cell(LstmDescriptor(*of.sums), *given, (descriptor, filters), sums, *made)
+    for tensor, wanted in zip(made, of.wanted):
+        np.testing.assert_array_equal(got(handle, tensor), wanted)
+    assert [ran.name for ran in handle.stream.ran] == ["LSTM_CELL"] * 2
+    x, h, c = ((values - float(zero)) * scale for values, (scale, zero) in zip(of.values, of.scales))
+    step = max(scale * 255 for scale, _ in of.scales[:2]) / 255 * of.filter_scales
+    real = np.concatenate([x, h], 3) @ (of.weights * of.filter_scales[:, None]).T + of.bias * step
+    low, high = ((end - of.sums[1]) * of.sums[0] for end in (-128, 127))
+    i, f, g, o = np.split(np.clip(real, low, high), 4, 3)
+    next_cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    for values, tensor, (scale, zero) in zip((sigmoid(o) * np.tanh(next_cell), next_cell), of.wanted, of.made_scales):
+        assert abs(np.clip(values / scale + zero, -128, 127) - tensor).mean() < 2
+
+
 def test_fully_connected_addition_and_softmax(handle: Handle, seed: int) -> None:
     """Of vectors, one behind the other on a stream: nothing is copied between them."""
     rng = np.random.default_rng(seed)
@@ -450,6 +542,7 @@ def test_descriptors_say_what_they_take() -> None:
         PoolingDescriptor: "kind",
         ActivationDescriptor: "function",
         NormalizationDescriptor: "radius",
+        LstmDescriptor: "scale",
     }.items():
         for function in (kind, kind.set):
             names = [name for name in inspect.signature(function).parameters if name != "self"]
@@ -482,6 +575,8 @@ MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
     ("NormalizationDescriptor: alpha = 0: must be positive", lambda of: NormalizationDescriptor(1, 0, 1, 1)),
     ("NormalizationDescriptor: k is too large for float32", lambda of: NormalizationDescriptor(1, 1, 1, 10**400)),
     ("NormalizationDescriptor: radius = 0: must be an", lambda of: NormalizationDescriptor(0, 1, 1, 1)),
+    ("LstmDescriptor: zero_point = 0.5: must be an integer", lambda of: LstmDescriptor(0.1, 0.5)),
+    ("LstmDescriptor: a scale is positive and finite, got 0", lambda of: LstmDescriptor(0)),
     ("ActivationDescriptor: function = ['RELU']: must be a", lambda of: ActivationDescriptor(["RELU"])),
 ]
 
@@ -500,6 +595,15 @@ def spread(handle: Handle, setting: ConvolutionDescriptor) -> None:
     filters = FilterDescriptor(8, 1, 1, 8, (0.005,))
     source, made = room(handle, (1, 2, 2, 8)), room(handle, (1, 3, 3, 8))
     handle.transposed_convolution(setting, source, (filters, handle.malloc(64)), None, made)
+
+
+def stepped(handle: Handle, setting: LstmDescriptor, units: int = 8, apart: bool = True) -> None:
+    """A step of an LSTM with 5 values and 8 units. units: of the filters; apart: the next states are two tensors"""
+    descriptor = FilterDescriptor(4 * units, 1, 1, 5 + units, (0.005,))
+    filters = descriptor, handle.malloc(descriptor.get().bytes)
+    source, *states = [room(handle, (1, 1, 1, count)) for count in (5, 8, 8, 8, 8)]
+    made = states[2:] if apart else states[2:3] * 2
+    handle.lstm_cell(setting, source, *states[:2], filters, None, *made)
 
 
 REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
@@ -594,6 +698,17 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
         "input 0 has 2 maps, the output 1",
         lambda of: of.activation(ActivationDescriptor("RELU"), room(of, (2, 2, 2, 8)), room(of, (1, 2, 2, 8))),
     ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "operator #0 LSTM_CELL: x, h and c of 1 x 1 x 1 x 5, 1 x 1 x 1 x 8, 1 x 1 x 1 x 8 need filters of 32 x 13, not",
+        lambda of: stepped(of, LstmDescriptor(0.1), units=9),
+    ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "operator #0 LSTM_CELL: LOGISTIC: its input has scale 8, its fixed point takes less than 8",
+        lambda of: stepped(of, LstmDescriptor(8)),
+    ),
+    (Status.BAD_POINTER, "the output1 overlaps output", lambda of: stepped(of, LstmDescriptor(0.1), apart=False)),
     (Status.NO_MEMORY, "bytes do not fit into the", lambda of: of.malloc(1 << 30)),
     (
         Status.NOT_SUPPORTED,

@@ -29,6 +29,7 @@ from tests.runtime.test_operators import (
     SCALE,
     TRANSPOSED,
     drawn,
+    lstm,
     normalized,
     operands,
     reference,
@@ -240,6 +241,19 @@ def test_local_response_normalization(rtl: Handle, seed: int) -> None:
     given = map(ctypes.byref, (rtl.descriptor("normalization", *setting), source, made))
     assert rtl.call("local_response_normalization", rtl.stream, *given) == "OK", rtl.message
     np.testing.assert_array_equal(rtl.get(made, wanted.shape), wanted)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_lstm_cell(same: bool, rtl: Handle, seed: int) -> None:
+    of = lstm(np.random.default_rng([seed, same]), same)
+    shape = of.wanted[0].shape
+    given = [rtl.put(values, *scale) for values, scale in zip(of.values, of.scales)]
+    made = [rtl.tensor(shape, *scale) for scale in of.made_scales]
+    filters, sums = rtl.filters(of.weights[:, None, None], of.filter_scales), rtl.bias(of.bias)
+    arguments = *map(ctypes.byref, (rtl.descriptor("lstm", *of.sums), *given, filters)), U32(sums)
+    assert rtl.call("lstm_cell", rtl.stream, *arguments, *map(ctypes.byref, made)) == "OK", rtl.message
+    for tensor, wanted in zip(made, of.wanted):
+        np.testing.assert_array_equal(rtl.get(tensor, shape), wanted)
 
 
 def test_a_chain(rtl: Handle, seed: int) -> None:

@@ -57,9 +57,12 @@ uint32_t eyrie_filter_bytes(const struct eyrie_filter_setting *setting) {
 
 /* Whether a setting means something. */
 
+static bool is_quantization(float scale, int32_t zero_point) {
+  return is_scale(scale) && zero_point >= -128 && zero_point <= 127;
+}
+
 static bool is_tensor(const struct eyrie_tensor_setting *of) {
-  return of->w < UINT32_MAX && eyrie_tensor_bytes(of) != 0 && is_scale(of->scale) && of->zero_point >= -128 &&
-         of->zero_point <= 127;
+  return of->w < UINT32_MAX && eyrie_tensor_bytes(of) != 0 && is_quantization(of->scale, of->zero_point);
 }
 
 static bool is_filter(const struct eyrie_filter_setting *of) {
@@ -87,6 +90,8 @@ static bool is_activation(const struct eyrie_activation_setting *of) {
 static bool is_normalization(const struct eyrie_normalization_setting *of) {
   return of->radius > 0 && is_scale(of->alpha) && is_scale(of->beta) && is_scale(of->k);
 }
+
+static bool is_lstm(const struct eyrie_lstm_setting *of) { return is_quantization(of->scale, of->zero_point); }
 
 static bool is_descriptor(uint32_t state) { return state == EYRIE_STATE_CREATED || state == EYRIE_STATE_SET; }
 
@@ -124,6 +129,7 @@ FUNCTIONS(convolution)
 FUNCTIONS(pooling)
 FUNCTIONS(activation)
 FUNCTIONS(normalization)
+FUNCTIONS(lstm)
 
 enum eyrie_result eyrie_get_tensor_bytes(const struct eyrie_tensor_descriptor *descriptor, uint32_t *bytes) {
   struct eyrie_tensor_setting setting;

@@ -39,14 +39,19 @@ static void add_real(struct eyrie_text *text, const char *name, float value) {
   eyrie_add_number(text, bits_of(value), 16, 8);
 }
 
+/* "<bits of the scale>,<zero point>" */
+static void add_quantization(struct eyrie_text *text, float scale, int32_t zero_point) {
+  add_real(text, "", scale);
+  eyrie_add_text(text, ",");
+  eyrie_add_signed(text, zero_point);
+}
+
 /* " name=h,w,c,<bits of the scale>,<zero point>" */
 static void add_tensor(struct eyrie_text *text, const char *name, const struct eyrie_tensor_setting *setting) {
   const uint32_t sizes[] = {setting->h, setting->w, setting->c};
   add_numbers(text, name, sizes, 3);
   eyrie_add_text(text, ",");
-  eyrie_add_number(text, bits_of(setting->scale), 16, 8);
-  eyrie_add_text(text, ",");
-  eyrie_add_signed(text, setting->zero_point);
+  add_quantization(text, setting->scale, setting->zero_point);
 }
 
 /* ---- Constants ---- */
@@ -115,6 +120,10 @@ static void add_settings(struct eyrie_text *text, const struct eyrie_asked *aske
     add_real(text, " beta=", asked->normalization->beta);
     add_real(text, " k=", asked->normalization->k);
   }
+  if (asked->lstm != NULL) {
+    eyrie_add_text(text, " sums=");
+    add_quantization(text, asked->lstm->scale, asked->lstm->zero_point);
+  }
   if (asked->kind != EYRIE_ARITHMETIC_KINDS) {
     eyrie_add_text(text, " kind=");
     eyrie_add_text(text, arithmetic_names[asked->kind]);
@@ -125,11 +134,12 @@ static void add_settings(struct eyrie_text *text, const struct eyrie_asked *aske
 
 static void write_key(struct eyrie_handle *handle, const struct eyrie_asked *asked,
                       const struct eyrie_request *request) {
+  static const char *const inputs[EYRIE_MOST_INPUTS] = {" input0=", " input1=", " input2="};
+  static const char *const outputs[EYRIE_MOST_OUTPUTS] = {" output=", " output1="};
   struct eyrie_text text = {handle->message, 0};
   eyrie_add_text(&text, asked->name);
-  add_tensor(&text, " input0=", &asked->tensors[1]);
-  if (asked->inputs == 2) add_tensor(&text, " input1=", &asked->tensors[2]);
-  add_tensor(&text, " output=", &asked->tensors[0]);
+  for (uint32_t n = 0; n < asked->inputs; n++) add_tensor(&text, inputs[n], &asked->tensors[asked->outputs + n]);
+  for (uint32_t n = 0; n < asked->outputs; n++) add_tensor(&text, outputs[n], &asked->tensors[n]);
   add_settings(&text, asked);
   if (asked->filter != NULL) {
     const struct eyrie_filter_setting *of = asked->filter;
@@ -154,17 +164,25 @@ static bool has_values(const struct eyrie_map *map, const struct eyrie_tensor_se
   return (uint64_t)map->height * map->width * map->channels == (uint64_t)setting->h * setting->w * setting->c;
 }
 
-/* Whether a program is one of these tensors. */
+/* The number of an input by its name; EYRIE_MOST_INPUTS: it is no input. */
+static uint32_t input_of(const char *name) {
+  static const char *const names[EYRIE_MOST_INPUTS] = {"input0", "input1", "input2"};
+  uint32_t n = 0;
+  while (n < EYRIE_MOST_INPUTS && (name == NULL || !are_equal(name, names[n]))) n++;
+  return n;
+}
+
+/* Whether a program is one of these tensors. An input that does not change the result is not among its inputs. */
 static bool is_program(const struct eyrie_program *program, const struct eyrie_asked *asked) {
   const struct eyrie_network *network = program->network;
-  if (network == NULL || program->image == NULL || network->images != 1 || network->output_count != 1 ||
+  if (network == NULL || program->image == NULL || network->images != 1 || network->output_count != asked->outputs ||
       network->input_count < 1 || network->input_count > asked->inputs || network->inputs == NULL ||
-      network->outputs == NULL || !has_values(network->outputs, &asked->tensors[0])) return false;
+      network->outputs == NULL) return false;
+  for (uint32_t n = 0; n < asked->outputs; n++)
+    if (!has_values(&network->outputs[n], &asked->tensors[n])) return false;
   for (uint32_t n = 0; n < network->input_count; n++) {
-    const char *name = network->inputs[n].name;
-    const uint32_t of = name != NULL && are_equal(name, "input1") ? 2 : 1;
-    if (name == NULL || (of == 1 && !are_equal(name, "input0")) || of > asked->inputs ||
-        !has_values(&network->inputs[n], &asked->tensors[of])) return false;
+    const uint32_t of = input_of(network->inputs[n].name);
+    if (of >= asked->inputs || !has_values(&network->inputs[n], &asked->tensors[asked->outputs + of])) return false;
   }
   return true;
 }

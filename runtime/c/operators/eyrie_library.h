@@ -117,14 +117,15 @@ void eyrie_sha256_end(struct eyrie_sha256 *sha, uint8_t *digest);
 /* An operator, as its program is asked for. The settings that it does not have are NULL. */
 struct eyrie_asked {
   const char *name;
-  const struct eyrie_tensor_setting *tensors; /* the output, the inputs */
-  uint32_t inputs;
+  const struct eyrie_tensor_setting *tensors; /* outputs, then inputs */
+  uint32_t outputs, inputs;
   const struct eyrie_filter_setting *filter;
   uint32_t filters, bias;                     /* places */
   const struct eyrie_convolution_setting *convolution;
   const struct eyrie_pooling_setting *pooling;
   const struct eyrie_activation_setting *activation;
   const struct eyrie_normalization_setting *normalization;
+  const struct eyrie_lstm_setting *lstm;
   enum eyrie_arithmetic_kind kind;            /* EYRIE_ARITHMETIC_KINDS: it is no arithmetic operator */
   enum eyrie_function fused;                  /* of an arithmetic operator */
 };

@@ -14,44 +14,54 @@ static bool overlap(uint32_t one, uint32_t one_bytes, uint32_t other, uint32_t o
   return (uint64_t)one < (uint64_t)other + other_bytes && (uint64_t)other < (uint64_t)one + one_bytes;
 }
 
-/* Checks tensor `n` of an operation, of all of which the settings and places are there. */
-static enum eyrie_result check_tensor(struct eyrie_handle *handle, const struct eyrie_operation *operation, uint32_t n,
-                                      const char *what) {
-  const struct eyrie_tensor_setting *of = &operation->tensors[n], *out = &operation->tensors[0];
-  const uint32_t bytes = eyrie_tensor_bytes(of), place = operation->places[n];
-  if (of->n != out->n)
-    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "%s: has %u maps, the output %u: give as many", what, of->n,
-                        out->n);
-  const enum eyrie_result result = eyrie_check_place(handle, what, place, bytes);
-  if (result != EYRIE_OK || n == 0 || !overlap(place, bytes, operation->places[0], eyrie_tensor_bytes(out)))
-    return result;
-  return eyrie_reject(handle, EYRIE_BAD_POINTER, "output: overlaps the %s at 0x%x: allocate one of its own", what,
-                      place);
+/* Checks that tensor `n` of an operation has a place of its own beside output `out`. All settings and places are set. */
+static enum eyrie_result check_apart(struct eyrie_handle *handle, const struct eyrie_operation *operation, uint32_t n,
+                                     uint32_t out, const char *const *names) {
+  const struct eyrie_tensor_setting *of = &operation->tensors[n], *made = &operation->tensors[out];
+  if (of->n != made->n)
+    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "%s: has %u maps, the %s %u: give as many", names[n], of->n,
+                        names[out], made->n);
+  const uint32_t place = operation->places[n];
+  if (!overlap(place, eyrie_tensor_bytes(of), operation->places[out], eyrie_tensor_bytes(made))) return EYRIE_OK;
+  return eyrie_reject(handle, EYRIE_BAD_POINTER, "%s: overlaps the %s at 0x%x: allocate one of its own", names[out],
+                      names[n], place);
 }
 
-/* Takes the tensors of a call, the output and the inputs, into `operation`. */
-static enum eyrie_result take_tensors(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
-                                      uint32_t inputs, struct eyrie_operation *operation) {
-  static const char *const names[2][3] = {{"output", "input", NULL}, {"output", "first", "second"}};
-  const char *const *const what = names[inputs - 1];
+/* Takes the tensors of a call, outputs and then inputs, into `operation`. names: of these arguments */
+static enum eyrie_result take(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
+                              const char *const *names, uint32_t outputs, uint32_t inputs,
+                              struct eyrie_operation *operation) {
   if (stream == NULL) return EYRIE_BAD_ARGUMENT;
   struct eyrie_handle *handle = stream->handle;
   enum eyrie_result result = eyrie_begin(handle);
   if (result != EYRIE_OK) return result;
   operation->stream = stream;
   operation->program = NULL;
+  operation->outputs = outputs;
   operation->inputs = inputs;
   operation->map = 0;
   operation->beta = 0;
-  for (uint32_t n = 0; n <= inputs; n++) {
-    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return eyrie_reject_null(handle, what[n]);
-    result = eyrie_check_set(handle, what[n], tensors[n]->descriptor->state);
+  for (uint32_t n = 0; n < outputs + inputs; n++) {
+    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return eyrie_reject_null(handle, names[n]);
+    result = eyrie_check_set(handle, names[n], tensors[n]->descriptor->state);
     if (result != EYRIE_OK) return result;
     operation->tensors[n] = tensors[n]->descriptor->setting;
     operation->places[n] = tensors[n]->place;
   }
-  for (uint32_t n = 0; n <= inputs && result == EYRIE_OK; n++) result = check_tensor(handle, operation, n, what[n]);
+  for (uint32_t n = 0; n < outputs + inputs; n++) {
+    result = eyrie_check_place(handle, names[n], operation->places[n], eyrie_tensor_bytes(&operation->tensors[n]));
+    for (uint32_t out = 0; out < outputs && out < n && result == EYRIE_OK; out++)
+      result = check_apart(handle, operation, n, out, names);
+    if (result != EYRIE_OK) return result;
+  }
   return result;
+}
+
+/* Takes the output and one or two inputs of a call. */
+static enum eyrie_result take_tensors(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
+                                      uint32_t inputs, struct eyrie_operation *operation) {
+  static const char *const names[2][3] = {{"output", "input", NULL}, {"output", "first", "second"}};
+  return take(stream, tensors, names[inputs - 1], 1, inputs, operation);
 }
 
 /* Checks that the output has the sizes that the operator makes; 0: its window does not fit. */
@@ -80,6 +90,7 @@ static enum eyrie_result check_scale(const struct eyrie_operation *operation, co
 static enum eyrie_result add_program(struct eyrie_operation *operation, struct eyrie_asked *asked) {
   struct eyrie_handle *handle = operation->stream->handle;
   asked->tensors = operation->tensors;
+  asked->outputs = operation->outputs;
   asked->inputs = operation->inputs;
   enum eyrie_result result = EYRIE_OK;
   const bool awaited = asked->filter != NULL && (eyrie_is_written(handle, asked->filters) ||
@@ -87,7 +98,8 @@ static enum eyrie_result add_program(struct eyrie_operation *operation, struct e
   if (awaited) result = eyrie_synchronize(handle); /* filters are known by what is in their memory */
   if (result == EYRIE_OK) result = eyrie_find_program(handle, asked, &operation->program);
   if (result == EYRIE_OK) {
-    eyrie_find_allocation(handle, operation->places[0])->digested = 0;
+    for (uint32_t n = 0; n < operation->outputs; n++)
+      eyrie_find_allocation(handle, operation->places[n])->digested = 0;
     result = eyrie_add(handle, operation);
   }
   return result;
@@ -120,8 +132,8 @@ static enum eyrie_result take_filter(struct eyrie_handle *handle, const struct e
 }
 
 static struct eyrie_asked asked_of(const char *name) {
-  const struct eyrie_asked asked = {name, NULL, 1,    NULL, 0,                      EYRIE_NO_BIAS,
-                                    NULL, NULL, NULL, NULL, EYRIE_ARITHMETIC_KINDS, EYRIE_NONE};
+  const struct eyrie_asked asked = {name, NULL, 1,    1,    NULL, 0,                      EYRIE_NO_BIAS,
+                                    NULL, NULL, NULL, NULL, NULL, EYRIE_ARITHMETIC_KINDS, EYRIE_NONE};
   return asked;
 }
 
@@ -346,6 +358,46 @@ enum eyrie_result eyrie_local_response_normalization(struct eyrie_stream *stream
   if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
   if (result != EYRIE_OK) return result;
   asked.normalization = &normalization->setting;
+  return add_program(&operation, &asked);
+}
+
+/* The tensors of an LSTM cell, as eyrie_lstm_cell takes them. */
+enum cell_tensor { NEXT_HIDDEN, NEXT_CELL, INPUT, HIDDEN, CELL, CELL_TENSORS };
+
+/* Checks the sizes of an LSTM cell's tensors and filters. */
+static enum eyrie_result check_cell(const struct eyrie_operation *operation, const char *const *names,
+                                    const struct eyrie_filter_setting *filter) {
+  struct eyrie_handle *handle = operation->stream->handle;
+  const struct eyrie_tensor_setting *in = &operation->tensors[INPUT], *cell = &operation->tensors[CELL];
+  for (uint32_t n = 0; n < CELL_TENSORS; n++) {
+    const struct eyrie_tensor_setting *of = &operation->tensors[n];
+    if (of->h != cell->h || of->w != cell->w || (n != INPUT && of->c != cell->c))
+      return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "%s: is %u x %u x %u, the cell %u x %u x %u: give equal %s",
+                          names[n], of->h, of->w, of->c, cell->h, cell->w, cell->c,
+                          n == INPUT ? "rows and columns" : "sizes");
+  }
+  if (filter->r == 1 && filter->s == 1 && filter->m % 4 == 0 && filter->m / 4 == cell->c && filter->c > in->c &&
+      filter->c - in->c == cell->c) return EYRIE_OK;
+  return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR,
+                      "filter: is %u x %u x %u x %u, of %u channels and a cell of %u it is 4 * %u x 1 x 1 x %u + %u",
+                      filter->m, filter->r, filter->s, filter->c, in->c, cell->c, cell->c, in->c, cell->c);
+}
+
+enum eyrie_result eyrie_lstm_cell(struct eyrie_stream *stream, const struct eyrie_lstm_descriptor *lstm,
+                                  const struct eyrie_tensor *input, const struct eyrie_tensor *hidden,
+                                  const struct eyrie_tensor *cell, const struct eyrie_filter *filter, uint32_t bias,
+                                  const struct eyrie_tensor *next_hidden, const struct eyrie_tensor *next_cell) {
+  static const char *const names[CELL_TENSORS] = {"next_hidden", "next_cell", "input", "hidden", "cell"};
+  const struct eyrie_tensor *const tensors[CELL_TENSORS] = {next_hidden, next_cell, input, hidden, cell};
+  struct eyrie_operation operation;
+  struct eyrie_asked asked = asked_of("lstm_cell");
+  enum eyrie_result result = take(stream, tensors, names, 2, 3, &operation);
+  if (result == EYRIE_OK && lstm == NULL) result = eyrie_reject_null(stream->handle, "lstm");
+  if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "lstm", lstm->state);
+  if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
+  if (result == EYRIE_OK) result = check_cell(&operation, names, asked.filter);
+  if (result != EYRIE_OK) return result;
+  asked.lstm = &lstm->setting;
   return add_program(&operation, &asked);
 }
 

@@ -16,50 +16,55 @@ static bool is_tensor(const struct eyrie_map *map, const struct eyrie_map *tenso
          map->table == NULL;
 }
 
-/* Which tensor of the operation an input of the network is: its name, input0 or input1, ends with it. */
-static uint32_t tensor_of(const struct eyrie_map *input) { return input->name[5] == '1' ? 2 : 1; }
+/* Which input of the operation an input of the network is: its name, such as input0, ends with it. */
+static uint32_t input_of(const struct eyrie_map *input) { return (uint32_t)(input->name[5] - '0'); }
 
 /* Starts the first operator's map. Where a map lies in the program as it does in the tensor, the program works on the
  * tensor itself; otherwise the host copies. */
 static enum eyrie_result start_map(struct eyrie_handle *handle, const struct eyrie_operation *operation) {
   const struct eyrie_network *network = operation->program->network;
   const struct eyrie_platform *platform = &handle->device.platform;
-  struct eyrie_map maps[3];
-  uint32_t places[3], offset = 0;
+  struct eyrie_map maps[EYRIE_MOST_OUTPUTS + EYRIE_MOST_INPUTS];
+  uint32_t places[EYRIE_MOST_OUTPUTS + EYRIE_MOST_INPUTS], offset = 0;
   enum eyrie_result result = EYRIE_OK;
   if (handle->stopped) result = eyrie_reset(&handle->device, RESET_LOOKS);
   if (result != EYRIE_OK) return result;
   handle->stopped = false;
   result = eyrie_put_program(handle, operation->program, &offset);
   if (result != EYRIE_OK) return result;
-  for (uint32_t n = 0; n <= operation->inputs; n++) {
+  for (uint32_t n = 0; n < operation->outputs + operation->inputs; n++) {
     maps[n] = eyrie_map_of(&operation->tensors[n]);
     places[n] = operation->places[n] + operation->map * eyrie_map_bytes(&maps[n]);
   }
   for (uint32_t n = 0; n < network->input_count; n++) {
     const struct eyrie_map *input = &network->inputs[n];
-    const uint32_t of = tensor_of(input);
+    const uint32_t of = operation->outputs + input_of(input);
     const struct eyrie_values values = {platform, NULL, &maps[of], places[of]};
     const bool itself = is_tensor(input, &maps[of]);
     handle->inputs[n] = itself ? places[of] : offset + input->address;
     if (!itself) eyrie_write_map(platform, input, handle->inputs[n], &values);
   }
-  handle->output = is_tensor(network->outputs, &maps[0]) ? places[0] : offset + network->outputs->address;
-  const struct eyrie_placement placement = {offset, handle->inputs, &handle->output};
+  for (uint32_t n = 0; n < operation->outputs; n++) {
+    const struct eyrie_map *output = &network->outputs[n];
+    handle->outputs[n] = is_tensor(output, &maps[n]) ? places[n] : offset + output->address;
+  }
+  const struct eyrie_placement placement = {offset, handle->inputs, handle->outputs};
   result = eyrie_bind(&handle->device, network, operation->program->image, &placement);
   return result == EYRIE_OK ? eyrie_start(&handle->device) : result;
 }
 
 /* What is left to do when a map's run has ended well. */
 static void end_map(struct eyrie_handle *handle, const struct eyrie_operation *operation) {
-  const struct eyrie_map *made = operation->program->network->outputs, map = eyrie_map_of(&operation->tensors[0]);
+  const struct eyrie_platform *platform = &handle->device.platform;
   uint64_t cycles = 0;
   (void)eyrie_get_counter(&handle->device, EYRIE_COUNTER_CYCLES, &cycles);
   operation->stream->running_cycles += cycles;
-  if (is_tensor(made, &map)) return;
-  const struct eyrie_values values = {&handle->device.platform, NULL, made, handle->output};
-  eyrie_write_map(&handle->device.platform, &map, operation->places[0] + operation->map * eyrie_map_bytes(&map),
-                  &values);
+  for (uint32_t n = 0; n < operation->outputs; n++) {
+    const struct eyrie_map *made = &operation->program->network->outputs[n], map = eyrie_map_of(&operation->tensors[n]);
+    const struct eyrie_values values = {platform, NULL, made, handle->outputs[n]};
+    if (!is_tensor(made, &map))
+      eyrie_write_map(platform, &map, operation->places[n] + operation->map * eyrie_map_bytes(&map), &values);
+  }
 }
 
 /* ---- The queue ---- */
@@ -127,8 +132,11 @@ static enum eyrie_result say(struct eyrie_handle *handle, enum eyrie_result resu
 }
 
 bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place) {
-  for (uint32_t n = 0; n < handle->operation_count; n++)
-    if (handle->operations[(handle->first_operation + n) % EYRIE_MOST_OPERATIONS].places[0] == place) return true;
+  for (uint32_t n = 0; n < handle->operation_count; n++) {
+    const struct eyrie_operation *each = &handle->operations[(handle->first_operation + n) % EYRIE_MOST_OPERATIONS];
+    for (uint32_t m = 0; m < each->outputs; m++)
+      if (each->places[m] == place) return true;
+  }
   return false;
 }
 
