@@ -7,7 +7,8 @@ convolution, fully_connected, channels    layers with weights, batch normalisati
 elementwise, prelu                        operators on two tensors
 functions, clips, float_functions         functions of one value
 pooling, mean                             pools and means
-normalization, cells                      several int8 operators in one: local response normalisation, LSTM cell
+quotient, normalization, cells            several int8 operators in one: division, local response normalisation,
+                                          LSTM cell
 shapes, padding, parts, splits, joins, resize, composed    data movement
 quantization, host, recurrent             conversions of types, other operators of the host, those with a state
 interpreted, custom                       operators that an interpreter or a function of the user computes

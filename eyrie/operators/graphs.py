@@ -17,7 +17,8 @@ from eyrie.compiler.operators.joins import Concatenation
 from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.normalization import LocalResponseNormalization
 from eyrie.compiler.operators.pooling import AveragePool2D, MaxPool2D
-from eyrie.compiler.operators.registry import of_tflite
+from eyrie.compiler.operators.record import Record
+from eyrie.compiler.operators.registry import of_tflite, records
 from eyrie.compiler.operators.resize import ResizeNearestNeighbor
 from eyrie.compiler.operators.transposed_convolution import TransposeConv
 from eyrie.model.messages import unknown
@@ -135,7 +136,11 @@ def arithmetic(kind: str, fused: str) -> Operator:
     for name, value in (("kind", kind), ("activation", fused)):
         if not isinstance(value, str):
             raise OperatorError(Status.BAD_ARGUMENT, f"{name} = {value}: must be a name")
-    kinds = {name: record for name, record in of_tflite().items() if record.library == "eyrie_arithmetic"}
+    kinds = {
+        str(record.name): record
+        for record in records()
+        if issubclass(record, Record) and record.library == "eyrie_arithmetic"
+    }
     if kind not in kinds:
         raise OperatorError(Status.BAD_ARGUMENT, unknown("arithmetic", kind, kinds))
     record = kinds[kind]

@@ -217,10 +217,13 @@ class Handle:
         activation: str = "NONE",
         stream: Stream | None = None,
     ) -> None:
-        """Add an operator of two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM or SQUARED_DIFFERENCE.
+        """Add an operator of two tensors: ADD, SUB, MUL, MAXIMUM, MINIMUM, SQUARED_DIFFERENCE or DIV.
 
         Sizes of the operands are those of the output, or 1: MUL of M x 1 x 1 and 1 x 1 x N is the outer product. ADD,
         SUB and MUL may have a fused activation. Tensors of MAXIMUM and MINIMUM have the same scale and zero point.
+
+        DIV is first * f * p. Lookup tables of the second operand have f (-1 to 1) and p, a power of 2 divided by the
+        scale of this operand. A divisor of 0 counts as the scale.
         """
         self._add(lambda: graphs.arithmetic(kind, activation), [first, second], [output], stream)
 

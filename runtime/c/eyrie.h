@@ -77,6 +77,7 @@ enum eyrie_arithmetic_kind {
   EYRIE_MAXIMUM,
   EYRIE_MINIMUM,
   EYRIE_SQUARED_DIFFERENCE,
+  EYRIE_DIV,
   EYRIE_ARITHMETIC_KINDS /* number of kinds */
 };
 
@@ -329,7 +330,10 @@ enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyr
                                    const struct eyrie_tensor *input, const struct eyrie_tensor *output);
 
 /* An operator of two tensors, whose sizes are those of the output, or 1. EYRIE_MUL of M x 1 x 1 and 1 x 1 x N is the outer
- * product. Tensors of EYRIE_MAXIMUM and EYRIE_MINIMUM have the same scale and zero point. */
+ * product. Tensors of EYRIE_MAXIMUM and EYRIE_MINIMUM have the same scale and zero point.
+ *
+ * EYRIE_DIV is first * f * p. Lookup tables of the second operand have f (-1 to 1) and p, a power of 2 divided by the scale
+ * of this operand. A divisor of 0 counts as the scale. */
 enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arithmetic_kind kind,
                                    enum eyrie_function fused, const struct eyrie_tensor *first,
                                    const struct eyrie_tensor *second, const struct eyrie_tensor *output);

@@ -236,6 +236,7 @@ ARITHMETIC = {
     "MAXIMUM": ((SCALE, 4), (SCALE, 4)),
     "MINIMUM": ((SCALE, 4), (SCALE, 4)),
     "SQUARED_DIFFERENCE": ((0.03, -7), (OUTPUT_SCALE, 5)),
+    "DIV": ((0.03, -7), (OUTPUT_SCALE, 5)),
 }
 
 
@@ -246,7 +247,38 @@ def operands(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     fused = int(rng.integers(4)) if kind in ("ADD", "SUB", "MUL") else 0
     options = {"fusedActivationFunction": fused} if kind in ("ADD", "SUB", "MUL") else {}
     scale, output = ARITHMETIC[kind]
+    if kind == "DIV":
+        return first, second, fused, divided(first, second, (SCALE, 4), scale, output)
     return first, second, fused, reference(kind, [first, second], [(SCALE, 4), scale], (2, 5, 3, 9), output, **options)
+
+
+def covering(*ends: float) -> tuple[float, int]:
+    """Return the scale and zero point of values between some, and of 0."""
+    scale = (max(*ends, 0) - min(*ends, 0)) / 255
+    return float(np.float32(scale)), round(-128 - min(*ends, 0) / scale)
+
+
+def divided(
+    first: np.ndarray,
+    second: np.ndarray,
+    scale: tuple[float, int],
+    divisor: tuple[float, int],
+    output: tuple[float, int],
+) -> np.ndarray:
+    """Return the quotients of two tensors, by MUL of tflite-micro."""
+    distances = np.arange(-128, 128) - divisor[1]
+    distances[distances == 0] = 1
+    exponents = np.floor(np.log2(abs(distances)))
+    factors = -(2**exponents) / distances
+    factor = covering(factors.min(), factors.max())
+    steps = factors / factor[0]
+    entries = np.clip(np.sign(steps) * np.floor(abs(steps) + 0.5) + factor[1], -128, 127).astype(np.int8)
+    ends = [(end - scale[1]) * float(np.float32(scale[0])) * reach for end in (-128, 127) for reach in factors]
+    part, power = covering(min(ends), max(ends)), (float(np.float32(1 / float(np.float32(divisor[0])) / 128)), 0)
+    shape, places = np.broadcast_shapes(first.shape, second.shape), second.astype(int) + 128
+    made = reference("MUL", [first, entries[places]], [scale, factor], shape, part, fusedActivationFunction=0)
+    powers = (-(2 ** (7 - exponents))).astype(np.int8)[places]
+    return reference("MUL", [made, powers], [part, power], shape, output, fusedActivationFunction=0)
 
 
 @pytest.mark.parametrize("kind", ARITHMETIC)
@@ -256,6 +288,21 @@ def test_arithmetic(kind: str, handle: Handle, seed: int) -> None:
     made = room(handle, wanted.shape, *output)
     handle.arithmetic(kind, put(handle, first, zero=4), put(handle, second, *scale), made, FUSED[fused])
     np.testing.assert_array_equal(got(handle, made), wanted)
+
+
+def test_quotients(handle: Handle, seed: int) -> None:
+    """Of divisors of both signs, and of one: near the real quotients. A divisor of 0 counts as its scale."""
+    rng = np.random.default_rng(seed)
+    for zero, output in ((int(rng.integers(-100, 100)), 0.05), (-128, 0.02), (127, 0.02)):
+        values, divisors = drawn(rng, 1, 5, 3, 9), drawn(rng, 1, 5, 3, 9)
+        divisors[abs(divisors.astype(int) - zero) < 32] = 127 if zero < 0 else -128
+        made = room(handle, values.shape, output, 5)
+        handle.arithmetic("DIV", put(handle, values, SCALE, -30), put(handle, divisors, 0.03, zero), made)
+        wanted = (values + 30.0) * SCALE / ((divisors - float(zero)) * 0.03)
+        assert abs(got(handle, made) - np.clip(wanted / output + 5, -128, 127)).max() < 3
+    none, values = room(handle, (1, 1, 1, 3), 0.5), np.array([-3, 0, 5], np.int8).reshape(1, 1, 1, 3)
+    handle.arithmetic("DIV", put(handle, values, 1.0), put(handle, np.zeros_like(values), 0.25), none)
+    assert got(handle, none).ravel().tolist() == [-24, 0, 40]
 
 
 @pytest.mark.parametrize("channels", [(8, 16), (5, 9)])
@@ -274,10 +321,6 @@ def normalized(rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, float, 
     alpha, beta, k = (float(np.float32(rng.uniform(*ends))) for ends in ((0.05, 2), (0.3, 1.2), (0.3, 3)))
     values, near = drawn(rng, 2, 5, 3, channels), abs(np.subtract.outer(range(channels), range(channels))) <= radius
     most = float(np.float32(SCALE)) * (128 + 4)
-
-    def covering(*ends: float) -> tuple[float, int]:
-        scale = (max(*ends, 0) - min(*ends, 0)) / 255
-        return float(np.float32(scale)), round(-128 - min(*ends, 0) / scale)
 
     def step(name: str, sources: list, scales: list, output: tuple[float, int], **more: object) -> np.ndarray:
         return reference(name, sources, scales, values.shape, output, **more)
@@ -355,8 +398,7 @@ def lstm(rng: np.random.Generator, same: bool) -> Cell:
 
     given = [tensor(scale, each.shape[3]) for scale, each in zip(scales, values)]
     ends = [scale * (end - zero) for scale, zero in scales[:2] for end in (-128, 127)]
-    step = (max(ends) - min(ends)) / 255
-    join, parts = (float(np.float32(step)), round(-128 - min(ends) / step)), given[:2]
+    join, parts = covering(*ends), given[:2]
     for n in range(2):
         if scales[n] != join:
             parts[n] = tensor(join, values[n].shape[3])

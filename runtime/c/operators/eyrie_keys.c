@@ -11,7 +11,8 @@ static const char *const function_names[EYRIE_FUNCTIONS] = {
     "NONE", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "ELU", "EXP"};
 
 static const char *const arithmetic_names[EYRIE_ARITHMETIC_KINDS] = {"ADD",     "SUB",     "MUL",
-                                                                     "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"};
+                                                                     "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE",
+                                                                     "DIV"};
 
 /* ---- Parts of a key ---- */
 

@@ -292,7 +292,7 @@ static uint32_t broadcast(uint32_t one, uint32_t other) {
 static enum eyrie_result check_kind(struct eyrie_handle *handle, enum eyrie_arithmetic_kind kind,
                                     enum eyrie_function fused) {
   if ((uint32_t)kind >= EYRIE_ARITHMETIC_KINDS)
-    return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "kind: is %u: give EYRIE_ADD to EYRIE_SQUARED_DIFFERENCE",
+    return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "kind: is %u: give EYRIE_ADD to EYRIE_DIV",
                         (uint32_t)kind);
   if (kind > EYRIE_MUL && fused != EYRIE_NONE)
     return eyrie_reject(handle, EYRIE_BAD_ARGUMENT, "fused: is %u: of this kind it is EYRIE_NONE", (uint32_t)fused);
