@@ -28,7 +28,8 @@ from eyrie.compiler.network import compile_graph
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacles
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, STAGES, Built, Grouped, Imported, reached, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, run_stages
+from eyrie.compiler.results import Built, Grouped, Imported, reached
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import ProgramError

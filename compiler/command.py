@@ -18,7 +18,8 @@ from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.network import compile_until
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.compiler.pipeline import NAMES, STAGES, Built, Request, reached
+from eyrie.compiler.pipeline import NAMES, STAGES, dumped
+from eyrie.compiler.results import Built, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
@@ -111,7 +112,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         table, dump = _in_parts(options, request.config, on_stage, failure)
     else:
         table = _saved(stages, options) if options.output else ""
-        dump = stages.dump(options.dump) if options.dump else ""
+        dump = dumped(stages, options.dump) if options.dump else ""
     if options.dump:
         print(dump)
     elif not options.quiet:
@@ -156,7 +157,7 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
     stages = compiled(options.model, on_stage)
     table = _saved(stages, options) if options.output else ""
     if options.dump:
-        print(stages.dump(options.dump))
+        print(dumped(stages, options.dump))
     elif not options.quiet:
         print(table)
 
@@ -185,7 +186,7 @@ def _in_parts(
     if options.output:
         save(compiled.network, options.output)
     dumps = [
-        f"part{number}: {each.part}\n{each.stages.dump(options.dump)}"
+        f"part{number}: {each.part}\n{dumped(each.stages, options.dump)}"
         for number, each in enumerate(compiled.parts)
         if each.stages and options.dump
     ]

@@ -10,7 +10,7 @@ from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork
 from eyrie.compiler.assembly.commands import to_text
 from eyrie.compiler.files import unlink, write_all
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 
 LAYERS = "layers.csv"
 

@@ -13,7 +13,8 @@ from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES
-from eyrie.compiler.pipeline import NAMES, STAGES, Built, Grouped, Planned, Request, Simplified, reached, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, run_stages
+from eyrie.compiler.results import Built, Grouped, Planned, Request, Simplified, reached
 from eyrie.compiler.text.classes import said, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.compiler.pipeline import NAMES, STAGES, Built, Imported, Planned, Request, reached, run_stages, stage_named
+from eyrie.compiler.pipeline import NAMES, STAGES, run_stages, stage_named
+from eyrie.compiler.results import Built, Imported, Planned, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 

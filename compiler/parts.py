@@ -21,7 +21,8 @@ from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, part
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.passes.split_layers import split_layer
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import NAMES, Built, Planned, Request, reached
+from eyrie.compiler.pipeline import NAMES
+from eyrie.compiler.results import Built, Planned, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about

@@ -16,8 +16,8 @@ from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.layer import Filtered
 from eyrie.compiler.ir.plan import Plan
-from eyrie.compiler.pipeline import Built
 from eyrie.compiler.plan.arrival import soonest
+from eyrie.compiler.results import Built
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 _known: WeakKeyDictionary[Built, Performance] = WeakKeyDictionary()

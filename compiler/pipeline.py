@@ -1,166 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of the compiler, in order. Each is a function from a frozen result to the next."""
+"""The stages of the compiler, in order. Each is a function from a frozen result (results.py) to the next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.compiler.options import OBJECTIVES
+from eyrie.compiler.results import (
+    Allocated,
+    Built,
+    Coded,
+    Grouped,
+    Imported,
+    Listed,
+    Planned,
+    Request,
+    Scheduled,
+    Simplified,
+    following,
+)
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports its modules when it runs
-    from eyrie.compiler.emit.coding import CodedArea
-    from eyrie.compiler.emit.schedule import Schedule
-    from eyrie.compiler.emit.steps import Step
-    from eyrie.compiler.ir.graph import Graph
-    from eyrie.compiler.ir.image import Image
-    from eyrie.compiler.ir.layer import Group, Map
-    from eyrie.compiler.ir.nest_text import ScheduleText
-    from eyrie.compiler.ir.plan import Plan
     from eyrie.compiler.plan.search import Placed
-    from eyrie.compiler.plan.settle import Planning
 
-Result = TypeVar("Result", bound="Request")
 Given = Any  # the result of the stage before, each of a class of its own
-
-
-@dataclass(frozen=True, eq=False)
-class Request:
-    """A compilation: what the stages begin with, and what each result keeps.
-
-    compose, turn  whether data-movement operators are composed, and feature maps of one column become rows
-                   (passes/simplify.py)
-    unpacked       names of inputs that another program lays out, pixel by pixel
-    input_tables   whether the host looks up the values of inputs in tables (plan/input_tables.py)
-    greedy         whether segments are chosen greedily (plan/greedy.py)
-    given          a schedule to use in place of the planner's
-    """
-
-    model: str | Path
-    config: AcceleratorConfig = DEFAULT
-    objective: str = OBJECTIVES[0]
-    search_iterations: int = SEARCH_ITERATIONS
-    images: int = 1
-    _: KW_ONLY
-    compose: bool = True
-    turn: bool = False
-    unpacked: frozenset[str] = frozenset()
-    input_tables: bool = True
-    greedy: bool = False
-    given: ScheduleText | None = None
-
-    def dump(self, stage: str) -> str:
-        """Return the result of a stage that has run, as text."""
-        return stage_named(stage).dump(self)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Imported(Request):
-    """The graph of the model."""
-
-    graph: Graph
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Simplified(Imported):
-    """The graph that the accelerator runs."""
-
-    folded: Graph
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Grouped(Request):
-    """Fused operators.
-
-    origin  the graphs; None if compilation begins at the text of this stage or of a later one
-    inputs  the inputs that the network reads
-    ends    the output feature maps by the names of the model's outputs, in the model's order
-    """
-
-    origin: Simplified | None = None
-    groups: list[Group]
-    inputs: list[Map]
-    ends: dict[str, str]
-
-    @property
-    def graph(self) -> Graph:
-        """Return the graph of the model, if it is known."""
-        assert self.origin
-        return self.origin.graph
-
-    @property
-    def folded(self) -> Graph:
-        """Return the graph that the accelerator runs, if it is known."""
-        assert self.origin
-        return self.origin.folded
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Planned(Grouped):
-    """Segments. planning: cached facts about them, for repeated choices; None if the segments are given"""
-
-    plan: Plan
-    planning: Planning | None = None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Allocated(Planned):
-    """Addresses in the GLB, and the network layer by layer."""
-
-    placed: Placed
-    steps: list[Step]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scheduled(Allocated):
-    """Commands."""
-
-    schedule: Schedule
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Coded(Scheduled):
-    """Constants, coded if the accelerator has a decoder. areas: the constant areas, if it has one"""
-
-    areas: list[CodedArea] = field(default_factory=list)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Listed(Coded):
-    """Commands that have a text."""
-
-    @cached_property
-    def text(self) -> str:
-        """Return the commands as text."""
-        from eyrie.compiler.assembly.commands import to_text
-
-        return to_text(self.schedule.commands)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Built(Listed):
-    """The DRAM image: the last result."""
-
-    image: Image
-
-
-def reached(work: Request, kind: type[Result]) -> Result:
-    """Return the result of a stage, which must have run. The graphs of later results are their origin."""
-    found = work if isinstance(work, kind) else getattr(work, "origin", None)
-    assert isinstance(found, kind)
-    return found
-
-
-def _next(kind: type[Result], work: Request, **new: Any) -> Result:
-    """Return the next result, which keeps the fields of the last one."""
-    kept = {field.name: getattr(work, field.name) for field in fields(kind) if field.name in vars(work)}
-    return kind(**kept | new)
 
 
 @dataclass(frozen=True)
@@ -187,7 +54,7 @@ def _import(work: Request) -> Imported:
     graph = load(work.model)
     if graph.start and work.images > 1:
         raise InputError("it keeps a state from image to image: leave out --batch")
-    return _next(Imported, work, graph=graph)
+    return following(Imported, work, graph=graph)
 
 
 def _passes(work: Imported) -> Simplified:
@@ -195,7 +62,7 @@ def _passes(work: Imported) -> Simplified:
     from eyrie.compiler.passes.order_nodes import order_nodes
     from eyrie.compiler.passes.simplify import simplified
 
-    return _next(Simplified, work, folded=check(order_nodes(simplified(work.graph, work.compose, work.turn))))
+    return following(Simplified, work, folded=check(order_nodes(simplified(work.graph, work.compose, work.turn))))
 
 
 def _groups(work: Simplified) -> Grouped:
@@ -214,7 +81,7 @@ def _groups(work: Simplified) -> Grouped:
     groups = with_patched_inputs(groups, work.config, work.unpacked, work.objective == "cycles")
     inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
     ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
-    return _next(Grouped, work, origin=work, groups=groups, inputs=inputs, ends=ends)
+    return following(Grouped, work, origin=work, groups=groups, inputs=inputs, ends=ends)
 
 
 def _verify_groups(work: Grouped) -> None:
@@ -249,9 +116,9 @@ def _segments(work: Grouped) -> Planned:
         from eyrie.compiler.plan.tensors import plan_maps
 
         plan = plan_maps(*scheduled(work.groups, work.given), work.config, work.given.stores_overlap)
-        return _next(Planned, work, plan=plan)
+        return following(Planned, work, plan=plan)
     planning = Planning(work.groups, work.config, work.objective, work.images, work.greedy)
-    return _next(Planned, work, planning=planning, plan=planning.plan())
+    return following(Planned, work, planning=planning, plan=planning.plan())
 
 
 def _dump_segments(work: Planned) -> str:
@@ -279,7 +146,7 @@ def _places(work: Planned) -> Allocated:
 
     def allocated(placed: Placed) -> Allocated:
         take(plan, placed)
-        return _next(Allocated, work, plan=plan, placed=placed, steps=steps_of(plan, placed, work.images))
+        return following(Allocated, work, plan=plan, placed=placed, steps=steps_of(plan, placed, work.images))
 
     if len(found) == 1:
         return allocated(found[0])
@@ -304,7 +171,7 @@ def _dump_places(work: Allocated) -> str:
 def _schedule(work: Allocated) -> Scheduled:
     from eyrie.compiler.emit.schedule import emit
 
-    return _next(Scheduled, work, schedule=emit(work.plan, work.placed, work.steps, work.config))
+    return following(Scheduled, work, schedule=emit(work.plan, work.placed, work.steps, work.config))
 
 
 def _verify_schedule(work: Scheduled) -> None:
@@ -319,9 +186,9 @@ def _codes(work: Scheduled) -> Coded:
     # The decoder makes two words a cycle: a DRAM that brings as many is faster by itself.
     slower = work.objective == OBJECTIVES[0] and work.config.dram_words > 1
     if not work.config.weight_codes or slower:
-        return _next(Coded, work)
+        return following(Coded, work)
     schedule, areas = coded(work.schedule, work.config)
-    return _next(Coded, work, schedule=schedule, areas=areas)
+    return following(Coded, work, schedule=schedule, areas=areas)
 
 
 def _dump_codes(work: Coded) -> str:
@@ -331,13 +198,13 @@ def _dump_codes(work: Coded) -> str:
 
 
 def _assemble(work: Coded) -> Listed:
-    return _next(Listed, work)
+    return following(Listed, work)
 
 
 def _image(work: Listed) -> Built:
     from eyrie.compiler.emit.image import build
 
-    return _next(Built, work, image=build(work.schedule, work.config, work.ends))
+    return following(Built, work, image=build(work.schedule, work.config, work.ends))
 
 
 def _dump_image(work: Built) -> str:
@@ -405,6 +272,11 @@ def stage_named(name: str) -> Stage:
     if name not in NAMES:
         raise InputError(unknown("stage", name, NAMES))
     return STAGES[NAMES.index(name)]
+
+
+def dumped(work: Request, stage: str) -> str:
+    """Return the result of a stage that has run, as text."""
+    return stage_named(stage).dump(work)
 
 
 def run_stages(work: Request, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Request:

@@ -14,7 +14,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.network import compile_network, compile_part
 from eyrie.compiler.options import SEARCH_ITERATIONS
 from eyrie.compiler.parts import compile_graph, compile_parts
-from eyrie.compiler.pipeline import Built, reached
+from eyrie.compiler.results import Built, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 from eyrie.runtime.cached_folders import cached

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     from eyrie.compiler.ir_text import text_of
     from eyrie.compiler.network import compile_greedily, compile_until
-    from eyrie.compiler.pipeline import Request
+    from eyrie.compiler.results import Request
 
     with progress.task(f"compiling {options.model.name}") as task, about(options.model):
         asked = options.model, config, options.objective, options.search_iterations

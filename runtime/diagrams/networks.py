@@ -13,7 +13,7 @@ from eyrie.compiler.parts import CompiledPart, compile_any
 from eyrie.compiler.passes.constraints import is_view
 from eyrie.compiler.passes.form_groups import maps_of
 from eyrie.compiler.passes.partition import Partition
-from eyrie.compiler.pipeline import Built, Request
+from eyrie.compiler.results import Built, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import UINT8_OFFSET

@@ -8,7 +8,8 @@ from eyrie import __version__
 from eyrie.compiler.artefact.performance import Performance
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.runtime.report.render import Plot, Tile, configuration, drawn, ratio, rendered
 from eyrie.runtime.report.tables import Table, mapping_table
 
@@ -61,7 +62,7 @@ def _part(number: int, stages: Built) -> Part:
     ends = [times.done for times in prediction.passes]
     passes, _ = drawn(f"gantt{number}", "Passes over time", GANTT_TEXT, lambda width: gantt(image, prediction, width))
     places, _ = drawn(f"glb{number}", "GLB over time", GLB_TEXT, lambda width: glb_map(image, ends, width))
-    cost, nests = performance(stages), stages.dump("segments")
+    cost, nests = performance(stages), dumped(stages, "segments")
     gap = f"{100 * cost.search_gap:.2f} %"
     return Part(f"Subgraph {number}", _tiles(cost), gap, nests, passes, places, mapping_table(image))
 

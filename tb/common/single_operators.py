@@ -10,7 +10,8 @@ import numpy as np
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.compiler.passes.partition import Side
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.operators.quantization import UINT8_OFFSET
 from eyrie.model.operators.reference import Reference
@@ -38,7 +39,7 @@ class Case:
         return self.compiled.parts[0].stages
 
     def __str__(self) -> str:
-        return f"{self.drawn.text}\n{self.stages.dump('groups')}"
+        return f"{self.drawn.text}\n{dumped(self.stages, 'groups')}"
 
 
 def cases(operator: str, config: AcceleratorConfig, folder: Path, seed: list[int]) -> Iterator[Case]:

@@ -6,6 +6,7 @@ import cocotb
 import numpy as np
 
 from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.pipeline import dumped
 from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
@@ -34,7 +35,7 @@ async def runs_windows(dut) -> None:
         except DoesNotFit as rejection:
             dut._log.info("chain %d: %s", number, rejection)
             continue
-        image, about = stages.image, f"chain {number}\n{chain}\n{stages.dump('map')}"
+        image, about = stages.image, f"chain {number}\n{chain}\n{dumped(stages, 'map')}"
         values = rng.integers(-128, 128, image.input_map.shape).astype(np.int8)
         contents = image.with_input(values)
         result = await host.run(contents, image.program.address, CYCLE_LIMIT)

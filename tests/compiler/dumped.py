@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import NAMES
+from eyrie.compiler.pipeline import NAMES, dumped
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, separable, weights
 
 FOLDER = Path(__file__).parent / "dumps"
@@ -38,17 +38,17 @@ NETWORKS = {
 }  # that is of chains
 
 
-def dumped(network: str) -> str:
+def printed(network: str) -> str:
     """All stages of a network, a key of NETWORKS."""
     model, names = NETWORKS[network]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "net.tflite"
         path.write_bytes(model)
         stages = compile_network(path, search_iterations=SEARCH_ITERATIONS)
-        return "".join(f"==== {name}\n{stages.dump(name)}\n" for name in names)
+        return "".join(f"==== {name}\n{dumped(stages, name)}\n" for name in names)
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for name in NETWORKS:
-        (FOLDER / f"{name}.txt").write_text(dumped(name))
+        (FOLDER / f"{name}.txt").write_text(printed(name))

@@ -16,7 +16,6 @@ from eyrie.compiler.ir.nest import Nest, Tiling
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.form_groups import form_groups
-from eyrie.compiler.pipeline import Built
 from eyrie.compiler.plan import batch
 from eyrie.compiler.plan.batch import BatchPlanner, Network, _repeated
 from eyrie.compiler.plan.bounds import Bounds
@@ -24,6 +23,7 @@ from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import segments_of_images
 from eyrie.compiler.plan.pieces import in_pieces
 from eyrie.compiler.plan.segments import SegmentPlanner
+from eyrie.compiler.results import Built
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights

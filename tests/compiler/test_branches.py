@@ -22,7 +22,8 @@ from eyrie.compiler.network import compile_network
 from eyrie.compiler.operators.elementwise import Add
 from eyrie.compiler.passes.order_nodes import most_waiting, order_nodes
 from eyrie.compiler.passes.remove_idle import remove_idle
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.model.config import DEFAULT
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.quantization import Quantization
@@ -79,7 +80,7 @@ def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     outputs, golden = image.outputs_in(simulator.dram), expected_outputs(stages.graph, inputs)
     assert list(outputs) == list(golden)
     for name, values in golden.items():
-        assert np.array_equal(outputs[name], values), f"{about}, {name}:\n{stages.dump('groups')}"
+        assert np.array_equal(outputs[name], values), f"{about}, {name}:\n{dumped(stages, 'groups')}"
 
 
 def test_order_of_branches(seed: int, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from eyrie.compiler.emit.coding import WORTH
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Transfer, assemble, disassemble, encoded
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 from eyrie.model.config import CODED, AcceleratorConfig
 from eyrie.model.encoding import CODE_LANES
 from eyrie.model.functional_simulator import FunctionalSimulator, ProgramError

@@ -25,7 +25,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.program import Transfer
 from eyrie.compiler.network import compile_network, compile_part
-from eyrie.compiler.pipeline import Built, reached
+from eyrie.compiler.results import Built, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.functional_simulator import FunctionalSimulator

@@ -12,7 +12,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.roofline import compulsory_bytes
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.network import compile_network, planned_for
-from eyrie.compiler.pipeline import Planned
+from eyrie.compiler.results import Planned
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime.soc.runs import on_rtl

@@ -8,7 +8,8 @@ import pytest
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageBuffer
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.runtime.bundled import MODEL
 
 
@@ -30,7 +31,7 @@ def test_buffers_share_no_byte(stages: Built) -> None:
 
 def test_buffers_are_those_of_the_schedule(stages: Built) -> None:
     """As --dump places prints them: from 0 on, first and last pass, all parts of a name together."""
-    lines = [line.split(maxsplit=7) for line in stages.dump("places").splitlines()]
+    lines = [line.split(maxsplit=7) for line in dumped(stages, "places").splitlines()]
     printed = {(name, int(start), int(end), int(first), int(last)) for start, _, end, _, first, _, last, name in lines}
     spans: dict[str, list[ImageBuffer]] = {}
     for buffer in stages.image.buffers:

@@ -22,7 +22,8 @@ from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.ir_text import compiled as compiled_text
 from eyrie.compiler.ir_text import text_of
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.interpreters import RUN
@@ -168,7 +169,7 @@ def test_given_schedules(seed: int, tmp_path: Path) -> None:
         draw = (joined_network, divided_network)[n % 2]
         model.write_bytes(draw(np.random.default_rng([seed, 1, n]), n)[0])
         stages = compile_network(model, search_iterations=4)
-        printed, expected = stages.dump("segments"), golden(stages.graph, seed)
+        printed, expected = dumped(stages, "segments"), golden(stages.graph, seed)
         for _ in range(scaled(12, least=6)):
             path.write_text(changed(printed, random))
             counts["accepted" if is_accepted(model, DEFAULT, path, expected, seed) else "rejected"] += 1
@@ -180,7 +181,7 @@ def test_maps_with_parts_have_no_planes(tmp_path: Path) -> None:
     model.write_bytes(squeezing(14, 32))
     stages = compile_network(model, search_iterations=4)
     part = stages.groups[1].output.name
-    path.write_text(f"planar: {part}\n{stages.dump('segments')}")
+    path.write_text(f"planar: {part}\n{dumped(stages, 'segments')}")
     with pytest.raises(InputError, match=f"planar: {part} has parts, or is one: leave it out"):
         compile_network(model, search_iterations=4, schedule=read_schedule(path))
 

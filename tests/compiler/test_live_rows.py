@@ -10,8 +10,8 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Pointwise
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_network, compile_until
-from eyrie.compiler.pipeline import Request
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
+from eyrie.compiler.results import Request
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT
 from eyrie.testing.samples import scaled

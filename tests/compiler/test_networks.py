@@ -14,7 +14,8 @@ import pytest
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Average, Map, Pointwise
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.compiler.target.mapping import holds_at_once, mappings
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
@@ -142,7 +143,7 @@ def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     )
     simulator.run(image.program.address)
     [output] = image.results([image.outputs_in(simulator.dram)], len(values)).values()
-    about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
+    about += f", {len(values)} images:\n{dumped(stages, 'groups')}\n{dumped(stages, 'segments')}"
     assert np.array_equal(output, stages.graph.run_images(values)), about
     assert not any(late), about
 

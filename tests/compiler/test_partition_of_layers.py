@@ -14,7 +14,8 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Separable
 from eyrie.compiler.ir.nest import ONE
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built
 from eyrie.model.config import MAX_GLB_WORDS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -127,7 +128,7 @@ def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     simulator = FunctionalSimulator(image.with_inputs(inputs), stages.config, observe=traces.append)
     simulator.run(image.program.address)
     outputs, golden = image.outputs_in(simulator.dram), expected_outputs(stages.graph, inputs)
-    about += f" on {stages.config}:\n{stages.dump('groups')}\n{stages.dump('segments')}"
+    about += f" on {stages.config}:\n{dumped(stages, 'groups')}\n{dumped(stages, 'segments')}"
     assert outputs.keys() == golden.keys()
     for name, values in golden.items():
         assert np.array_equal(outputs[name], values), about

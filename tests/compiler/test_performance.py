@@ -15,7 +15,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import Layer, Performance, performance
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.functional_simulator import FunctionalSimulator

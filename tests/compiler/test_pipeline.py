@@ -10,8 +10,9 @@ import pytest
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.emit import image
 from eyrie.compiler.network import compile_network, compile_until
-from eyrie.compiler.pipeline import NAMES, STAGES, Request
+from eyrie.compiler.pipeline import NAMES, STAGES, dumped
 from eyrie.compiler.plan import search
+from eyrie.compiler.results import Request
 from eyrie.model.config import DEFAULT
 from tests.commands.small_nets import separable
 
@@ -66,7 +67,7 @@ def test_runs_as_far_as_asked(until: str, last: str, model: Path) -> None:
     stages = compile_until(until, Request(model, search_iterations=8), seen.append)
     assert seen == RUN[: RUN.index(last) + 1]
     assert {name for name in MADE if hasattr(stages, MADE[name])} == set(seen)
-    assert stages.dump(until) == compile_network(model, search_iterations=8).dump(until)
+    assert dumped(stages, until) == dumped(compile_network(model, search_iterations=8), until)
 
 
 def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,12 +80,12 @@ def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) 
             raise search.Rejected(plan.segments[0])
         return place(plan, config, search_iterations)
 
-    first = compile_network(model, DEFAULT, search_iterations=8).dump("segments")
+    first = dumped(compile_network(model, DEFAULT, search_iterations=8), "segments")
     monkeypatch.setattr(search, "candidates", reject_once)
     stages = compile_until("segments", Request(model, DEFAULT, search_iterations=8))
     assert stages.planning.rejected == {rejected[0].key}
     assert rejected[0].key not in {segment.key for segment in stages.plan.segments}
-    assert stages.dump("segments") != first
+    assert dumped(stages, "segments") != first
 
 
 def test_unknown_stage(model: Path) -> None:

@@ -14,12 +14,13 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Average, Map, Pointwise, Table
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.plan.batch import BatchPlanner
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import planners
 from eyrie.compiler.plan.planar_maps import gaining_sizes, in_planes
 from eyrie.compiler.plan.segments import SegmentPlanner
+from eyrie.compiler.results import Built
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import STREAM_RANGE
@@ -256,5 +257,7 @@ def check(stages: Built, rng: np.random.Generator, about: str) -> None:
     simulator.glb[:] = rng.integers(0, 1 << 64, simulator.glb.size, np.uint64)
     simulator.run(image.program.address)
     [output] = image.results([image.outputs_in(simulator.dram)], len(values)).values()
-    about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}\n{stages.dump('map')}"
+    about += (
+        f", {len(values)} images:\n{dumped(stages, 'groups')}\n{dumped(stages, 'segments')}\n{dumped(stages, 'map')}"
+    )
     assert np.array_equal(output, stages.graph.run_images(values)), about

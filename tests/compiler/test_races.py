@@ -19,7 +19,7 @@ from eyrie.compiler.ir.layer import Output
 from eyrie.compiler.ir.program import Block, Command, Config, End, Run, Transfer
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.network import compile_network, compile_until
-from eyrie.compiler.pipeline import Request
+from eyrie.compiler.results import Request
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.model.config import DEFAULT, AcceleratorConfig

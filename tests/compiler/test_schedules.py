@@ -17,8 +17,9 @@ from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_network, compile_until
-from eyrie.compiler.pipeline import Built, Request
+from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.plan.given import check_segments
+from eyrie.compiler.results import Built, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.runtime.bundled import MODEL
@@ -86,11 +87,11 @@ def test_printed_and_changed_schedules(number: int, seed: int, tmp_path: Path) -
     model.write_bytes(drawn([seed, 5, number]))
     config = SMALL if number % 2 else DEFAULT
     stages = compile_network(model, config, search_iterations=FEW)
-    printed, expected, counts = stages.dump("segments"), golden(stages.graph, seed), Counter()
+    printed, expected, counts = dumped(stages, "segments"), golden(stages.graph, seed), Counter()
     path.write_text(printed)
     found = compile_network(model, config, search_iterations=FEW, schedule=read_schedule(path))
     assert found.text == stages.text and np.array_equal(found.image.dram, stages.image.dram)
-    assert found.dump("segments") == printed
+    assert dumped(found, "segments") == printed
     for _ in range(CHANGES):
         path.write_text(changed(printed, rng))
         counts["accepted" if is_accepted(model, config, path, expected, seed) else "rejected"] += 1
@@ -159,7 +160,7 @@ def test_headers_that_are_illegal(tmp_path: Path) -> None:
     model, path = tmp_path / "net.tflite", tmp_path / "schedule.txt"
     model.write_bytes(drawn([3]))
     stages = compile_network(model, search_iterations=FEW)
-    printed = "\n".join(line for line in stages.dump("segments").splitlines() if not line.startswith("planar:"))
+    printed = "\n".join(line for line in dumped(stages, "segments").splitlines() if not line.startswith("planar:"))
     for name in (stages.graph.inputs[0].name, stages.graph.outputs[0].name):
         path.write_text(f"planar: {name}\n{printed}")
         with pytest.raises(InputError, match=f"planar: {re.escape(name)} is an input or an output of the network"):

@@ -15,6 +15,7 @@ from eyrie.compiler.ir.nest import ONE, Nest
 from eyrie.compiler.ir.plan import SOURCE, Segment
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
+from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.plan.flow import Flow
 from eyrie.model.config import DEFAULT
 from eyrie.model.interpreters import RUN
@@ -108,7 +109,7 @@ def test_given_schedules(seed: int, tmp_path: Path) -> None:
         random = Random(f"{seed}.{n}")
         model.write_bytes(drawn(np.random.default_rng([seed, 1, n]), KINDS[n % len(KINDS)]))
         stages = compile_network(model, CONFIGS[0], search_iterations=4)
-        printed, expected = stages.dump("segments"), golden(stages.graph, seed)
+        printed, expected = dumped(stages, "segments"), golden(stages.graph, seed)
         path.write_text(printed)
         assert is_accepted(model, CONFIGS[0], path, expected, seed)
         for _ in range(scaled(12, least=6)):

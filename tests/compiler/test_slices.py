@@ -9,7 +9,8 @@ import pytest
 
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.network import compile_network, compile_until
-from eyrie.compiler.pipeline import Built, Request
+from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.results import Built, Request
 from eyrie.model.config import AcceleratorConfig
 from eyrie.training.tflite_writer import VALID, Tensor
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -60,7 +61,7 @@ def test_slices_of_constants_come_in_turn(draw, what: str, seed: int, tmp_path: 
     path.write_bytes(net.build([draw(rng, net)]))
     config = AcceleratorConfig(glb_bank_words=256, bus_words=int(rng.integers(1, 3)))
     stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS)
-    assert any(name.endswith(f".{what}") for name in in_turn(stages)), stages.dump("segments")
+    assert any(name.endswith(f".{what}") for name in in_turn(stages)), dumped(stages, "segments")
     check(stages, rng, f"seed {seed}")
 
 
@@ -86,7 +87,9 @@ def test_operands_come_in_slices(operator: str, seed: int, tmp_path: Path) -> No
         search_iterations=SEARCH_ITERATIONS,
     )
     last = stages.plan.segments[-1]
-    assert last.nest.refetch and last.nest.tilings[-1].filters > 1 and last.groups[-1].others, stages.dump("segments")
+    assert last.nest.refetch and last.nest.tilings[-1].filters > 1 and last.groups[-1].others, dumped(
+        stages, "segments"
+    )
     check(stages, rng, f"seed {seed}")
 
 
@@ -122,5 +125,5 @@ def test_slices_of_an_operand_that_stays_in_the_glb(kernel: int, planar: str, se
     schedule.write_text(SCHEDULE.format(*names, planar=planar, rows=rows, tiles=tiles))
     stages = compile_network(path, config, search_iterations=SEARCH_ITERATIONS, schedule=read_schedule(schedule))
     [operand] = stages.plan.others[-1]
-    assert not operand.buffer.loaded and stages.plan.segments[-1].nest.sliced, stages.dump("segments")
+    assert not operand.buffer.loaded and stages.plan.segments[-1].nest.sliced, dumped(stages, "segments")
     check(stages, rng, f"seed {seed}")

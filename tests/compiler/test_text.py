@@ -16,7 +16,7 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.ir_text import CHECKPOINTS, compiled, load, text_of
 from eyrie.compiler.network import compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 from eyrie.compiler.text.classes import classes, hints, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written

@@ -17,9 +17,10 @@ from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_graph
 from eyrie.compiler.passes.simplify import simplified, turns
-from eyrie.compiler.pipeline import STAGES, Built, Imported, run_stages
+from eyrie.compiler.pipeline import STAGES, run_stages
 from eyrie.compiler.plan import settle
 from eyrie.compiler.plan.search import Placed
+from eyrie.compiler.results import Built, Imported
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.interpreters import RUN

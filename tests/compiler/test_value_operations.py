@@ -13,7 +13,7 @@ from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Grouped
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.passes.compose_functions import compose_functions
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT
 from eyrie.model.functional_simulator import FunctionalSimulator

@@ -20,9 +20,10 @@ from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.network import compile_network, compile_until
 from eyrie.compiler.passes.form_groups import _Forming
-from eyrie.compiler.pipeline import STAGES, Built, Request
+from eyrie.compiler.pipeline import STAGES
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.plan.verify import verify_places, verify_plan
+from eyrie.compiler.results import Built, Request
 from eyrie.compiler.target.descriptors import separable
 from eyrie.model import encoding
 from eyrie.model.config import DEFAULT

@@ -13,6 +13,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.program import Run, Transfer
 from eyrie.compiler.ir.window import Window
+from eyrie.compiler.pipeline import dumped
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -55,7 +56,7 @@ def check(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator, abo
     run.run(image.program.address)
     made, expected = image.output(run.dram), chain.run(values)
     assert made.shape == expected.shape and (made == expected).all(), (
-        f"{about} on {config}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}"
+        f"{about} on {config}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{dumped(stages, 'map')}"
     )
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
     source = stages.plan.read[0].layout

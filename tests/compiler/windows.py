@@ -10,9 +10,10 @@ import numpy as np
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Map, Separable, Table
 from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.options import OBJECTIVES
-from eyrie.compiler.pipeline import NAMES, STAGES, Built, Grouped, run_stages
+from eyrie.compiler.pipeline import NAMES, STAGES, run_stages
 from eyrie.compiler.plan.packed_maps import with_packed_inputs
 from eyrie.compiler.plan.patched_maps import with_patched_inputs
+from eyrie.compiler.results import Built, Grouped
 from eyrie.compiler.target.suit import suited
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.operators.convolution import conv2d, depthwise_conv2d, fold_zero_point

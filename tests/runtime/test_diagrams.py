@@ -12,7 +12,7 @@ import pytest
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.parts import compile_any, compile_parts
 from eyrie.compiler.passes.partition import Side
-from eyrie.compiler.pipeline import Request
+from eyrie.compiler.results import Request
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from eyrie.runtime.diagrams.layout import Layout, Size, layout
 from eyrie.runtime.diagrams.networks import HOST, legend, of_graph, of_parts, picture

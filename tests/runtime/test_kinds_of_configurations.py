@@ -13,7 +13,7 @@ from eyrie.compiler.buffers.network import compiled
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_greedily, compile_network
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.inputs import random_inputs

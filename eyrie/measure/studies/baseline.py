@@ -14,7 +14,7 @@ from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.performance import Layer, Performance, performance
-from eyrie.compiler.pipeline import Built
+from eyrie.compiler.results import Built
 from eyrie.compiler.study.run_length import RUN_BITS, coded_bytes
 from eyrie.measure.networks import mobilenets, resnet50
 from eyrie.measure.networks.classics import CLASSICS

@@ -7,7 +7,7 @@ from eyrie.compiler.buffers.nests import Nest
 from eyrie.compiler.buffers.partition import Partition, Partitioner
 from eyrie.compiler.network import compile_greedily, compile_network
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import Built, reached
+from eyrie.compiler.results import Built, reached
 from eyrie.measure.studies import doubling
 from eyrie.measure.studies.section import Row, Section, Table
 from eyrie.runtime.bundled import MODEL

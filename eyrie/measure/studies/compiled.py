@@ -12,7 +12,7 @@ from eyrie.compiler.files import whole_file
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_part
 from eyrie.compiler.performance import performance
-from eyrie.compiler.pipeline import Built, reached
+from eyrie.compiler.results import Built, reached
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.networks.classics import CLASSICS, normalized
 from eyrie.measure.operator_layers import LAYERS, Layer, measured

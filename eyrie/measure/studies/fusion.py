@@ -7,7 +7,7 @@ from pathlib import Path
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.window import input_rows
 from eyrie.compiler.network import compile_until
-from eyrie.compiler.pipeline import Grouped, Request, reached
+from eyrie.compiler.results import Grouped, Request, reached
 from eyrie.compiler.study.fusion import (
     Combine,
     FusionPlan,

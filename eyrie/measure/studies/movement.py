@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from eyrie.compiler.network import compile_until
-from eyrie.compiler.pipeline import Request, Simplified, reached
+from eyrie.compiler.results import Request, Simplified, reached
 from eyrie.compiler.study.banks import Array, everywhere, local
 from eyrie.compiler.study.pairs import pairs
 from eyrie.measure.networks import resnet50, wavenet
