@@ -1,27 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operator library on the RTL: random operators of every kind give what tflite-micro gives, alone, in chains that
-stay in the accelerator's memory, from streams and threads; programs are compiled once; every rejection has its
-status."""
+stay in the accelerator's memory, from streams and threads; programs are compiled once."""
 
-import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from eyrie.model.interpreters import run_litert, run_micro
+from eyrie.model.interpreters import run_micro
 from eyrie.operators import (
     ActivationDescriptor,
     ConvolutionDescriptor,
     FilterDescriptor,
     Handle,
-    LstmDescriptor,
-    NormalizationDescriptor,
     OperatorError,
     PoolingDescriptor,
     Status,
@@ -29,17 +24,11 @@ from eyrie.operators import (
 )
 from eyrie.runtime import programs
 from eyrie.runtime.folders import ROOT
-from eyrie.testing.tflite_builder import STEPS, Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_rejected, eyrie
 
 SCALE, OUTPUT_SCALE = 0.02, 0.1
 FUSED = ["NONE", "RELU", "RELU_N1_TO_1", "RELU6"]  # in the schema's order
-
-
-@pytest.fixture(scope="module")
-def handle() -> Iterator[Handle]:
-    with Handle() as found:
-        yield found
 
 
 def drawn(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -314,141 +303,6 @@ def test_concatenation(channels: tuple[int, int], handle: Handle, seed: int) -> 
     np.testing.assert_array_equal(got(handle, made), np.concatenate(parts, 3))
 
 
-def normalized(rng: np.random.Generator) -> tuple[np.ndarray, tuple[int, float, float, float], np.ndarray]:
-    """Return values, the setting of a local response normalisation, and its result by one operator after the other:
-    LOG and EXP by LiteRT, as tflite-micro lacks them in int8, the others by tflite-micro."""
-    channels, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4))
-    alpha, beta, k = (float(np.float32(rng.uniform(*ends))) for ends in ((0.05, 2), (0.3, 1.2), (0.3, 3)))
-    values, near = drawn(rng, 2, 5, 3, channels), abs(np.subtract.outer(range(channels), range(channels))) <= radius
-    most = float(np.float32(SCALE)) * (128 + 4)
-
-    def step(name: str, sources: list, scales: list, output: tuple[float, int], **more: object) -> np.ndarray:
-        return reference(name, sources, scales, values.shape, output, **more)
-
-    largest = k + alpha * min(2 * radius + 1, channels) * most**2
-    square, total, log = covering(most**2), covering(largest), covering(np.log(k), np.log(largest))
-    exponent, factor = covering(-beta * np.log(k), -beta * np.log(largest)), covering(k**-beta)
-    squares = step("MUL", [values] * 2, [(SCALE, 4)] * 2, square, fusedActivationFunction=0)
-
-    def filters(net: Builder) -> list[int]:
-        data = near.astype(np.int8).reshape(channels, 1, 1, channels)
-        scales, bias = np.full(channels, alpha, np.float32), round(k / square[0] / alpha)
-        return [
-            net.tensor(data.shape, scale=scales, data=data),
-            net.tensor((channels,), "int32", scale=square[0] * scales, data=np.full(channels, bias, np.int32)),
-        ]
-
-    sums = step("CONV_2D", [squares], [square], total, constants=filters, padding=1, **STEPS)
-    logs = step("LOG", [sums], [total], log, run=run_litert)
-    powers = np.full((2, 1, 1, 1), -127, np.int8)
-    products = step("MUL", [logs, powers], [log, (beta / 127, 0)], exponent, fusedActivationFunction=0)
-    factors = step("EXP", [products], [exponent], factor, run=run_litert)
-    wanted = step("MUL", [values, factors], [(SCALE, 4), factor], (OUTPUT_SCALE / 4, 5), fusedActivationFunction=0)
-    return values, (radius, alpha, beta, k), wanted
-
-
-def test_local_response_normalization(handle: Handle, seed: int) -> None:
-    values, setting, wanted = normalized(np.random.default_rng(seed))
-    made = room(handle, wanted.shape, OUTPUT_SCALE / 4, 5)
-    handle.local_response_normalization(NormalizationDescriptor(*setting), put(handle, values, zero=4), made)
-    np.testing.assert_array_equal(got(handle, made), wanted)
-    radius, alpha, beta, k = setting
-    real = (values - 4.0) * SCALE
-    squares = np.pad(real**2, ((0, 0),) * 3 + ((radius, radius),))
-    sums = sum(squares[..., n : n + values.shape[3]] for n in range(2 * radius + 1))
-    counts = np.clip(real / (k + alpha * sums) ** beta / (OUTPUT_SCALE / 4) + 5, -128, 127)
-    assert abs(counts - wanted).mean() < 2
-
-
-@dataclass
-class Cell:
-    """A step of an LSTM: x, h and c, their scales and zero points and those of the results, and the results."""
-
-    values: list[np.ndarray]
-    scales: list[tuple[float, int]]
-    made_scales: list[tuple[float, int]]
-    sums: tuple[float, int]
-    weights: np.ndarray
-    filter_scales: np.ndarray
-    bias: np.ndarray
-    wanted: list[np.ndarray]
-
-
-def lstm(rng: np.random.Generator, same: bool) -> Cell:
-    """Return a random step, and its results by tflite-micro. same: x and h have one scale and zero point"""
-    size, inputs, units = tuple(map(int, rng.integers(1, 4, 2))), int(rng.integers(1, 30)), int(rng.integers(1, 30))
-
-    def random_scale(least: float, most: float) -> tuple[float, int]:
-        return float(np.float32(rng.uniform(least, most))), int(rng.integers(-20, 20))
-
-    state, before, sums = (1 / 128, 0), random_scale(0.01, 0.06), random_scale(0.02, 0.1)
-    scales = [state if same else random_scale(0.002, 0.02), state, before]
-    made_scales = [state, before if same else random_scale(0.01, 0.06)]
-    values = [drawn(rng, 2, *size, count) for count in (inputs, units, units)]
-    weights, filter_scales = drawn(rng, 4 * units, inputs + units), rng.uniform(0.002, 0.01, 4 * units)
-    filter_scales, bias = filter_scales.astype(np.float32), rng.integers(-2000, 2000, 4 * units).astype(np.int32)
-    net = Builder()
-
-    def tensor(scale: tuple[float, int], channels: int = units) -> int:
-        return net.tensor((1, *size, channels), scale=scale[0], zero_point=scale[1])
-
-    def made(name: str, inputs: list[int], scale: tuple[float, int], **options: object) -> int:
-        net.operator(name, inputs, [result := tensor(scale)], **options)
-        return result
-
-    given = [tensor(scale, each.shape[3]) for scale, each in zip(scales, values)]
-    ends = [scale * (end - zero) for scale, zero in scales[:2] for end in (-128, 127)]
-    join, parts = covering(*ends), given[:2]
-    for n in range(2):
-        if scales[n] != join:
-            parts[n] = tensor(join, values[n].shape[3])
-            net.operator("QUANTIZE", [given[n]], [parts[n]])
-    joined = tensor(join, inputs + units)
-    net.operator("CONCATENATION", parts, [joined], axis=3)
-    gates = []
-    for n, name in enumerate(("LOGISTIC", "LOGISTIC", "TANH", "LOGISTIC")):
-        own = slice(n * units, (n + 1) * units)
-        filters = net.tensor(weights[own].shape, scale=filter_scales[own], data=weights[own])
-        addends = net.tensor((units,), "int32", scale=join[0] * filter_scales[own], data=bias[own])
-        total = made("FULLY_CONNECTED", [joined, filters, addends], sums, keepNumDims=True)
-        gates.append(made(name, [total], (1 / 128, 0) if name == "TANH" else (1 / 256, -128)))
-    kept = made("MUL", [gates[1], given[2]], scales[2], fusedActivationFunction=0)
-    added = made("MUL", [gates[0], gates[2]], (1 / 128, 0), fusedActivationFunction=0)
-    cell = made("ADD", [kept, added], made_scales[1], fusedActivationFunction=0)
-    hidden = made("MUL", [gates[3], made("TANH", [cell], (1 / 128, 0))], made_scales[0], fusedActivationFunction=0)
-    model = net.pack(given, [hidden, cell])
-    maps = [run_micro(model, *(each[n:][:1] for each in values)) for n in range(2)]
-    wanted = [np.concatenate(each) for each in zip(*maps, strict=True)]
-    return Cell(values, scales, made_scales, sums, weights, filter_scales, bias, wanted)
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_lstm_cell(same: bool, handle: Handle, seed: int) -> None:
-    of = lstm(np.random.default_rng([seed, same]), same)
-    descriptor = FilterDescriptor(len(of.weights), 1, 1, of.weights.shape[1], of.filter_scales)
-    filters, sums = handle.malloc(of.weights.size), handle.malloc(of.bias.nbytes)
-    handle.copy_to(filters, of.weights[:, None, None], descriptor)
-    handle.copy_to(sums, of.bias)
-    given = [put(handle, values, *scale) for values, scale in zip(of.values, of.scales)]
-    made = [room(handle, of.wanted[0].shape, *scale) for scale in of.made_scales]
-    handle.lstm_cell(LstmDescriptor(*of.sums), *given, (descriptor, filters), sums, *made)
-    for tensor, wanted in zip(made, of.wanted):
-        np.testing.assert_array_equal(got(handle, tensor), wanted)
-    assert [ran.name for ran in handle.stream.ran] == ["LSTM_CELL"] * 2
-    x, h, c = ((values - float(zero)) * scale for values, (scale, zero) in zip(of.values, of.scales))
-    step = max(scale * 255 for scale, _ in of.scales[:2]) / 255 * of.filter_scales
-    real = np.concatenate([x, h], 3) @ (of.weights * of.filter_scales[:, None]).T + of.bias * step
-    low, high = ((end - of.sums[1]) * of.sums[0] for end in (-128, 127))
-    i, f, g, o = np.split(np.clip(real, low, high), 4, 3)
-    next_cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    for values, tensor, (scale, zero) in zip((sigmoid(o) * np.tanh(next_cell), next_cell), of.wanted, of.made_scales):
-        assert abs(np.clip(values / scale + zero, -128, 127) - tensor).mean() < 2
-
-
 def test_fully_connected_addition_and_softmax(handle: Handle, seed: int) -> None:
     """Of vectors, one behind the other on a stream: nothing is copied between them."""
     rng = np.random.default_rng(seed)
@@ -560,230 +414,6 @@ def test_an_accelerator_that_stops(seed: int) -> None:
         np.testing.assert_array_equal(got(handle, second), values)
         handle.activation(relu, source, second)
         np.testing.assert_array_equal(got(handle, second), np.maximum(values, 0))
-
-
-def test_descriptors() -> None:
-    descriptor = TensorDescriptor()
-    with pytest.raises(OperatorError, match="^TensorDescriptor is not set$"):
-        descriptor.get()
-    descriptor.set(1, 3, 5, 9, 0.5)
-    setting = descriptor.get()
-    assert (setting.shape, setting.zero_point, setting.bytes) == ((1, 3, 5, 9), 0, 3 * 2 * 6 * 8)
-    descriptor.destroy()
-    for act in (descriptor.get, lambda: descriptor.set(1, 1, 1, 1, 1.0)):
-        with pytest.raises(OperatorError) as rejection:
-            act()
-        assert rejection.value.status == Status.BAD_DESCRIPTOR
-
-
-def test_descriptors_say_what_they_take() -> None:
-    for kind, first in {
-        TensorDescriptor: "n",
-        FilterDescriptor: "m",
-        ConvolutionDescriptor: "stride",
-        PoolingDescriptor: "kind",
-        ActivationDescriptor: "function",
-        NormalizationDescriptor: "radius",
-        LstmDescriptor: "scale",
-    }.items():
-        for function in (kind, kind.set):
-            names = [name for name in inspect.signature(function).parameters if name != "self"]
-            assert names[0] == first and "values" not in names, function
-        assert kind.__doc__ and kind.set.__doc__
-    as_lists = ConvolutionDescriptor([2, 1], np.array([1, 1]), [0, 1, 0, 1])
-    assert as_lists.get() == ConvolutionDescriptor((2, 1), (1, 1), (0, 1, 0, 1)).get()
-    assert TensorDescriptor(np.int64(1), 2, np.uint8(3), 4, 0.5).get() == TensorDescriptor(1, 2, 3, 4, 0.5).get()
-    assert FilterDescriptor(2, 1, 1, 1, [0.5, 0.25]).get() == FilterDescriptor(2, 1, 1, 1, (0.5, 0.25)).get()
-
-
-TENSOR = (TensorDescriptor(1, 2, 2, 8, 1.0), 0)
-POOLING = PoolingDescriptor("max", (2, 2), (2, 2))
-MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
-    ("pooling is of type tuple, must be a PoolingDescriptor", lambda of: of.pooling(TENSOR, POOLING, TENSOR)),
-    ("activation is of type PoolingDescriptor, must be a Act", lambda of: of.activation(POOLING, TENSOR, TENSOR)),
-    ("input 0 is of type TensorDescriptor, must be a Tens", lambda of: of.pooling(POOLING, TENSOR[0], TENSOR)),
-    (
-        "output is of type NoneType, must be a TensorDescriptor and an",
-        lambda of: of.arithmetic("ADD", TENSOR, TENSOR, None),
-    ),
-    ("filters is of type tuple, must be a", lambda of: of.fully_connected(TENSOR, (1, 2, 3), None, TENSOR)),
-    ("filters is of type TensorDescriptor, must be a", lambda of: of.fully_connected(TENSOR, TENSOR, None, TENSOR)),
-    ("convolution is of type tuple, must be a", lambda of: of.convolution(TENSOR, TENSOR, TENSOR, None, TENSOR)),
-    ("descriptor is of type int, must be a Tensor", lambda of: of.copy_from(TENSOR[0], 0)),
-    ("descriptor is of type Pooling", lambda of: of.copy_to(0, [1], POOLING)),
-    ("TensorDescriptor: scale = x: must be a number", lambda of: TensorDescriptor(1, 1, 1, 1, "x")),
-    ("TensorDescriptor: missing 3 required", lambda of: TensorDescriptor(1, 1)),
-    ("FilterDescriptor: scales = 0.5: must be a tuple of one", lambda of: FilterDescriptor(1, 1, 1, 1, 0.5)),
-    ("NormalizationDescriptor: alpha = 0: must be positive", lambda of: NormalizationDescriptor(1, 0, 1, 1)),
-    ("NormalizationDescriptor: k is too large for float32", lambda of: NormalizationDescriptor(1, 1, 1, 10**400)),
-    ("NormalizationDescriptor: radius = 0: must be an", lambda of: NormalizationDescriptor(0, 1, 1, 1)),
-    ("LstmDescriptor: zero_point = 0.5: must be an integer", lambda of: LstmDescriptor(0.1, 0.5)),
-    ("LstmDescriptor: a scale is positive and finite, got 0", lambda of: LstmDescriptor(0)),
-    ("ActivationDescriptor: function = ['RELU']: must be a", lambda of: ActivationDescriptor(["RELU"])),
-]
-
-
-@pytest.mark.parametrize("number", range(len(MISTAKEN)))
-def test_mistaken_arguments(number: int) -> None:
-    """Before there is any configuration."""
-    said, act = MISTAKEN[number]
-    with pytest.raises(OperatorError) as rejection:
-        act(object.__new__(Handle))
-    assert str(rejection.value).startswith(said) and "\n" not in str(rejection.value), rejection.value
-    assert rejection.value.status == Status.BAD_ARGUMENT
-
-
-def spread(handle: Handle, setting: ConvolutionDescriptor) -> None:
-    filters = FilterDescriptor(8, 1, 1, 8, (0.005,))
-    source, made = room(handle, (1, 2, 2, 8)), room(handle, (1, 3, 3, 8))
-    handle.transposed_convolution(setting, source, (filters, handle.malloc(64)), None, made)
-
-
-def stepped(handle: Handle, setting: LstmDescriptor, units: int = 8, apart: bool = True) -> None:
-    """A step of an LSTM with 5 values and 8 units. units: of the filters; apart: the next states are two tensors"""
-    descriptor = FilterDescriptor(4 * units, 1, 1, 5 + units, (0.005,))
-    filters = descriptor, handle.malloc(descriptor.get().bytes)
-    source, *states = [room(handle, (1, 1, 1, count)) for count in (5, 8, 8, 8, 8)]
-    made = states[2:] if apart else states[2:3] * 2
-    handle.lstm_cell(setting, source, *states[:2], filters, None, *made)
-
-
-REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
-    (Status.BAD_ARGUMENT, "0 bytes: must be", lambda of: of.malloc(0)),
-    (Status.BAD_ARGUMENT, "TensorDescriptor: h = 0: must be", lambda of: TensorDescriptor(1, 0, 1, 1, 1.0)),
-    (Status.BAD_ARGUMENT, "TensorDescriptor: an int8 zero point is", lambda of: TensorDescriptor(1, 1, 1, 1, 1.0, 200)),
-    (Status.BAD_ARGUMENT, "2 scales for 3 filters: give one", lambda of: FilterDescriptor(3, 1, 1, 1, (1.0,) * 2)),
-    (Status.BAD_ARGUMENT, "PoolingDescriptor: a pooling is", lambda of: PoolingDescriptor("least", (2, 2), (2, 2))),
-    (
-        Status.BAD_ARGUMENT,
-        "unknown activation 'SINE'",
-        lambda of: of.activation(ActivationDescriptor("SINE"), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8))),
-    ),
-    (
-        Status.BAD_ARGUMENT,
-        "values are int8 1 x 2 x 2 x 7, the descriptor says",
-        lambda of: of.copy_to(0, np.zeros((1, 2, 2, 7), np.int8), TensorDescriptor(1, 2, 2, 8, 1.0)),
-    ),
-    (Status.BAD_ARGUMENT, "ConvolutionDescriptor: stride = 2: must be", lambda of: ConvolutionDescriptor(2)),
-    (
-        Status.BAD_ARGUMENT,
-        "ConvolutionDescriptor: pads = (0, 0, -1, 0): must be",
-        lambda of: ConvolutionDescriptor((1, 1), pads=(0, 0, -1, 0)),
-    ),
-    (
-        Status.BAD_ARGUMENT,
-        "values are 3 int64 numbers, a bias is int32 numbers",
-        lambda of: of.copy_to(0, np.zeros(3, np.int64)),
-    ),
-    (Status.BAD_ARGUMENT, "memory_bytes = 8589934592: must be", lambda of: Handle(memory_bytes=1 << 33)),
-    (
-        Status.BAD_DESCRIPTOR,
-        "activation 'SINE' is not one of",
-        lambda of: of.arithmetic("ADD", *(room(of, (1, 2, 2, 8)) for _ in range(3)), "SINE"),
-    ),
-    (
-        Status.BAD_ARGUMENT,
-        "unknown arithmetic 'POW': choose from ADD, ",
-        lambda of: of.arithmetic("POW", *(room(of, (1, 2, 2, 8)) for _ in range(3))),
-    ),
-    (
-        Status.BAD_ARGUMENT,
-        "kind = None: must be a name",
-        lambda of: of.arithmetic(None, *(room(of, (1, 2, 2, 8)) for _ in range(3))),
-    ),
-    (
-        Status.BAD_ARGUMENT,
-        "activation = RELU: MAXIMUM is not fused with one",
-        lambda of: of.arithmetic("MAXIMUM", *(room(of, (1, 2, 2, 8)) for _ in range(3)), "RELU"),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "if a convolution is transposed, its dilation is (1, 1)",
-        lambda of: spread(of, ConvolutionDescriptor((2, 2), (2, 2))),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "pads = (9, 9, 0, 0) are larger than filters of 1 x 1",
-        lambda of: spread(of, ConvolutionDescriptor((2, 2), pads=(9, 9, 0, 0))),
-    ),
-    (Status.BAD_POINTER, "0x7 is no allocation", lambda of: of.free(7)),
-    (
-        Status.BAD_POINTER,
-        "output: 384 bytes are needed, 8 are allocated",
-        lambda of: of.activation(
-            ActivationDescriptor("RELU"), room(of, (1, 6, 8, 8)), (TensorDescriptor(1, 6, 8, 8, 1.0), of.malloc(8))
-        ),
-    ),
-    (
-        Status.BAD_POINTER,
-        "the output overlaps input 0",
-        lambda of: of.activation(ActivationDescriptor("RELU"), *[room(of, (1, 2, 2, 8))] * 2),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "operator #0 MAX_POOL_2D: makes int8 1 x 1 x 1 x 8, its output is",
-        lambda of: of.pooling(PoolingDescriptor("max", (2, 2), (2, 2)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8))),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "filters of 4 channels in 1 groups do not go with",
-        lambda of: of.convolution(
-            ConvolutionDescriptor((1, 1)),
-            room(of, (1, 2, 2, 8)),
-            (FilterDescriptor(8, 1, 1, 4, (1.0,)), of.malloc(32)),
-            None,
-            room(of, (1, 2, 2, 8)),
-        ),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "input 0 has 2 maps, the output 1",
-        lambda of: of.activation(ActivationDescriptor("RELU"), room(of, (2, 2, 2, 8)), room(of, (1, 2, 2, 8))),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "operator #0 LSTM_CELL: x, h and c of 1 x 1 x 1 x 5, 1 x 1 x 1 x 8, 1 x 1 x 1 x 8 need filters of 32 x 13, not",
-        lambda of: stepped(of, LstmDescriptor(0.1), units=9),
-    ),
-    (
-        Status.BAD_DESCRIPTOR,
-        "operator #0 LSTM_CELL: LOGISTIC: its input has scale 8, its fixed point takes less than 8",
-        lambda of: stepped(of, LstmDescriptor(8)),
-    ),
-    (Status.BAD_POINTER, "the output1 overlaps output", lambda of: stepped(of, LstmDescriptor(0.1), apart=False)),
-    (Status.NO_MEMORY, "bytes do not fit into the", lambda of: of.malloc(1 << 30)),
-    (
-        Status.NOT_SUPPORTED,
-        "",
-        lambda of: (
-            of.fully_connected(
-                room(of, (1, 1, 1, 200_000)),
-                (FilterDescriptor(1, 1, 1, 200_000, (1.0,)), of.malloc(200_000)),
-                None,
-                room(of, (1, 1, 1, 1)),
-            ),
-            of.synchronize(),
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize("number", range(len(REJECTED)))
-def test_rejected(number: int, handle: Handle) -> None:
-    status, said, act = REJECTED[number]
-    with pytest.raises(OperatorError) as rejection:
-        act(handle)
-    assert rejection.value.status == status and said in str(rejection.value) and "\n" not in str(rejection.value)
-
-
-def test_a_destroyed_handle() -> None:
-    handle = Handle()
-    handle.destroy()
-    handle.destroy()
-    for act in (lambda: handle.malloc(8), handle.synchronize, handle.create_stream, lambda: handle.free(0)):
-        with pytest.raises(OperatorError, match="^the handle is destroyed: create another one$") as rejection:
-            act()
-        assert rejection.value.status == Status.CLOSED
 
 
 def test_the_example() -> None:

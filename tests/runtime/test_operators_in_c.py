@@ -21,6 +21,7 @@ from eyrie.runtime.soc.library import OPERATORS, WARNINGS, soc_library
 from tests.commands.commands import eyrie
 from tests.runtime.operator_library import FUNCTIONS, Compiler, Handle, Stream, build
 from tests.runtime.operators_on_model import WINDOW
+from tests.runtime.test_operator_chains import lstm, normalized
 from tests.runtime.test_operators import (
     ARITHMETIC,
     CONVOLUTIONS,
@@ -29,8 +30,6 @@ from tests.runtime.test_operators import (
     SCALE,
     TRANSPOSED,
     drawn,
-    lstm,
-    normalized,
     operands,
     reference,
     transposed,
