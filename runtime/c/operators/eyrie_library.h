@@ -142,4 +142,31 @@ enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_oper
 /* Whether an operator that has not ended writes there. */
 bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place);
 
+/* ---- eyrie_arguments.c ---- */
+
+/* Takes the tensors of a call, outputs and then inputs, into `operation`. names: of these arguments */
+enum eyrie_result eyrie_take(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
+                             const char *const *names, uint32_t outputs, uint32_t inputs,
+                             struct eyrie_operation *operation);
+
+/* Takes the output and one or two inputs of a call. */
+enum eyrie_result eyrie_take_tensors(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
+                                     uint32_t inputs, struct eyrie_operation *operation);
+
+/* Takes filters, and a bias or EYRIE_NO_BIAS. */
+enum eyrie_result eyrie_take_filter(struct eyrie_handle *handle, const struct eyrie_filter *filter, uint32_t bias,
+                                    struct eyrie_asked *asked);
+
+/* Checks that the output has the sizes that the operator makes; 0: its window does not fit. */
+enum eyrie_result eyrie_check_output(const struct eyrie_operation *operation, uint32_t h, uint32_t w, uint32_t c);
+
+/* Checks that the output has this scale and zero point. */
+enum eyrie_result eyrie_check_scale(const struct eyrie_operation *operation, const struct eyrie_tensor_setting *made);
+
+/* An operator without settings. */
+struct eyrie_asked eyrie_asked_of(const char *name);
+
+/* Finds the program of an operation, and gives it to its stream. */
+enum eyrie_result eyrie_add_program(struct eyrie_operation *operation, struct eyrie_asked *asked);
+
 #endif

@@ -8,103 +8,6 @@
 #define SOFTMAX_SCALE (1.0f / 256)
 #define SOFTMAX_ZERO_POINT (-128)
 
-/* ---- Tensors ---- */
-
-static bool overlap(uint32_t one, uint32_t one_bytes, uint32_t other, uint32_t other_bytes) {
-  return (uint64_t)one < (uint64_t)other + other_bytes && (uint64_t)other < (uint64_t)one + one_bytes;
-}
-
-/* Checks that tensor `n` of an operation has a place of its own beside output `out`. All settings and places are set. */
-static enum eyrie_result check_apart(struct eyrie_handle *handle, const struct eyrie_operation *operation, uint32_t n,
-                                     uint32_t out, const char *const *names) {
-  const struct eyrie_tensor_setting *of = &operation->tensors[n], *made = &operation->tensors[out];
-  if (of->n != made->n)
-    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "%s: has %u maps, the %s %u: give as many", names[n], of->n,
-                        names[out], made->n);
-  const uint32_t place = operation->places[n];
-  if (!overlap(place, eyrie_tensor_bytes(of), operation->places[out], eyrie_tensor_bytes(made))) return EYRIE_OK;
-  return eyrie_reject(handle, EYRIE_BAD_POINTER, "%s: overlaps the %s at 0x%x: allocate one of its own", names[out],
-                      names[n], place);
-}
-
-/* Takes the tensors of a call, outputs and then inputs, into `operation`. names: of these arguments */
-static enum eyrie_result take(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
-                              const char *const *names, uint32_t outputs, uint32_t inputs,
-                              struct eyrie_operation *operation) {
-  if (stream == NULL) return EYRIE_BAD_ARGUMENT;
-  struct eyrie_handle *handle = stream->handle;
-  enum eyrie_result result = eyrie_begin(handle);
-  if (result != EYRIE_OK) return result;
-  operation->stream = stream;
-  operation->program = NULL;
-  operation->outputs = outputs;
-  operation->inputs = inputs;
-  operation->map = 0;
-  operation->beta = 0;
-  for (uint32_t n = 0; n < outputs + inputs; n++) {
-    if (tensors[n] == NULL || tensors[n]->descriptor == NULL) return eyrie_reject_null(handle, names[n]);
-    result = eyrie_check_set(handle, names[n], tensors[n]->descriptor->state);
-    if (result != EYRIE_OK) return result;
-    operation->tensors[n] = tensors[n]->descriptor->setting;
-    operation->places[n] = tensors[n]->place;
-  }
-  for (uint32_t n = 0; n < outputs + inputs; n++) {
-    result = eyrie_check_place(handle, names[n], operation->places[n], eyrie_tensor_bytes(&operation->tensors[n]));
-    for (uint32_t out = 0; out < outputs && out < n && result == EYRIE_OK; out++)
-      result = check_apart(handle, operation, n, out, names);
-    if (result != EYRIE_OK) return result;
-  }
-  return result;
-}
-
-/* Takes the output and one or two inputs of a call. */
-static enum eyrie_result take_tensors(struct eyrie_stream *stream, const struct eyrie_tensor *const *tensors,
-                                      uint32_t inputs, struct eyrie_operation *operation) {
-  static const char *const names[2][3] = {{"output", "input", NULL}, {"output", "first", "second"}};
-  return take(stream, tensors, names[inputs - 1], 1, inputs, operation);
-}
-
-/* Checks that the output has the sizes that the operator makes; 0: its window does not fit. */
-static enum eyrie_result check_output(const struct eyrie_operation *operation, uint32_t h, uint32_t w, uint32_t c) {
-  struct eyrie_handle *handle = operation->stream->handle;
-  const struct eyrie_tensor_setting *out = &operation->tensors[0], *in = &operation->tensors[1];
-  if (h == 0 || w == 0)
-    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "input: %u x %u with its pads is smaller than the window", in->h,
-                        in->w);
-  if (out->h == h && out->w == w && out->c == c) return EYRIE_OK;
-  return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "output: is %u x %u x %u, the operator makes %u x %u x %u", out->h,
-                      out->w, out->c, h, w, c);
-}
-
-/* Checks that the output has this scale and zero point. */
-static enum eyrie_result check_scale(const struct eyrie_operation *operation, const struct eyrie_tensor_setting *made) {
-  const struct eyrie_tensor_setting *out = &operation->tensors[0];
-  if (!(out->scale < made->scale) && !(out->scale > made->scale) && out->zero_point == made->zero_point)
-    return EYRIE_OK;
-  return eyrie_reject(operation->stream->handle, EYRIE_BAD_DESCRIPTOR,
-                      "output: its scale is %f and its zero point %d, the operator makes %f and %d",
-                      (double)out->scale, out->zero_point, (double)made->scale, made->zero_point);
-}
-
-/* Finds the program of an operation, and gives it to its stream. */
-static enum eyrie_result add_program(struct eyrie_operation *operation, struct eyrie_asked *asked) {
-  struct eyrie_handle *handle = operation->stream->handle;
-  asked->tensors = operation->tensors;
-  asked->outputs = operation->outputs;
-  asked->inputs = operation->inputs;
-  enum eyrie_result result = EYRIE_OK;
-  const bool awaited = asked->filter != NULL && (eyrie_is_written(handle, asked->filters) ||
-                                                 eyrie_is_written(handle, asked->bias));
-  if (awaited) result = eyrie_synchronize(handle); /* filters are known by what is in their memory */
-  if (result == EYRIE_OK) result = eyrie_find_program(handle, asked, &operation->program);
-  if (result == EYRIE_OK) {
-    for (uint32_t n = 0; n < operation->outputs; n++)
-      eyrie_find_allocation(handle, operation->places[n])->digested = 0;
-    result = eyrie_add(handle, operation);
-  }
-  return result;
-}
-
 /* ---- Windows and filters ---- */
 
 /* Positions of a window along an axis; 0: it does not fit. */
@@ -115,36 +18,14 @@ static uint32_t positions(uint32_t size, const uint32_t *pads, uint64_t reach, u
 
 static uint64_t reach_of(uint32_t taps, uint32_t dilation) { return (uint64_t)(taps - 1) * dilation + 1; }
 
-static enum eyrie_result take_filter(struct eyrie_handle *handle, const struct eyrie_filter *filter, uint32_t bias,
-                                     struct eyrie_asked *asked) {
-  if (filter == NULL || filter->descriptor == NULL) return eyrie_reject_null(handle, "filter");
-  enum eyrie_result result = eyrie_check_set(handle, "filter", filter->descriptor->state);
-  if (result != EYRIE_OK) return result;
-  asked->filter = &filter->descriptor->setting;
-  asked->filters = filter->place;
-  asked->bias = bias;
-  if (asked->filter->m > UINT32_MAX / 4)
-    return eyrie_reject(handle, EYRIE_BAD_DESCRIPTOR, "filter: m = %u: must be at most %u", asked->filter->m,
-                        UINT32_MAX / 4);
-  result = eyrie_check_place(handle, "filter", filter->place, eyrie_filter_bytes(asked->filter));
-  if (result != EYRIE_OK || bias == EYRIE_NO_BIAS) return result;
-  return eyrie_check_place(handle, "bias", bias, 4 * asked->filter->m);
-}
-
-static struct eyrie_asked asked_of(const char *name) {
-  const struct eyrie_asked asked = {name, NULL, 1,    1,    NULL, 0,                      EYRIE_NO_BIAS,
-                                    NULL, NULL, NULL, NULL, NULL, EYRIE_ARITHMETIC_KINDS, EYRIE_NONE};
-  return asked;
-}
-
 /* Takes the arguments of a convolution, or a transposed one. */
 static enum eyrie_result take_convolution(struct eyrie_stream *stream,
                                           const struct eyrie_convolution_descriptor *convolution,
                                           const struct eyrie_tensor *const *tensors, const struct eyrie_filter *filter,
                                           uint32_t bias, struct eyrie_operation *operation, struct eyrie_asked *asked) {
-  enum eyrie_result result = take_tensors(stream, tensors, 1, operation);
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, operation);
   if (result == EYRIE_OK && convolution == NULL) result = eyrie_reject_null(stream->handle, "convolution");
-  if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, asked);
+  if (result == EYRIE_OK) result = eyrie_take_filter(stream->handle, filter, bias, asked);
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "convolution", convolution->state);
   if (result != EYRIE_OK) return result;
   const struct eyrie_convolution_setting *of = asked->convolution = &convolution->setting;
@@ -159,7 +40,7 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
                                     const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("convolution");
+  struct eyrie_asked asked = eyrie_asked_of("convolution");
   enum eyrie_result result = take_convolution(stream, convolution, tensors, filter, bias, &operation, &asked);
   if (result != EYRIE_OK) return result;
   const struct eyrie_convolution_setting *of = asked.convolution;
@@ -168,10 +49,10 @@ enum eyrie_result eyrie_convolution(struct eyrie_stream *stream, const struct ey
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "filter: %u filters do not go into %u groups: give as many to each", asked.filter->m,
                         of->groups);
-  result = check_output(
+  result = eyrie_check_output(
       &operation, positions(in->h, of->pads, reach_of(asked.filter->r, of->dilation[0]), of->stride[0]),
       positions(in->w, of->pads + 2, reach_of(asked.filter->s, of->dilation[1]), of->stride[1]), asked.filter->m);
-  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+  return result == EYRIE_OK ? eyrie_add_program(&operation, &asked) : result;
 }
 
 /* Rows or columns of a transposed convolution's output; 0: its pads leave none. */
@@ -188,7 +69,7 @@ enum eyrie_result eyrie_transposed_convolution(struct eyrie_stream *stream,
                                                uint32_t bias, const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("transposed_convolution");
+  struct eyrie_asked asked = eyrie_asked_of("transposed_convolution");
   enum eyrie_result result = take_convolution(stream, convolution, tensors, filter, bias, &operation, &asked);
   if (result != EYRIE_OK) return result;
   const struct eyrie_convolution_setting *of = asked.convolution;
@@ -200,8 +81,8 @@ enum eyrie_result eyrie_transposed_convolution(struct eyrie_stream *stream,
   const uint32_t w = spread(in->w, of->pads + 2, asked.filter->s, of->stride[1]);
   if (h == 0 || w == 0)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "convolution: its pads leave no output, or are larger than the filters");
-  result = check_output(&operation, h, w, asked.filter->m);
-  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+  result = eyrie_check_output(&operation, h, w, asked.filter->m);
+  return result == EYRIE_OK ? eyrie_add_program(&operation, &asked) : result;
 }
 
 enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struct eyrie_tensor *input,
@@ -209,9 +90,9 @@ enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struc
                                         const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("fully_connected");
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
-  if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
+  struct eyrie_asked asked = eyrie_asked_of("fully_connected");
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, &operation);
+  if (result == EYRIE_OK) result = eyrie_take_filter(stream->handle, filter, bias, &asked);
   if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
   const uint32_t taken = in->h * in->w * in->c, made = out->h * out->w * out->c; /* no overflow: set */
@@ -224,40 +105,40 @@ enum eyrie_result eyrie_fully_connected(struct eyrie_stream *stream, const struc
   if (made != asked.filter->m)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "output: has %u values, the filters make %u", made,
                         asked.filter->m);
-  return add_program(&operation, &asked);
+  return eyrie_add_program(&operation, &asked);
 }
 
 enum eyrie_result eyrie_pooling(struct eyrie_stream *stream, const struct eyrie_pooling_descriptor *pooling,
                                 const struct eyrie_tensor *input, const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("pooling");
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  struct eyrie_asked asked = eyrie_asked_of("pooling");
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, &operation);
   if (result == EYRIE_OK && pooling == NULL) result = eyrie_reject_null(stream->handle, "pooling");
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "pooling", pooling->state);
   if (result != EYRIE_OK) return result;
   const struct eyrie_pooling_setting *of = asked.pooling = &pooling->setting;
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
-  result = check_output(&operation, positions(in->h, of->pads, of->kernel[0], of->stride[0]),
-                        positions(in->w, of->pads + 2, of->kernel[1], of->stride[1]), in->c);
-  if (result == EYRIE_OK) result = check_scale(&operation, in);
-  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+  result = eyrie_check_output(&operation, positions(in->h, of->pads, of->kernel[0], of->stride[0]),
+                              positions(in->w, of->pads + 2, of->kernel[1], of->stride[1]), in->c);
+  if (result == EYRIE_OK) result = eyrie_check_scale(&operation, in);
+  return result == EYRIE_OK ? eyrie_add_program(&operation, &asked) : result;
 }
 
 enum eyrie_result eyrie_unpooling(struct eyrie_stream *stream, const struct eyrie_tensor *input,
                                   const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("unpooling");
+  struct eyrie_asked asked = eyrie_asked_of("unpooling");
   const struct eyrie_tensor_setting *in = &operation.tensors[1], *out = &operation.tensors[0];
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, &operation);
   if (result != EYRIE_OK) return result;
   if (out->h % in->h != 0 || out->w % in->w != 0)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "output: has %u x %u pixels, no multiples of the input's %u x %u", out->h, out->w, in->h, in->w);
-  result = check_output(&operation, out->h, out->w, in->c);
-  if (result == EYRIE_OK) result = check_scale(&operation, in);
-  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+  result = eyrie_check_output(&operation, out->h, out->w, in->c);
+  if (result == EYRIE_OK) result = eyrie_check_scale(&operation, in);
+  return result == EYRIE_OK ? eyrie_add_program(&operation, &asked) : result;
 }
 
 /* ---- Value by value ---- */
@@ -266,21 +147,21 @@ enum eyrie_result eyrie_activation(struct eyrie_stream *stream, const struct eyr
                                    const struct eyrie_tensor *input, const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("activation");
+  struct eyrie_asked asked = eyrie_asked_of("activation");
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, &operation);
   if (result == EYRIE_OK && activation == NULL) result = eyrie_reject_null(stream->handle, "activation");
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "activation", activation->state);
-  if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
+  if (result == EYRIE_OK) result = eyrie_check_output(&operation, in->h, in->w, in->c);
   if (result != EYRIE_OK) return result;
   asked.activation = &activation->setting;
-  return add_program(&operation, &asked);
+  return eyrie_add_program(&operation, &asked);
 }
 
 /* Checks that both inputs have the scale and zero point of the output. */
 static enum eyrie_result check_same(const struct eyrie_operation *operation) {
-  const enum eyrie_result result = check_scale(operation, &operation->tensors[1]);
-  return result == EYRIE_OK ? check_scale(operation, &operation->tensors[2]) : result;
+  const enum eyrie_result result = eyrie_check_scale(operation, &operation->tensors[1]);
+  return result == EYRIE_OK ? eyrie_check_scale(operation, &operation->tensors[2]) : result;
 }
 
 /* The size of a result along an axis, where one size may be 1; 0: they do not go together. */
@@ -308,8 +189,8 @@ enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arith
                                    const struct eyrie_tensor *second, const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, first, second};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("arithmetic");
-  enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
+  struct eyrie_asked asked = eyrie_asked_of("arithmetic");
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 2, &operation);
   if (result == EYRIE_OK) result = check_kind(stream->handle, kind, fused);
   if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
@@ -318,19 +199,19 @@ enum eyrie_result eyrie_arithmetic(struct eyrie_stream *stream, enum eyrie_arith
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR,
                         "second: is %u x %u x %u, the first %u x %u x %u: give sizes that are equal, or one of them 1",
                         other->h, other->w, other->c, one->h, one->w, one->c);
-  result = check_output(&operation, h, w, c);
+  result = eyrie_check_output(&operation, h, w, c);
   if (result == EYRIE_OK && (kind == EYRIE_MAXIMUM || kind == EYRIE_MINIMUM)) result = check_same(&operation);
   asked.kind = kind;
   asked.fused = fused;
-  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+  return result == EYRIE_OK ? eyrie_add_program(&operation, &asked) : result;
 }
 
 enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct eyrie_tensor *first,
                                       const struct eyrie_tensor *second, const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, first, second};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("concatenation");
-  enum eyrie_result result = take_tensors(stream, tensors, 2, &operation);
+  struct eyrie_asked asked = eyrie_asked_of("concatenation");
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 2, &operation);
   if (result != EYRIE_OK) return result;
   const struct eyrie_tensor_setting *one = &operation.tensors[1], *other = one + 1;
   if (one->h != other->h || one->w != other->w)
@@ -339,9 +220,9 @@ enum eyrie_result eyrie_concatenation(struct eyrie_stream *stream, const struct 
   if (one->c > UINT32_MAX - other->c)
     return eyrie_reject(stream->handle, EYRIE_BAD_DESCRIPTOR, "second: %u channels are too many beside %u", other->c,
                         one->c);
-  result = check_output(&operation, one->h, one->w, one->c + other->c);
+  result = eyrie_check_output(&operation, one->h, one->w, one->c + other->c);
   if (result == EYRIE_OK) result = check_same(&operation);
-  return result == EYRIE_OK ? add_program(&operation, &asked) : result;
+  return result == EYRIE_OK ? eyrie_add_program(&operation, &asked) : result;
 }
 
 enum eyrie_result eyrie_local_response_normalization(struct eyrie_stream *stream,
@@ -350,15 +231,15 @@ enum eyrie_result eyrie_local_response_normalization(struct eyrie_stream *stream
                                                      const struct eyrie_tensor *output) {
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("local_response_normalization");
+  struct eyrie_asked asked = eyrie_asked_of("local_response_normalization");
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, &operation);
   if (result == EYRIE_OK && normalization == NULL) result = eyrie_reject_null(stream->handle, "normalization");
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "normalization", normalization->state);
-  if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
+  if (result == EYRIE_OK) result = eyrie_check_output(&operation, in->h, in->w, in->c);
   if (result != EYRIE_OK) return result;
   asked.normalization = &normalization->setting;
-  return add_program(&operation, &asked);
+  return eyrie_add_program(&operation, &asked);
 }
 
 /* The tensors of an LSTM cell, as eyrie_lstm_cell takes them. */
@@ -390,15 +271,15 @@ enum eyrie_result eyrie_lstm_cell(struct eyrie_stream *stream, const struct eyri
   static const char *const names[CELL_TENSORS] = {"next_hidden", "next_cell", "input", "hidden", "cell"};
   const struct eyrie_tensor *const tensors[CELL_TENSORS] = {next_hidden, next_cell, input, hidden, cell};
   struct eyrie_operation operation;
-  struct eyrie_asked asked = asked_of("lstm_cell");
-  enum eyrie_result result = take(stream, tensors, names, 2, 3, &operation);
+  struct eyrie_asked asked = eyrie_asked_of("lstm_cell");
+  enum eyrie_result result = eyrie_take(stream, tensors, names, 2, 3, &operation);
   if (result == EYRIE_OK && lstm == NULL) result = eyrie_reject_null(stream->handle, "lstm");
   if (result == EYRIE_OK) result = eyrie_check_set(stream->handle, "lstm", lstm->state);
-  if (result == EYRIE_OK) result = take_filter(stream->handle, filter, bias, &asked);
+  if (result == EYRIE_OK) result = eyrie_take_filter(stream->handle, filter, bias, &asked);
   if (result == EYRIE_OK) result = check_cell(&operation, names, asked.filter);
   if (result != EYRIE_OK) return result;
   asked.lstm = &lstm->setting;
-  return add_program(&operation, &asked);
+  return eyrie_add_program(&operation, &asked);
 }
 
 enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const struct eyrie_tensor *input,
@@ -407,11 +288,11 @@ enum eyrie_result eyrie_softmax(struct eyrie_stream *stream, float beta, const s
   const struct eyrie_tensor *const tensors[] = {output, input};
   struct eyrie_operation operation;
   const struct eyrie_tensor_setting *in = &operation.tensors[1];
-  enum eyrie_result result = take_tensors(stream, tensors, 1, &operation);
+  enum eyrie_result result = eyrie_take_tensors(stream, tensors, 1, &operation);
   if (result == EYRIE_OK && !(beta > 0.0f && beta < 3.4e38f))
     result = eyrie_reject(stream->handle, EYRIE_BAD_ARGUMENT, "beta: is %f: must be positive and finite", (double)beta);
-  if (result == EYRIE_OK) result = check_output(&operation, in->h, in->w, in->c);
-  if (result == EYRIE_OK) result = check_scale(&operation, &made);
+  if (result == EYRIE_OK) result = eyrie_check_output(&operation, in->h, in->w, in->c);
+  if (result == EYRIE_OK) result = eyrie_check_scale(&operation, &made);
   if (result == EYRIE_OK && in->c > EYRIE_SOFTMAX_CHANNELS)
     result = eyrie_reject(stream->handle, EYRIE_NOT_SUPPORTED,
                           "a softmax of more than %u channels (%u): their exponentials have no sum that fits",
