@@ -3,17 +3,18 @@
 
 Variants differ in three ways. Data-movement operators are composed, or stay as the model has them. Feature maps of one
 column become rows, or stay. The plan is for the configuration, or for the default GLB or DRAM, so that a larger GLB and
-a known DRAM never cost cycles.
+a known DRAM rarely cost cycles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import NAMES, STAGES, run_stages, stage_named
@@ -94,7 +95,8 @@ def _best_way(
 ) -> Built:
     """Return the best result, and verify it. ways: the configuration to plan for, `compose` and `turn` of each variant
 
-    Variants with plans that are far from the best are compiled only if all others find no places.
+    Variants with plans that are far from the best are compiled only if all others find no places, or such places that
+    the far plans may be faster.
     """
 
     def planned(planned: AcceleratorConfig, compose: bool, turn: bool) -> Planned:
@@ -107,10 +109,12 @@ def _best_way(
     unverified = tuple(replace(stage, verify=None) for stage in STAGES[ALLOCATION:])
     plans = _without_doubles(succeeding([partial(planned, *way) for way in ways]))
     cycles = [_planned_cycles(plan, work.config) for plan in plans]
-    likely, far = list[Callable[[], Built]](), list[Callable[[], Built]]()
+    likely, far = list[Callable[[], Built]](), list[tuple[float, Callable[[], Built]]]()
     for plan, each in zip(plans, cycles):
-        most = (FAR if plan.config == work.config else CLEARLY) * min(cycles)
-        (far if each > most else likely).append(partial(compiled, plan))
+        if each > (FAR if plan.config == work.config else CLEARLY) * min(cycles):
+            far.append((each, partial(compiled, plan)))
+        else:
+            likely.append(partial(compiled, plan))
     found = best(likely, _judged, _estimated, far)
     for stage in STAGES[ALLOCATION:]:
         if stage.verify:
@@ -195,14 +199,15 @@ def labelled(work: Built, config: AcceleratorConfig) -> Built:
 
 def best(
     attempts: Iterable[Callable[[], T]],
-    judged: Callable[[T], float | tuple],
+    judged: Callable[[T], Any],
     estimated: Callable[[T], float] | None = None,
-    others: Sequence[Callable[[], T]] = (),
+    others: Sequence[tuple[float, Callable[[], T]]] = (),
 ) -> T:
     """Return the result that `judged` rates lowest. Raise the last error if all attempts, and all others, fail.
 
     estimated: a faster estimate of the rating, 0 if there is none; a result whose estimate is well above the lowest one
-    is not rated, if the rating takes long; others: attempts to make if all these fail
+    is not rated, if the rating takes long; others: estimates and attempts to make if all these fail, or if
+    the best result is rated higher than the estimate
     """
     from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 
@@ -211,10 +216,14 @@ def best(
     except (DoesNotFit, Unsupported):
         if not others:
             raise
-        found = succeeding(others)
+        found, others = succeeding(attempt for _, attempt in others), ()
     if estimated and (least := min(map(estimated, found))) > LONG:
         found = [each for each in found if estimated(each) <= CLEARLY * least]
-    return found[0] if len(found) == 1 else min(found, key=judged)
+    chosen = found[0] if len(found) == 1 else min(found, key=judged)
+    if better := [attempt for estimate, attempt in others if estimated and estimate < judged(chosen)]:
+        with suppress(DoesNotFit, Unsupported):
+            chosen = min([chosen, *succeeding(better)], key=judged)
+    return chosen
 
 
 def succeeding(attempts: Iterable[Callable[[], T]]) -> list[T]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 
 from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork, HostSubgraph
@@ -158,7 +159,7 @@ def compile_graph(
     likely, others = list[_Compiling](), list[_Compiling]()
     for way in ways:
         (likely if len(way.partition.host_nodes) == least else others).append(way)
-    return best(_attempts(likely), _judged, others=[*_attempts(others)])
+    return best(_attempts(likely), _judged, others=[(inf, attempt) for attempt in _attempts(others)])
 
 
 def _attempts(ways: list["_Compiling"]) -> Iterator[Callable[[], Compiled]]:

@@ -191,7 +191,7 @@ class Descriptor:
         options = enc.STREAM_OPTIONS.unpack(self.words[base + enc.STREAM_OPTIONS_OFFSET])
         used = min(2 * options["level_pairs"] + 2, enc.LEVELS)
         first = base + enc.STREAM_LEVELS_OFFSET
-        levels = [_level(word, size > 0) for word in self.words[first : first + used]]
+        levels = [_level(int(word), size > 0) for word in self.words[first : first + used]]
         return StreamDescriptor(
             {**address, "ring_end": last + 1 if size else 0},
             enc.STREAM_RANGE.unpack(self.words[base + enc.STREAM_RANGE_OFFSET]),

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eyrie.compiler.command_line import file_name
-from eyrie.compiler.files import write_all, writing
+from eyrie.compiler.files import check_file, check_folder, write_all, writing
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.studies.section import PICTURES, Section
@@ -59,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.simulator.summary import write_summary
 
     names, began, campaign = chosen(options.texts), time.monotonic(), engine.Campaign.of("study", options)
+    page = Path(options.page) if options.page else PAGE if len(names) == len(TEXTS) else None
+    if page:
+        _check_page(page)
     with replacing(BUILD / "study") as folder:
         if options.compile:
             wanted = compiled.tasks([name.strip() for name in options.compile.split(",")])
@@ -89,15 +92,28 @@ def run(options: argparse.Namespace) -> int:
         f"{verdicts.count(True)} numbers agree with those printed, {verdicts.count(False)} do not, of "
         f"{len(verdicts)} in all"
     )
-    page = Path(options.page) if options.page else PAGE if len(names) == len(TEXTS) else None
     if page:
-        pictures = {f"{PICTURES}/{each.file}": each.svg() for of in sections.values() for each in of.curves}
-        text = "\n".join([HEAD, *(section.markdown() for section in sections.values())]).rstrip() + "\n"
-        with writing(page.parent):
-            (page.parent / PICTURES).mkdir(exist_ok=True)
-        write_all(page.parent, {name: svg.encode() for name, svg in pictures.items()} | {page.name: text.encode()})
+        _write(page, list(sections.values()))
         print(page)
     return 0
+
+
+def _check_page(page: Path) -> None:
+    """Raise InputError, in one line, if a page and its pictures cannot be written."""
+    check_file(page)
+    if page.name == PICTURES:
+        raise InputError(f"{page}: the folder of the pictures has this name: give the page another one")
+    check_folder(page.parent / PICTURES)
+
+
+def _write(page: Path, sections: list[Section]) -> None:
+    """Write a page, and its pictures beside it. Raise InputError, in one line."""
+    pictures = {f"{PICTURES}/{each.file}": each.svg().encode() for section in sections for each in section.curves}
+    text = "\n".join([HEAD, *(section.markdown() for section in sections)]).rstrip() + "\n"
+    if pictures:
+        with writing(page.parent / PICTURES):
+            (page.parent / PICTURES).mkdir(exist_ok=True)
+    write_all(page.parent, pictures | {page.name: text.encode()})
 
 
 def studied(folder: Path, name: str) -> Result:

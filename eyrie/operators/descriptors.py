@@ -84,7 +84,7 @@ class FilterSetting:
         if not isinstance(self.scales, tuple):
             raise InputError(f"scales = {self.scales}: must be a tuple of one number, or of {self.m}")
         _numbers(**{f"scale {n}": scale for n, scale in enumerate(self.scales)})
-        if len(self.scales) not in (1, self.m) or not all(0 < scale < np.inf for scale in self.scales):
+        if len(self.scales) not in (1, self.m) or not all(np.float32(scale) > 0 for scale in self.scales):
             raise InputError(f"{len(self.scales)} scales for {self.m} filters: give one, or one of each, all positive")
 
     @property

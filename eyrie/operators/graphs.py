@@ -173,6 +173,11 @@ def softmax(beta: float) -> Operator:
 
 
 def _matrix(filters: FilterSetting, values: np.ndarray) -> np.ndarray:
+    if (filters.r, filters.s) != (1, 1):
+        raise OperatorError(
+            Status.BAD_DESCRIPTOR,
+            f"the filters have {filters.r} x {filters.s} taps, the operator has no window: give filters of 1 x 1",
+        )
     return values.reshape(filters.m, -1)
 
 

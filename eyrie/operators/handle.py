@@ -304,13 +304,16 @@ class Handle:
     ) -> None:
         """Add an operator. `make` is called here, to check the arguments, and again when the operator runs."""
         inputs = [placed(f"input {number}", source, TensorDescriptor) for number, source in enumerate(sources)]
-        made = [placed(name, output, TensorDescriptor) for name, output in zip(graphs.OUTPUTS, outputs)]
+        names = ["output"] if len(outputs) == 1 else [f"output {number}" for number in range(len(outputs))]
+        made = [placed(name, output, TensorDescriptor) for name, output in zip(names, outputs)]
         self._open()
-        stream = stream or self.stream
+        stream = self.stream if stream is None else stream
         if stream not in self._streams:
             raise OperatorError(Status.BAD_ARGUMENT, "the stream is another handle's: create one with this handle")
-        for number, output in enumerate(made):
-            self._check(graphs.OUTPUTS[number], output, inputs, made[:number])
+        others = [(f"input {number}", *given) for number, given in enumerate(inputs)]
+        for name, output in zip(names, made):
+            self._check(name, output, others)
+            others.append((name, *output))
         settings = [tuple(setting for setting, _ in places) for places in (inputs, made)]
         graphs.graph_of(make(), settings[0], *settings[1])
 
@@ -322,13 +325,10 @@ class Handle:
 
         stream.add(work)
 
-    def _check(self, name: str, output: Place, inputs: list[Place], outputs: list[Place]) -> None:
-        """Raise OperatorError unless an output is allocated apart from the inputs and the outputs before it, and all
-        have as many maps."""
+    def _check(self, name: str, output: Place, others: list[tuple[str, TensorSetting, int]]) -> None:
+        """Raise OperatorError unless an output is allocated apart from other tensors, and all have as many maps."""
         setting, place = output
         self._memory.check(place, setting.bytes, name)
-        others = [(f"input {number}", *given) for number, given in enumerate(inputs)]
-        others += [(other, *made) for other, made in zip(graphs.OUTPUTS, outputs)]
         for other, given, begin in others:
             self._memory.check(begin, given.bytes, other)
             if given.n != setting.n:

@@ -26,12 +26,13 @@ class Memory:
         return begin
 
     def give(self, offset: int) -> None:
-        if offset not in self._taken:
-            raise OperatorError(Status.BAD_POINTER, f"0x{offset:x} is no allocation: give what malloc gave")
+        self.check(offset, 0, "free")
         del self._taken[offset]
 
     def check(self, offset: int, size: int, what: str) -> None:
         """Raise OperatorError unless an allocation of at least `size` bytes begins at `offset`."""
+        if type(offset) is not int:
+            raise OperatorError(Status.BAD_ARGUMENT, f"{what}: {offset!r} is no offset: give what malloc gave")
         if offset not in self._taken:
             raise OperatorError(Status.BAD_POINTER, f"{what}: 0x{offset:x} is no allocation: give what malloc gave")
         if self._taken[offset] < size:

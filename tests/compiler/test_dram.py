@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The times of the DRAM: values of the configuration that planner, cost model and simulated SoC share."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from eyrie.compiler import network as network_module
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.roofline import compulsory_bytes
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.network import compile_network, planned_for
+from eyrie.compiler.network import best, compile_network, planned_for
 from eyrie.compiler.results import Planned
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -94,6 +95,33 @@ def test_the_simulated_dram_has_the_times(tmp_path: Path) -> None:
         assert abs(predict(image).cycles - measured[-1]) <= max(64, 0.03 * measured[-1])
     assert measured[1] > measured[0] + 299
     assert measured[2] >= compulsory_bytes(image)  # a byte a cycle
+
+
+def test_far_plans_are_compiled_if_they_may_be_faster() -> None:
+    """A result is its rating; far plans have estimates. The likely ones find no places: all far ones are compiled."""
+
+    def judged(rating: int) -> int:
+        return rating
+
+    def fails() -> int:
+        raise DoesNotFit("no places")
+
+    compiled = list[int]()
+
+    def far(rating: int) -> tuple[float, Callable[[], int]]:
+        def attempt() -> int:
+            compiled.append(rating)
+            return rating
+
+        return rating - 10, attempt
+
+    others = [far(95), far(105), far(120)]
+    assert best([lambda: 110, lambda: 100], judged, judged, others) == 95 and compiled == [95, 105]
+    assert best([lambda: 100, lambda: 110], judged, judged, [(90, fails)]) == 100
+    compiled.clear()
+    assert best([fails], judged, judged, others) == 95 and compiled == [95, 105, 120]
+    with pytest.raises(DoesNotFit):
+        best([fails], judged, judged, [(90, fails)])
 
 
 def test_configurations_that_are_planned_for() -> None:

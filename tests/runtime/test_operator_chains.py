@@ -96,8 +96,7 @@ def lstm(rng: np.random.Generator, same: bool) -> Cell:
         return result
 
     given = [tensor(scale, each.shape[3]) for scale, each in zip(scales, values)]
-    ends = [scale * (end - zero) for scale, zero in scales[:2] for end in (-128, 127)]
-    join, parts = covering(*ends), given[:2]
+    join, parts = covering(*_ends(scales[:2])), given[:2]
     for n in range(2):
         if scales[n] != join:
             parts[n] = tensor(join, values[n].shape[3])
@@ -121,6 +120,11 @@ def lstm(rng: np.random.Generator, same: bool) -> Cell:
     return Cell(values, scales, made_scales, sums, weights, filter_scales, bias, wanted)
 
 
+def _ends(scales: list[tuple[float, int]]) -> list[float]:
+    """Return the least and the largest value of each scale and zero point."""
+    return [scale * (end - zero) for scale, zero in scales for end in (-128, 127)]
+
+
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
@@ -139,10 +143,9 @@ def test_lstm_cell(same: bool, handle: Handle, seed: int) -> None:
         np.testing.assert_array_equal(got(handle, tensor), wanted)
     assert [ran.name for ran in handle.stream.ran] == ["LSTM_CELL"] * 2
     x, h, c = ((values - float(zero)) * scale for values, (scale, zero) in zip(of.values, of.scales))
-    step = max(scale * 255 for scale, _ in of.scales[:2]) / 255 * of.filter_scales
+    step = covering(*_ends(of.scales[:2]))[0] * of.filter_scales
     real = np.concatenate([x, h], 3) @ (of.weights * of.filter_scales[:, None]).T + of.bias * step
-    low, high = ((end - of.sums[1]) * of.sums[0] for end in (-128, 127))
-    i, f, g, o = np.split(np.clip(real, low, high), 4, 3)
-    next_cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    i, f, g, o = np.split(np.clip(real, *_ends([of.sums])), 4, 3)
+    next_cell = np.clip(sigmoid(f) * c + sigmoid(i) * np.tanh(g), *_ends(of.made_scales[1:]))
     for values, tensor, (scale, zero) in zip((sigmoid(o) * np.tanh(next_cell), next_cell), of.wanted, of.made_scales):
         assert abs(np.clip(values / scale + zero, -128, 127) - tensor).mean() < 2

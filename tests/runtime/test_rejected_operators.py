@@ -99,9 +99,10 @@ def spread(handle: Handle, setting: ConvolutionDescriptor) -> None:
     handle.transposed_convolution(setting, source, (filters, handle.malloc(64)), None, made)
 
 
-def stepped(handle: Handle, setting: LstmDescriptor, units: int = 8, apart: bool = True) -> None:
-    """A step of an LSTM with 5 values and 8 units. units: of the filters; apart: the next states are two tensors"""
-    descriptor = FilterDescriptor(4 * units, 1, 1, 5 + units, (0.005,))
+def stepped(handle: Handle, setting: LstmDescriptor, units: int = 8, apart: bool = True, taps: int = 1) -> None:
+    """A step of an LSTM with 5 values and 8 units. units, taps: of the filters; apart: the next states are two
+    tensors"""
+    descriptor = FilterDescriptor(4 * units, taps, 1, (5 + units) // taps, (0.005,))
     filters = descriptor, handle.malloc(descriptor.get().bytes)
     source, *states = [room(handle, (1, 1, 1, count)) for count in (5, 8, 8, 8, 8)]
     made = states[2:] if apart else states[2:3] * 2
@@ -166,7 +167,8 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
         "pads = (9, 9, 0, 0) are larger than filters of 1 x 1",
         lambda of: spread(of, ConvolutionDescriptor((2, 2), pads=(9, 9, 0, 0))),
     ),
-    (Status.BAD_POINTER, "0x7 is no allocation", lambda of: of.free(7)),
+    (Status.BAD_POINTER, "free: 0x7 is no allocation", lambda of: of.free(7)),
+    (Status.BAD_ARGUMENT, "free: 'a' is no offset", lambda of: of.free("a")),
     (
         Status.BAD_POINTER,
         "output: 384 bytes are needed, 8 are allocated",
@@ -210,7 +212,8 @@ REJECTED: list[tuple[Status, str, Callable[[Handle], object]]] = [
         "operator #0 LSTM_CELL: LOGISTIC: its input has scale 8, its fixed point takes less than 8",
         lambda of: stepped(of, LstmDescriptor(8)),
     ),
-    (Status.BAD_POINTER, "the output1 overlaps output", lambda of: stepped(of, LstmDescriptor(0.1), apart=False)),
+    (Status.BAD_POINTER, "the output 1 overlaps output 0", lambda of: stepped(of, LstmDescriptor(0.1), apart=False)),
+    (Status.BAD_DESCRIPTOR, "the filters have 13 x 1 taps", lambda of: stepped(of, LstmDescriptor(0.1), taps=13)),
     (Status.NO_MEMORY, "bytes do not fit into the", lambda of: of.malloc(1 << 30)),
     (
         Status.NOT_SUPPORTED,
