@@ -32,9 +32,12 @@ extern "C" {
 #ifndef EYRIE_LOOKS
 #define EYRIE_LOOKS 1000000000u
 #endif
+
+/* Constants. EYRIE_MESSAGE_BYTES: the size of a handle's line. EYRIE_NO_BIAS: in the place of a bias: zeros.
+ * EYRIE_MOST_INPUTS, EYRIE_MOST_OUTPUTS: tensors of an operator. */
 #define EYRIE_MESSAGE_BYTES 1024u
 #define EYRIE_NO_BIAS UINT32_MAX
-#define EYRIE_MOST_INPUTS 3u /* tensors of an operator */
+#define EYRIE_MOST_INPUTS 3u
 #define EYRIE_MOST_OUTPUTS 2u
 
 /* ---- Descriptors: create, set (any number of times), get, destroy ---- */

@@ -175,12 +175,15 @@ static uint32_t input_of(const char *name) {
 
 /* Whether a program is one of these tensors. An input that does not change the result is not among its inputs. */
 static bool is_program(const struct eyrie_program *program, const struct eyrie_asked *asked) {
+  static const char *const names[EYRIE_MOST_OUTPUTS] = {"output", "output1"};
   const struct eyrie_network *network = program->network;
   if (network == NULL || program->image == NULL || network->images != 1 || network->output_count != asked->outputs ||
       network->input_count < 1 || network->input_count > asked->inputs || network->inputs == NULL ||
       network->outputs == NULL) return false;
-  for (uint32_t n = 0; n < asked->outputs; n++)
-    if (!has_values(&network->outputs[n], &asked->tensors[n])) return false;
+  for (uint32_t n = 0; n < asked->outputs; n++) {
+    const struct eyrie_map *made = &network->outputs[n];
+    if (made->name == NULL || !are_equal(made->name, names[n]) || !has_values(made, &asked->tensors[n])) return false;
+  }
   for (uint32_t n = 0; n < network->input_count; n++) {
     const uint32_t of = input_of(network->inputs[n].name);
     if (of >= asked->inputs || !has_values(&network->inputs[n], &asked->tensors[asked->outputs + of])) return false;
