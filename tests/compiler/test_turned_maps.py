@@ -32,6 +32,7 @@ from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import draw_quantization, whole
 from tests.compiler.test_moves import Drawn
 
+LARGE = 1e6  # an estimate above what the networks take
 NETWORKS = scaled(40)
 SEARCH_ITERATIONS = 4
 CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), AcceleratorConfig(multipliers=1, cols=5))
@@ -150,7 +151,7 @@ def test_a_plan_far_from_the_best_gets_places_only_if_the_best_finds_none(
             raise DoesNotFit("no places")
         return candidates(plan, *rest)
 
-    monkeypatch.setattr(network, "_planned_cycles", lambda work, _: 1000 if work.turn else 1000 * worse)
+    monkeypatch.setattr(network, "_planned_cycles", lambda work, _: LARGE if work.turn else LARGE * worse)
     monkeypatch.setattr(settle.search, "candidates", found)
     made = compile_graph(model, on_stage=seen.append)
     assert made.turn == finds_places
