@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of the compiler's stages. Each is frozen, and has the fields of the one before."""
+"""The results of the compiler's stages. Each is frozen, and has the fields of the previous result."""
 
 from __future__ import annotations
 

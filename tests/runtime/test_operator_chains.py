@@ -61,7 +61,7 @@ def test_local_response_normalization(handle: Handle, seed: int) -> None:
 
 @dataclass
 class Cell:
-    """A step of an LSTM: x, h and c, their scales and zero points and those of the results, and the results."""
+    """A step of an LSTM: x, h and c, the results, and all scales and zero points."""
 
     values: list[np.ndarray]
     scales: list[tuple[float, int]]

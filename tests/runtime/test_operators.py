@@ -280,7 +280,7 @@ def test_arithmetic(kind: str, handle: Handle, seed: int) -> None:
 
 
 def test_quotients(handle: Handle, seed: int) -> None:
-    """Of divisors of both signs, and of one: near the real quotients. A divisor of 0 counts as its scale."""
+    """Divisors of both signs, and of one sign, give nearly the real quotients. A divisor of 0 counts as its scale."""
     rng = np.random.default_rng(seed)
     for zero, output in ((int(rng.integers(-100, 100)), 0.05), (-128, 0.02), (127, 0.02)):
         values, divisors = drawn(rng, 1, 5, 3, 9), drawn(rng, 1, 5, 3, 9)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every rejection of the operator library has its status, and one line that names what is wrong."""
+"""Every rejection of the operator library has its status, and one line that names the fault."""
 
 import inspect
 from collections.abc import Callable

@@ -165,8 +165,7 @@ static bool has_values(const struct eyrie_map *map, const struct eyrie_tensor_se
   return (uint64_t)map->height * map->width * map->channels == (uint64_t)setting->h * setting->w * setting->c;
 }
 
-/* The number of an input by its name; EYRIE_MOST_INPUTS: it is no input. */
-static uint32_t input_of(const char *name) {
+uint32_t eyrie_input_of(const char *name) {
   static const char *const names[EYRIE_MOST_INPUTS] = {"input0", "input1", "input2"};
   uint32_t n = 0;
   while (n < EYRIE_MOST_INPUTS && (name == NULL || !are_equal(name, names[n]))) n++;
@@ -185,7 +184,7 @@ static bool is_program(const struct eyrie_program *program, const struct eyrie_a
     if (made->name == NULL || !are_equal(made->name, names[n]) || !has_values(made, &asked->tensors[n])) return false;
   }
   for (uint32_t n = 0; n < network->input_count; n++) {
-    const uint32_t of = input_of(network->inputs[n].name);
+    const uint32_t of = eyrie_input_of(network->inputs[n].name);
     if (of >= asked->inputs || !has_values(&network->inputs[n], &asked->tensors[asked->outputs + of])) return false;
   }
   return true;

@@ -134,6 +134,9 @@ struct eyrie_asked {
 enum eyrie_result eyrie_find_program(struct eyrie_handle *handle, const struct eyrie_asked *asked,
                                      const struct eyrie_program **program);
 
+/* The number of an input of an operator's program by its name; EYRIE_MOST_INPUTS: it is no input. */
+uint32_t eyrie_input_of(const char *name);
+
 /* ---- eyrie_streams.c ---- */
 
 /* Gives an operator to its stream; waits where the queue is full. */

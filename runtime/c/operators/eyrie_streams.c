@@ -16,9 +16,6 @@ static bool is_tensor(const struct eyrie_map *map, const struct eyrie_map *tenso
          map->table == NULL;
 }
 
-/* Which input of the operation an input of the network is: its name, such as input0, ends with it. */
-static uint32_t input_of(const struct eyrie_map *input) { return (uint32_t)(input->name[5] - '0'); }
-
 /* Starts the first operator's map. Where a map lies in the program as it does in the tensor, the program works on the
  * tensor itself; otherwise the host copies. */
 static enum eyrie_result start_map(struct eyrie_handle *handle, const struct eyrie_operation *operation) {
@@ -38,7 +35,7 @@ static enum eyrie_result start_map(struct eyrie_handle *handle, const struct eyr
   }
   for (uint32_t n = 0; n < network->input_count; n++) {
     const struct eyrie_map *input = &network->inputs[n];
-    const uint32_t of = operation->outputs + input_of(input);
+    const uint32_t of = operation->outputs + eyrie_input_of(input->name);
     const struct eyrie_values values = {platform, NULL, &maps[of], places[of]};
     const bool itself = is_tensor(input, &maps[of]);
     handle->inputs[n] = itself ? places[of] : offset + input->address;
