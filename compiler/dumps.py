@@ -74,7 +74,7 @@ def mappings(steps: list[Step], plan: Plan, config: AcceleratorConfig) -> str:
 def _mapping(step: Step, plan: Plan, config: AcceleratorConfig) -> str:
     n = step.index
     segment, rows = plan.segment_of[n], [job.last - job.first for job in plan.jobs_of[n]]
-    kinds = mappings_of(config, sliced(step.group, segment.parts_of(n)), max(rows), access_of(segment, n))
+    kinds = mappings_of(config, sliced(plan.groups[n], segment.parts_of(n)), max(rows), access_of(segment, n))
     bound = max(step.macs / config.total_multipliers, step.constant_words(config) / config.dram_words, 1)
     cycles = step.estimate(config)
     return (

@@ -115,7 +115,7 @@ def _segments(work: Grouped) -> Planned:
         from eyrie.compiler.plan.given import scheduled
         from eyrie.compiler.plan.tensors import plan_maps
 
-        plan = plan_maps(*scheduled(work.groups, work.given), work.config, work.given.stores_overlap)
+        plan = plan_maps(*scheduled(work.groups, work.given, work.config), work.config, work.given.stores_overlap)
         return following(Planned, work, plan=plan)
     planning = Planning(work.groups, work.config, work.objective, work.images, work.greedy)
     return following(Planned, work, planning=planning, plan=planning.plan())

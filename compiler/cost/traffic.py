@@ -122,9 +122,9 @@ def written_bytes(descriptor: Descriptor) -> int:
 
 def transfer_bytes(transfer: Transfer) -> dict[str, int]:
     """Bytes that a LOAD or STORE moves, by counter."""
-    rows = transfer.block.rows * transfer.block.planes if transfer.block else 1
     dram, glb = ("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES")
-    return {dram: transfer.dram_words * rows * GLB_WORD_BYTES, glb: transfer.words * rows * GLB_WORD_BYTES}
+    moved = (dram, transfer.dram_words), (glb, transfer.words)
+    return {name: words * transfer.rows * GLB_WORD_BYTES for name, words in moved}
 
 
 def pass_bytes(config: AcceleratorConfig, descriptor: Descriptor) -> dict[str, int]:

@@ -133,7 +133,7 @@ class _Port:
             loading = transfer.load
             self.order.append(number)
             self.starts.append(now)
-            now += transfer.words / self._words + GAP
+            now += transfer.rows * transfer.words / self._words + GAP
             self._passes.done[number + 1] = now + self._ready_after
             if transfer.chunk:
                 self._passes.loaded.append(now + self._ready_after)

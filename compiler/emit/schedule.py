@@ -14,7 +14,7 @@ from eyrie.compiler.ir.buffer import Buffer, Region
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Group, Map
 from eyrie.compiler.ir.plan import SOURCE, Job, MapPlan, Plan
-from eyrie.compiler.ir.program import Command, End
+from eyrie.compiler.ir.program import Block, Command, End
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.search import Placed
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
@@ -155,9 +155,7 @@ class _Emitter:
         if part.planar:
             self.timeline.load(base + number * part.words * GLB_WORD_BYTES, part.address, part.words)
             return
-        base += number * part.row_words * GLB_WORD_BYTES
-        for y in range(*rows):
-            self.timeline.load(base + y * map_.row_step * GLB_WORD_BYTES, part.row_address(y), part.row_words)
+        self._load_each(base + _slice_offset(map_, part, number), map_, part, rows)
 
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""
@@ -179,12 +177,24 @@ class _Emitter:
 
     def _load_rows(self, group: Group, map_: Map, feature_map: FeatureMap, first: int, last: int) -> None:
         base = self._base(group, map_)
+        if map_.is_strip:
+            self._load_each(base, map_, feature_map, (first, last))
+            return
         for start, count in _runs(map_, feature_map, first, last):
             self.timeline.load(
                 base + start * map_.row_step * GLB_WORD_BYTES,
                 feature_map.row_address(start),
                 count * feature_map.row_words,
             )
+
+    def _load_each(self, base: int, map_: Map, part: FeatureMap, rows: tuple[int, int]) -> None:
+        """Load rows, first and last + 1, each by itself. part: of the word groups that lie at `base`"""
+        for y in range(*rows):
+            place = base + y * map_.row_step * GLB_WORD_BYTES, part.row_address(y)
+            if map_.is_strip:
+                self.timeline.load_block(*place, part.used_words, _block(map_, part))
+            else:
+                self.timeline.load(*place, part.row_words)
 
     def _wait_for(self, region: Region) -> None:
         """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last
@@ -204,11 +214,24 @@ class _Emitter:
             self.timeline.store(base + job.part * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
-        base += job.part * made.row_words * GLB_WORD_BYTES  # of a filter or channel tile
+        step = map_.row_step * GLB_WORD_BYTES
+        base += _slice_offset(map_, made, job.part)
+        if map_.is_strip:
+            for y in range(first, last):
+                self.timeline.store(base + y * step, made.row_address(y), made.used_words, _block(map_, made))
+            return
         for start, count in _runs(map_, made, first, last):
-            self.timeline.store(
-                base + start * map_.row_step * GLB_WORD_BYTES, made.row_address(start), count * made.row_words
-            )
+            self.timeline.store(base + start * step, made.row_address(start), count * made.row_words)
+
+
+def _block(map_: Map, part: FeatureMap) -> Block:
+    """Return the block that is a row of a strip, or of a slice of its channels."""
+    return Block(part.groups, map_.storage.layout.pitch * GLB_WORD_BYTES, part.pitch, 1, 0, 0)
+
+
+def _slice_offset(map_: Map, part: FeatureMap, number: int) -> int:
+    """Return the bytes of DRAM from the first channels of a map, row by row, to its slice of this number."""
+    return number * part.groups * map_.storage.layout.pitch * GLB_WORD_BYTES
 
 
 def _rows_of(other: FeatureMap, made: FeatureMap, job: Job) -> tuple[int, int]:

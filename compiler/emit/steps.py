@@ -16,8 +16,8 @@ from eyrie.model.config import AcceleratorConfig
 class Step:
     """What was made of a layer of the network.
 
-    index   of its group in the plan, of the first image's where each image goes through it alone
-    images  that go through its passes, in all
+    index   of its group in the plan: of the first image's, where each image goes through it alone, or the first strip
+    images  that go through its passes, in all; mapping: of the first strip
     passes  counted from 0: each job is one; cycles: estimate for all of them
     """
 
@@ -63,8 +63,9 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
     for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
         segment = plan.segment_of[n]
         passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
+        whole = group.whole or group
         step = Step(
-            group,
+            whole,
             n,
             images,
             segment.nest.describe(n - segment.first),
@@ -73,7 +74,7 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
             passes,
             constants.cycles(plan, n),
         )
-        if before := steps.get(group.layer):
+        if before := steps.get(whole.layer):
             step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
-        steps[group.layer] = step
+        steps[whole.layer] = step
     return list(steps.values())

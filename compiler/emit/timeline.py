@@ -2,6 +2,7 @@
 """The work of a network as it grows: who touched each GLB word last, and hence what a command has to wait for."""
 
 from collections import defaultdict
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from eyrie.compiler.emit.order import Move, Work, listed
 from eyrie.compiler.ir.buffer import Region
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.program import Command, Config, Transfer
+from eyrie.compiler.ir.program import Block, Command, Config, Transfer
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
@@ -44,15 +45,21 @@ class Timeline:
         for first in range(0, words, PIECE_WORDS):
             self._load(dram + first * GLB_WORD_BYTES, glb + first, min(PIECE_WORDS, words - first))
 
+    def load_block(self, dram: int, glb: int, words: int, block: Block) -> None:
+        """In pieces of several rows. The block has one plane."""
+        most = max(PIECE_WORDS // words, 1)
+        for first in range(0, block.rows, most):
+            piece = replace(block, rows=min(most, block.rows - first))
+            self._load(dram + first * block.row_dram, glb + first * block.row_glb, words, block=piece)
+
     def load_chunk(self, dram: int, glb: int, words: int) -> None:
         """A filter chunk: those of all passes come in the order in which they are used."""
         self._load(dram, glb, words, chunk=True)
         self._chunks.append(len(self.moves))
         self._chunk[glb : glb + words] = len(self._chunks)
 
-    def _load(self, dram: int, glb: int, words: int, chunk: bool = False) -> None:
-        where = slice(glb, glb + words)
-        end = dram + words * GLB_WORD_BYTES
+    def _load(self, dram: int, glb: int, words: int, chunk: bool = False, block: Block | None = None) -> None:
+        where, end = _reach(dram, glb, words, block)
         after = {
             number
             for page in _pages(dram, end)
@@ -63,19 +70,18 @@ class Timeline:
         if chunk and self._chunks:
             after.add(self._chunks[-1])
         # A chunk that has been freed is used no more: nothing waits for its pass.
-        self._transfer(
-            Transfer(True, dram, glb, words, int(self._touched[where].max()), int(self._chunk[where].max()), chunk),
-            after,
-        )
+        waits = int(self._touched[where].max()), int(self._chunk[where].max())
+        self._transfer(Transfer(True, dram, glb, words, *waits, chunk, block), after)
 
-    def store(self, dram: int, glb: int, words: int) -> None:
-        self._transfer(Transfer(False, dram, glb, words, int(self._written[glb : glb + words].max())), set())
-        end = dram + words * GLB_WORD_BYTES
+    def store(self, dram: int, glb: int, words: int, block: Block | None = None) -> None:
+        """block: of one plane"""
+        where, end = _reach(dram, glb, words, block)
+        self._transfer(Transfer(False, dram, glb, words, int(self._written[where].max()), block=block), set())
         for page in _pages(dram, end):
             self._stored[page].append((dram, end, len(self.moves)))
 
     def _transfer(self, transfer: Transfer, after: set[int]) -> None:
-        where = slice(transfer.glb_address, transfer.glb_address + transfer.words)
+        where, _ = _reach(transfer.dram_address, transfer.glb_address, transfer.words, transfer.block)
         after |= _numbers(self._moved[where])
         self.moves.append(Move(transfer, tuple(after)))
         self._moved[where] = len(self.moves)
@@ -117,6 +123,12 @@ class Timeline:
     def commands(self) -> list[Command]:
         """The list, without END."""
         return listed(self.moves, self.works, self.config)
+
+
+def _reach(dram: int, glb: int, words: int, block: Block | None) -> tuple[slice, int]:
+    """Return the words of the GLB from the first to the last that a transfer moves, and its end in DRAM."""
+    rows, row_dram, row_glb = (block.rows - 1, block.row_dram, block.row_glb) if block else (0, 0, 0)
+    return slice(glb, glb + rows * row_glb + words), dram + rows * row_dram + words * GLB_WORD_BYTES
 
 
 def _pages(dram: int, end: int) -> range:

@@ -77,6 +77,11 @@ class FeatureMap:
         return columns // 2 if self.packed else columns
 
     @property
+    def used_words(self) -> int:
+        """Return the words with pixels of a row of one group."""
+        return self.column_step(self.cols + self.cols % 2) if self.packed else self.cols
+
+    @property
     def row_words(self) -> int:
         """Return the words of a row of all groups."""
         return self.groups * self.pitch

@@ -27,11 +27,12 @@ def array_offset(zero_point: int) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """The place of a feature map in a larger one: its first row and its first word group there."""
+    """The place of a feature map in a larger one: its first row, word group and column there."""
 
     whole: "Map"
     row: int
     group: int
+    column: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,21 @@ class Map:
         return self.part.whole.first_group + self.part.group if self.part else 0
 
     @cached_property
+    def first_column(self) -> int:
+        """Return its first column in its storage."""
+        return self.part.whole.first_column + self.part.column if self.part else 0
+
+    @property
+    def is_strip(self) -> bool:
+        """Return whether it has only some columns of its storage: it goes through DRAM, a row of each word group by
+        itself."""
+        return self.shape[1] < self.storage.shape[1]
+
+    @cached_property
     def offset(self) -> int:
         """Return the words from the first word of its storage to its own first word."""
-        return self.first_row * self.row_step + self.first_group * self.layout.pitch
+        whole = self.storage.layout
+        return self.first_row * self.row_step + self.first_group * whole.pitch + whole.column_step(self.first_column)
 
     @property
     def row_step(self) -> int:
@@ -136,6 +149,7 @@ class Group:
     stored    whether its output, or the feature map that this is a part of, is one of the network's
     image     its image in a batch, or the first of `images`
     images    0: one image; else the number of images, all in the GLB at once
+    whole     the fused operator that it is a strip of columns of
     """
 
     name: str
@@ -147,6 +161,7 @@ class Group:
     stored: bool = False
     image: int = 0
     images: int = 0
+    whole: "Group | None" = None
 
     @property
     def kind(self) -> str:
@@ -260,11 +275,15 @@ class Group:
         said = f"{self.name:10} {self.operators:20} {shape[0]}{form} -> {shape[1]} {self.window}"
         others = [other.name for other in self.others]
         places = [
-            f"{end} at row {map_.first_row}, word {map_.first_group} of {map_.storage.name}"
+            f"{end} at row {map_.first_row}, word {map_.first_group}{_column(map_)} of {map_.storage.name}"
             for end, map_ in (("reads", self.source), ("stores", self.output))
             if map_.part
         ]
         return " ".join([said, *(operation.name for operation in self.operations), *others, *places])
+
+
+def _column(map_: Map) -> str:
+    return f", column {map_.first_column}" if map_.is_strip else ""
 
 
 @dataclass(frozen=True, kw_only=True)

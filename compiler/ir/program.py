@@ -93,6 +93,20 @@ class Transfer:
         """Return the words of a row in DRAM."""
         return self.coded or self.words
 
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return self.block.rows * self.block.planes if self.block else 1
+
+    @property
+    def row_addresses(self) -> list[int]:
+        """Return the DRAM address of each row."""
+        if not self.block:
+            return [self.dram_address]
+        planes, rows = range(self.block.planes), range(self.block.rows)
+        steps = (plane * self.block.plane_dram + row * self.block.row_dram for plane in planes for row in rows)
+        return [(self.dram_address + step) % DRAM_ADDRESSES for step in steps]
+
     def encode(self) -> list[int]:
         if self.coded or self.table:
             if not (self.coded and self.load) or self.block:

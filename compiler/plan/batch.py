@@ -11,6 +11,7 @@ together well is done in several turns.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.failure import DoesNotFit
@@ -20,8 +21,10 @@ from eyrie.compiler.plan.bounds import port_busy
 from eyrie.compiler.plan.estimates import Cost, Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import segments_of_images
-from eyrie.compiler.plan.pieces import planners
+from eyrie.compiler.plan.pieces import in_pieces
+from eyrie.compiler.plan.planar_maps import Sizes, gaining_sizes
 from eyrie.compiler.plan.segments import SegmentPlanner
+from eyrie.compiler.plan.strips import in_strips
 from eyrie.model.config import AcceleratorConfig
 
 Network = tuple[list[Group], list[Segment]]
@@ -62,6 +65,30 @@ class BatchPlanner:
         if best is None:
             raise failures[0]
         return _repeated(self._images, *best[1:])
+
+
+def planners(groups: list[Group], estimates: Estimates) -> list[SegmentPlanner]:
+    """Planners of the groups in strips and pieces, each with maps of one size more in planes, and cheaper for it, than
+    the next; the last one with all maps row by row, which leaves most to choose from."""
+    groups = list(in_strips(Flow(tuple(groups)), estimates))
+
+    def plan(sizes: Sizes) -> SegmentPlanner:
+        return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates, sizes))), estimates)
+
+    found, sizes = [plan(frozenset())], Sizes()
+    for size in gaining_sizes(groups, estimates.config):
+        tried = plan(sizes | {size})
+        if any(group.flat for group in tried.flow.groups) and _spent(tried) < _spent(found[0]):
+            found, sizes = [tried, *found], sizes | {size}
+    return found
+
+
+def _spent(planner: SegmentPlanner) -> Cost:
+    """Infinite where nothing fits."""
+    try:
+        return planner.cheapest(in_glb=True)[0]
+    except DoesNotFit:
+        return inf, inf
 
 
 def _alone(ways: list[SegmentPlanner], rejected: frozenset) -> tuple[Cost, Network]:

@@ -19,9 +19,12 @@ from eyrie.compiler.plan.nests import (
     keeps_planes,
     segment_of,
 )
+from eyrie.compiler.plan.pieces import Pieces
 from eyrie.compiler.plan.planar_maps import inner_maps, with_planar
 from eyrie.compiler.plan.segments import next_from_dram
+from eyrie.compiler.plan.strips import ways
 from eyrie.compiler.target.suit import divisions
+from eyrie.model.config import AcceleratorConfig
 
 
 def check_segments(groups: list[Group], segments: list[Segment]) -> None:
@@ -57,10 +60,10 @@ def _flow(groups: list[Group], segments: list[Segment]) -> Flow:
     return replace(flow, in_dram=frozenset(groups[n].output.storage.name for n in stored if flow.held(n)))
 
 
-def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], list[Segment]]:
+def scheduled(groups: list[Group], text: ScheduleText, config: AcceleratorConfig) -> tuple[list[Group], list[Segment]]:
     """Return the fused operators that a schedule names, and its segments. Raise Unsupported if a name is wrong or a
     segment is illegal."""
-    found = list(_named(groups, [name for each in text.segments for name in each.names]))
+    found = list(_named(Flow(tuple(groups)), [name for each in text.segments for name in each.names], config))
     maps = {map_.name for group in found for map_ in (group.source, *group.others, group.output)}
     if unknown := [name for name in text.planar if name not in maps]:
         raise Unsupported(f"planar: there is no feature map {unknown[0]}", remedy="write the names that --dump prints")
@@ -78,21 +81,34 @@ def scheduled(groups: list[Group], text: ScheduleText) -> tuple[list[Group], lis
     return found, [segment_of(flow, each.first, each.last, each.nest) for each in segments]
 
 
-def _named(groups: list[Group], names: list[str]) -> Iterator[Group]:
-    """Yield the fused operators of these names: a fused operator of the network, or the parts of one."""
-    at = 0
-    for group in groups:
-        for parts in divisions(group):
-            if names[at : at + len(parts)] == [part.name for part in parts]:
-                yield from parts
-                at += len(parts)
+def _named(flow: Flow, names: list[str], config: AcceleratorConfig) -> Iterator[Group]:
+    """Yield the fused operators of these names: fused operators of the network, their strips, or the parts of one."""
+    at = n = 0
+    while n < len(flow.groups):
+        for count, strips in (1, flow.groups[n : n + 1]), *ways(flow, n, config):
+            if pieces := _pieces(strips, names[at:]):
+                yield from pieces
+                at, n = at + len(pieces), n + count
                 break
         else:
             found = f"'pass {names[at]}' stands" if at < len(names) else "the schedule ends"
-            choices = " or ".join(", ".join(part.name for part in parts) for parts in divisions(group))
+            choices = " or ".join(", ".join(part.name for part in parts) for parts in divisions(flow.groups[n]))
             raise Unsupported(f"{found} where {choices} is the next", remedy="name the passes in their order")
     if at < len(names):
         raise Unsupported(f"'pass {names[at]}' is one too many", remedy="name each fused operator once")
+
+
+def _pieces(groups: Pieces, names: list[str]) -> list[Group]:
+    """Return fused operators, each in one part or in several, as the names that come first say; [] if they differ."""
+    found = list[Group]()
+    for group in groups:
+        for parts in divisions(group):
+            if names[len(found) : len(found) + len(parts)] == [part.name for part in parts]:
+                found += parts
+                break
+        else:
+            return []
+    return found
 
 
 def _reasons(flow: Flow, before: Segment | None, segment: Segment) -> Iterator[str]:

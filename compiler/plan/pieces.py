@@ -14,7 +14,7 @@ from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.plan.estimates import Cost, Estimates
 from eyrie.compiler.plan.flow import Flow
-from eyrie.compiler.plan.planar_maps import Sizes, gaining_sizes, in_planes, in_planes_alone
+from eyrie.compiler.plan.planar_maps import Sizes, in_planes, in_planes_alone
 from eyrie.compiler.plan.segments import SegmentPlanner
 from eyrie.compiler.target.suit import divisions
 
@@ -24,9 +24,14 @@ Pieces = Sequence[Group]
 
 
 def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozenset()) -> list[Group]:
-    """The groups, each in the pieces that cost least by themselves, from DRAM to DRAM; where others cost about as much,
-    in those with which all groups cost least. sizes: of maps in planes."""
-    ways = [list(divisions(group)) for group in groups]
+    """Return fused operators, each in its pieces (`pieces_of`). sizes: of maps in planes"""
+    return in_planes([piece for pieces in pieces_of(groups, estimates, sizes) for piece in pieces], sizes)
+
+
+def pieces_of(groups: Sequence[Group], estimates: Estimates, sizes: Sizes = frozenset()) -> list[Pieces]:
+    """Return, for each fused operator, the pieces that cost least by themselves, from DRAM to DRAM; where others cost
+    about as much, those with which all fused operators cost least. sizes: of maps in planes"""
+    ways = [[(group,)] if group.whole else list(divisions(group)) for group in groups]
     kinds = [(group.geometry, group.output.shape) for group in groups]
     ranked: dict[tuple, list[int]] = {}
     for kind, of in zip(kinds, ways):
@@ -35,46 +40,24 @@ def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozense
             ranked[kind] = _ranked([in_planes_alone(way, sizes) for way in of], estimates, begins)
     chosen = {kind: ranks[0] for kind, ranks in ranked.items()}
 
-    def pieces(chosen: dict[tuple, int]) -> list[Group]:
-        return in_planes([piece for kind, of in zip(kinds, ways) for piece in of[chosen[kind]]], sizes)
+    def cost_of(chosen: dict[tuple, int]) -> Cost | DoesNotFit:
+        pieces = [piece for kind, of in zip(kinds, ways) for piece in of[chosen[kind]]]
+        return cost_in_pieces(in_planes(pieces, sizes), estimates)
 
     least = None
     for other in ({kind: n} for kind, ranks in ranked.items() for n in ranks[1:]):
-        least = least or _cost(pieces(chosen), estimates)
-        cost = _cost(pieces(chosen | other), estimates)
-        if isinstance(least, DoesNotFit) or (not isinstance(cost, DoesNotFit) and cost < least):
+        least = least or cost_of(chosen)
+        cost = cost_of(chosen | other)
+        if is_less(cost, least):
             least, chosen = cost, chosen | other
-    return pieces(chosen)
-
-
-def planners(groups: list[Group], estimates: Estimates) -> list[SegmentPlanner]:
-    """Planners of the groups in pieces, each with maps of one size more in planes, and cheaper for it, than the next;
-    the last one with all maps row by row, which leaves most to choose from."""
-
-    def plan(sizes: Sizes) -> SegmentPlanner:
-        return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates, sizes))), estimates)
-
-    found, sizes = [plan(frozenset())], Sizes()
-    for size in gaining_sizes(groups, estimates.config):
-        tried = plan(sizes | {size})
-        if any(group.flat for group in tried.flow.groups) and _spent(tried) < _spent(found[0]):
-            found, sizes = [tried, *found], sizes | {size}
-    return found
-
-
-def _spent(planner: SegmentPlanner) -> Cost:
-    """Infinite where nothing fits."""
-    try:
-        return planner.cheapest(in_glb=True)[0]
-    except DoesNotFit:
-        return inf, inf
+    return [of[chosen[kind]] for kind, of in zip(kinds, ways)]
 
 
 def _ranked(ways: list[Pieces], estimates: Estimates, begins: bool) -> list[int]:
     """Which of these costs least, and which about as much; if none fits, which needs least."""
     if len(ways) == 1:
         return [0]
-    costs = [_cost(pieces, estimates, begins) for pieces in ways]
+    costs = [cost_in_pieces(pieces, estimates, begins) for pieces in ways]
     fitting = sorted((cost, n) for n, cost in enumerate(costs) if not isinstance(cost, DoesNotFit))
     if fitting:
         return [n for cost, n in fitting if cost[0] <= ABOUT * fitting[0][0][0]]
@@ -82,9 +65,16 @@ def _ranked(ways: list[Pieces], estimates: Estimates, begins: bool) -> list[int]
     return [demands.index(min(demands))]
 
 
-def _cost(groups: Pieces, estimates: Estimates, begins: bool = True) -> Cost | DoesNotFit:
+def cost_in_pieces(groups: Pieces, estimates: Estimates, begins: bool = True) -> Cost | DoesNotFit:
+    """Return the cost of fused operators as they are, the output in DRAM, or why there is none. begins: the network
+    begins with them"""
     last = replace(groups[-1], stored=True)
     try:
         return SegmentPlanner(Flow((*groups[:-1], last)), estimates, begins).cheapest(in_glb=True)[0]
     except DoesNotFit as failure:
         return failure
+
+
+def is_less(cost: Cost | DoesNotFit, least: Cost | DoesNotFit) -> bool:
+    """Return whether a cost is less than another; what does not fit costs most."""
+    return isinstance(least, DoesNotFit) or (not isinstance(cost, DoesNotFit) and cost < least)

@@ -15,9 +15,8 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.layer import Average, Map, Pointwise, Table
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import dumped
-from eyrie.compiler.plan.batch import BatchPlanner
+from eyrie.compiler.plan.batch import BatchPlanner, planners
 from eyrie.compiler.plan.flow import Flow
-from eyrie.compiler.plan.pieces import planners
 from eyrie.compiler.plan.planar_maps import gaining_sizes, in_planes
 from eyrie.compiler.plan.segments import SegmentPlanner
 from eyrie.compiler.results import Built

@@ -307,15 +307,14 @@ class Front:
     def _start(self, at: int) -> None:
         transfer = self._queue[len(self._started)][0]
         self._started.append(at)
-        block = transfer.block
-        rows = block.rows * block.planes if block else 1
         if transfer.load:
-            self._pending = list(bursts(transfer.dram_address, transfer.dram_words, self._bus_words)) * rows
+            rows = transfer.row_addresses
+            self._pending = [beats for row in rows for beats in bursts(row, transfer.dram_words, self._bus_words)]
             self._row_taken, self._moved = max(at + 1, self._splitter_free), 0
             return
-        for _ in range(rows):
+        for row, dram in enumerate(transfer.row_addresses):
             self._row_taken = max(at + 1, self._splitter_free, self._row_taken)
-            done = self._store_row(transfer)
+            done = self._store_row(dram, transfer.glb_address + row * transfer.words, transfer.words)
         self.transfers_done.append(done)
 
     def _load_burst(self, at: int) -> None:
@@ -348,11 +347,11 @@ class Front:
         self._moved += words
         return start + cycles + DECODED - 1
 
-    def _store_row(self, transfer: Transfer) -> int:
+    def _store_row(self, dram: int, glb: int, words: int) -> int:
         first, moved = max(self._row_taken + STORE_START - 1, self._store_free), 0
-        for beats in bursts(transfer.dram_address, transfer.dram_words, self._bus_words):
+        for beats in bursts(dram, words, self._bus_words):
             first = max(first, self._responses[0] + RESPONDED)
-            self._banks.sweep(False, first - STORE_READ, transfer.glb_address + moved, beats * self._bus_words)
+            self._banks.sweep(False, first - STORE_READ, glb + moved, beats * self._bus_words)
             moved += beats * self._bus_words
             first += beats * self._interval
             self._responses.append(first - self._interval + self._stored)
