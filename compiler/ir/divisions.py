@@ -65,7 +65,7 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
 
 def strips(run: Sequence[Group], count: int, beat: int) -> list[Group]:
     """Return a run of fused operators, each the only reader of the one before, as one run for each strip of columns of
-    the output; [] if it has none. Columns between the operators that two strips read are made for both.
+    the output; [] if it is too narrow. Columns between the operators that two strips read are made for both.
 
     beat: words of a DRAM beat, of which a row of a strip must have a whole number
     """
