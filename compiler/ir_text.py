@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.heading import IMPORT, heading, stage_of
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES

@@ -17,7 +17,8 @@ if TYPE_CHECKING:  # the stages import these modules when they run
     from eyrie.compiler.emit.steps import Step
     from eyrie.compiler.ir.graph import Graph
     from eyrie.compiler.ir.image import Image
-    from eyrie.compiler.ir.layer import Group, Map
+    from eyrie.compiler.ir.layer import Group
+    from eyrie.compiler.ir.maps import Map
     from eyrie.compiler.ir.nest_text import ScheduleText
     from eyrie.compiler.ir.plan import Plan
     from eyrie.compiler.plan.search import Placed

@@ -18,7 +18,7 @@ from eyrie.compiler.emit.image import PROGRAM, buffer_entries, image_of, step_en
 from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageBuffer, ImageStep
-from eyrie.compiler.ir.layer import Map, map_of
+from eyrie.compiler.ir.maps import Map, map_of
 from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer
 from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES

@@ -12,7 +12,8 @@ from eyrie.compiler.emit.steps import Step
 from eyrie.compiler.emit.timeline import Timeline, rows_region
 from eyrie.compiler.ir.buffer import Buffer, Region
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import SOURCE, Job, MapPlan, Plan
 from eyrie.compiler.ir.program import Block, Command, End
 from eyrie.compiler.plan.constants import WorkConstants

@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 from string import ascii_lowercase
 
-from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Map, Part, Pointwise, Separable
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable
+from eyrie.compiler.ir.maps import Map, Part
 from eyrie.model.operators.quantization import Quantization
 
 STRIP_BLOCK = 8  # columns: strips of an output begin at multiples of it

@@ -8,7 +8,8 @@ from math import prod
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import output_size
 from eyrie.model.config import WORD_CHANNELS
 from eyrie.model.messages import times

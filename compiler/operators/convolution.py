@@ -11,7 +11,8 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Node, map_shape
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Map
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import Arrays, Tensors, expect, int8, only, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation

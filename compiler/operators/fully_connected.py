@@ -9,7 +9,8 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import Convolution, Group, Map
+from eyrie.compiler.ir.layer import Convolution, Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import Arrays, Tensors, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation

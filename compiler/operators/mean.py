@@ -11,7 +11,8 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import Convolution, Group, Map, Output, Table, array_offset, map_of
+from eyrie.compiler.ir.layer import Convolution, Group, Output, Table, array_offset
+from eyrie.compiler.ir.maps import Map, map_of
 from eyrie.compiler.ir.operator import Arrays, Tensors, axis_of, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation

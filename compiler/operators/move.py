@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import Arrays, Tensors, only
 from eyrie.compiler.ir.tensor import Form, Tensor
 from eyrie.compiler.operators.moves import Unmovable, move_groups, moves_of

@@ -17,7 +17,8 @@ import numpy as np
 
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Table, array_offset
+from eyrie.compiler.ir.layer import Group, Output, Pointwise, Table, array_offset
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import AS_IS, copy, larger

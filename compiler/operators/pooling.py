@@ -11,7 +11,8 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import Arrays, Tensors, check_same, expect, int8, only, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation

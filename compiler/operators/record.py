@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node, map_shape
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation

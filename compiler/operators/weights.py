@@ -10,7 +10,8 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Node
-from eyrie.compiler.ir.layer import Map, Output, Pointwise, Table, array_offset
+from eyrie.compiler.ir.layer import Output, Pointwise, Table, array_offset
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import Tensors, quantizations, quantized
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.kernel_calls.scales import INT8, range_of, scale_of, scalings, zero_point_of

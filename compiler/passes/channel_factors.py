@@ -10,7 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from eyrie.compiler.ir.graph import Node
-from eyrie.compiler.ir.layer import Grouped, Map, Output, Table, array_offset
+from eyrie.compiler.ir.layer import Grouped, Output, Table, array_offset
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.operator import quantizations, quantized
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.ir.window import Window

@@ -13,7 +13,8 @@ from math import prod
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.layer import Group, Map, Pointwise, map_of
+from eyrie.compiler.ir.layer import Group, Pointwise
+from eyrie.compiler.ir.maps import Map, map_of
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.moves import Unmovable, blocks_of, copy_of, move_groups
 from eyrie.compiler.passes.constraints import is_view, of_operator

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.layer import map_of
+from eyrie.compiler.ir.maps import map_of
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.convolution import Windowed
 from eyrie.compiler.operators.fully_connected import FullyConnected

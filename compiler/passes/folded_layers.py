@@ -7,7 +7,7 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.graph import Node, map_shape
-from eyrie.compiler.ir.layer import map_of
+from eyrie.compiler.ir.maps import map_of
 from eyrie.compiler.ir.operator import quantized
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.convolution import Conv2D, Windowed

@@ -14,15 +14,8 @@ from math import prod
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.layer import (
-    Average,
-    Group,
-    Map,
-    Part,
-    Pointwise,
-    Separable,
-    map_of,
-)
+from eyrie.compiler.ir.layer import Average, Group, Pointwise, Separable
+from eyrie.compiler.ir.maps import Map, Part, map_of
 from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.operators.binary import Binary, operands_of
 from eyrie.compiler.operators.convolution import DepthwiseConv2D

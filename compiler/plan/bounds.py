@@ -9,7 +9,8 @@ from itertools import accumulate, pairwise
 from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
 from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Map, Separable
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Separable
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import SOURCE, Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of

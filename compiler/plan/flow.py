@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import is_source
 
 OUTSIDE = -1  # the maker of a map that none of the groups makes

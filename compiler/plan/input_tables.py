@@ -9,7 +9,8 @@ import numpy as np
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.input_layout import InputTable
-from eyrie.compiler.ir.layer import Group, Map, divided_maps
+from eyrie.compiler.ir.layer import Group, divided_maps
+from eyrie.compiler.ir.maps import Map
 from eyrie.model.encoding import Operation
 
 

@@ -3,7 +3,7 @@
 
 from eyrie.compiler.ir.buffer import Buffer, LiveRange, merged
 from eyrie.compiler.ir.feature_map import PartMap
-from eyrie.compiler.ir.layer import Map
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import Job, MapPlan
 from eyrie.compiler.plan.flow import Flow
 

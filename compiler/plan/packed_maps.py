@@ -5,7 +5,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from eyrie.compiler.ir.feature_map import word_groups
-from eyrie.compiler.ir.layer import Convolution, Group, Map, divided_maps
+from eyrie.compiler.ir.layer import Convolution, Group, divided_maps
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig

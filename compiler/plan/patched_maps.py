@@ -16,7 +16,8 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.input_layout import Patches
-from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise, divided_maps
+from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Pointwise, divided_maps
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.limits import filter_sets, slides

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from eyrie.compiler.ir.divisions import halves
-from eyrie.compiler.ir.layer import Group, Map, Pointwise, Separable, divided_maps
+from eyrie.compiler.ir.layer import Group, Pointwise, Separable, divided_maps
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import AcceleratorConfig
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from eyrie.compiler.ir.buffer import Buffer, LiveRange, merged, whole
 from eyrie.compiler.ir.divisions import sliced
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
-from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import SOURCE, Job, MapPlan, Plan, Segment
 from eyrie.compiler.plan.bounds import Bounds
 from eyrie.compiler.plan.flow import OUTSIDE, Flow

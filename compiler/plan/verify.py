@@ -5,7 +5,7 @@ import numpy as np
 
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Map
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import Job, Plan
 from eyrie.compiler.plan.flow import OUTSIDE, Flow
 from eyrie.compiler.plan.search import Placed

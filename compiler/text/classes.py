@@ -26,6 +26,7 @@ MODULES = (  # those of a Graph come first, so that reading one imports no other
     "eyrie.compiler.ir.buffer_tree",
     "eyrie.compiler.ir.elementwise",
     "eyrie.compiler.ir.layer",
+    "eyrie.compiler.ir.maps",
     "eyrie.compiler.ir.window",
     "eyrie.compiler.ir.nest",
     "eyrie.compiler.ir.input_layout",

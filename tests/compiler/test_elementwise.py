@@ -10,7 +10,7 @@ from eyrie.compiler.emit.accesses import read_too_late
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Map
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, copy, lookup
 from eyrie.compiler.network import compile_network

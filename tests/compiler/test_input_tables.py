@@ -10,7 +10,8 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
-from eyrie.compiler.ir.layer import Group, Part
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Part
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import lookup
 from eyrie.compiler.plan.input_tables import with_input_tables

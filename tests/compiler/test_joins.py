@@ -16,7 +16,8 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import DoesNotFit, InternalError, Unsupported
-from eyrie.compiler.ir.layer import Group, Map, Part
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Map, Part
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.ir_text import compiled as compiled_text

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Average, Map, Pointwise
+from eyrie.compiler.ir.layer import Average, Pointwise
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.results import Built

@@ -10,7 +10,8 @@ import pytest
 
 from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Average, Group, Map, Output, Pointwise, Separable, Table
+from eyrie.compiler.ir.layer import Average, Group, Output, Pointwise, Separable, Table
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import in_pieces

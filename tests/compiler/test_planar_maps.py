@@ -12,7 +12,8 @@ import pytest
 
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.feature_map import FeatureMap
-from eyrie.compiler.ir.layer import Average, Map, Pointwise, Table
+from eyrie.compiler.ir.layer import Average, Pointwise, Table
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.plan.batch import BatchPlanner, planners

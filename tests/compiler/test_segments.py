@@ -14,7 +14,8 @@ import pytest
 from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.ir.divisions import halves
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Separable, Table
+from eyrie.compiler.ir.layer import Group, Output, Pointwise, Separable, Table
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.ir.window import Window, input_rows

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.ir.layer import Group, Part
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.maps import Part
 from eyrie.compiler.ir.nest import ONE, Nest
 from eyrie.compiler.ir.plan import SOURCE, Segment
 from eyrie.compiler.network import compile_network

@@ -15,7 +15,8 @@ import pytest
 
 from eyrie.compiler.ir.buffer import LiveRange
 from eyrie.compiler.ir.failure import InternalError, Unsupported
-from eyrie.compiler.ir.layer import Average, Group, Map, Pointwise, Separable
+from eyrie.compiler.ir.layer import Average, Group, Pointwise, Separable
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.network import compile_network, compile_until

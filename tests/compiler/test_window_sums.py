@@ -8,7 +8,8 @@ import numpy as np
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.layer import Depthwise, Map
+from eyrie.compiler.ir.layer import Depthwise
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window
 from eyrie.compiler.parts import compile_graph

@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Map, Separable, Table
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Separable, Table
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.options import OBJECTIVES
 from eyrie.compiler.pipeline import NAMES, STAGES, run_stages
