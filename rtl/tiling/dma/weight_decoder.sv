@@ -95,9 +95,9 @@ module weight_decoder
   logic [CodeLanes-1:0]               active, wants, lacks, short, unit_valid;
   logic [CodeLanes-1:0][UnitBits-1:0] unit;
   logic [CodeLanes-1:0][7:0]          weight;
-  logic                               start, turn, step, first;
+  logic                               start, turn, step, first, any_lacks;
   logic [Units-1:0][UnitBits-1:0]     window_q;
-  logic [CountWidth-1:0]              count_q, wanted, taken;
+  logic [CountWidth-1:0]              count_q, wanted, kept;
 
   assign active = {{HalfLanes{words_q != 16'd1}}, {HalfLanes{1'b1}}};
 
@@ -105,11 +105,11 @@ module weight_decoder
     logic lane_wants;
     assign wants[l] = first || (lane_wants && active[l]);
     weight_lane #(.UNIT_BITS(UnitBits)) u_lane (
-      .clk_i, .rst_ni,
+      .clk_i,
       .clear_i     (start),
       .code_i      (code_q),
       .turn_i      (turn && !first && active[l]),
-      .step_i      (step),
+      .step_i      (!any_lacks),
       .take_i      (turn && wants[l]),
       .unit_valid_i(unit_valid[l]),
       .unit_i      (unit[l]),
@@ -132,12 +132,12 @@ module weight_decoder
       place = place + CountWidth'(wants[l]);
     end
     wanted = place;
-    taken  = (wanted < count_q) ? wanted : count_q;
+    kept   = (wanted < count_q) ? count_q - wanted : '0;
   end
 
   // ---- Turns and steps ----
 
-  logic                  ended_q, enough, any_lacks, last, bad;
+  logic                  ended_q, enough, last, bad;
   logic [CountWidth-1:0] left;
 
   assign start     = start_valid_i && start_ready_o;
@@ -146,10 +146,10 @@ module weight_decoder
   assign any_lacks = (lacks & active) != '0;
   assign last      = words_q <= 16'd2;
   assign bad       = (short & active) != '0
-                     || (last && !(ended_q && count_q - taken < CountWidth'(BeatUnits)));
+                     || (last && !(ended_q && kept < CountWidth'(BeatUnits)));
   assign turn      = enough && (first || (state_q == StSteps && (any_lacks || out_ready_i)));
   assign step      = turn && !first && !any_lacks;
-  assign left      = turn ? count_q - taken : count_q;
+  assign left      = turn ? kept : count_q;
 
   assign start_ready_o = state_q == StIdle;
   assign error_o       = state_q == StError;
@@ -189,17 +189,16 @@ module weight_decoder
 
   always_comb begin : move_units
     logic [Units-1:0][UnitBits-1:0] rest, more;
-    rest     = turn ? window_q >> (UnitBits * taken) : window_q;
+    logic [CountWidth-1:0]          gone;  // if more than count_q, all go
+    gone     = turn ? wanted : '0;
+    rest     = window_q >> (UnitBits * gone);
     more     = (UnitBits * Units)'(in_data_i);
     window_d = accept ? rest | (more << (UnitBits * left)) : rest;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      window_q <= '0;
-      count_q  <= '0;
-      ended_q  <= 1'b0;
-    end else if (start) begin
+  // The window needs no reset: each chunk begins with a start, which clears it.
+  always_ff @(posedge clk_i) begin
+    if (start) begin
       window_q <= '0;
       count_q  <= '0;
       ended_q  <= 1'b0;

@@ -12,12 +12,11 @@ module weight_lane
   parameter int unsigned UNIT_BITS = 8  // bits of a unit
 ) (
   input  logic                 clk_i,
-  input  logic                 rst_ni,
   input  logic                 clear_i, // the chunk begins: the buffer is empty
   input  weight_class_t [CodeClasses-1:0] code_i,
 
   input  logic                 turn_i,
-  input  logic                 step_i,
+  input  logic                 step_i, // no lane lacks bits: the turn is a step
   input  logic                 take_i,
   input  logic                 unit_valid_i,
   input  logic [UNIT_BITS-1:0] unit_i,
@@ -49,7 +48,7 @@ module weight_lane
 
   logic [CodeClasses-1:0] reached;
   logic [2:0]             length, extra;
-  logic [3:0]             bits;
+  logic [3:0]             bits, leaving;
   logic [7:0]             base;
 
   always_comb begin : choose
@@ -67,6 +66,7 @@ module weight_lane
   end
 
   assign bits    = 4'(length) + 4'(extra);
+  assign leaving = bits & {4{step_i}};
   assign short_o = 5'(bits) > fill;
 
   // ---- The weight ----
@@ -81,25 +81,19 @@ module weight_lane
   logic unused_behind;
   assign unused_behind = ^behind;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      buffer_q     <= '0;
-      fill_q       <= '0;
-      unit_valid_q <= 1'b0;
-    end else begin
-      if (clear_i) begin
-        buffer_q <= '0;
-        fill_q   <= '0;
-      end else if (turn_i) begin
-        buffer_q <= step_i ? buffer << bits : buffer;
-        fill_q   <= step_i ? fill - 5'(bits) : fill;
-      end
-      if (take_i) unit_valid_q <= unit_valid_i;
+  // The registers need no reset: clear_i comes before the first turn, in which the unit is taken.
+  always_ff @(posedge clk_i) begin
+    if (clear_i) begin
+      buffer_q <= '0;
+      fill_q   <= '0;
+    end else if (turn_i) begin
+      buffer_q <= buffer << leaving;
+      fill_q   <= fill - 5'(leaving);
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (take_i) unit_q <= unit_i;
+    if (take_i) {unit_valid_q, unit_q} <= {unit_valid_i, unit_i};
   end
 
 endmodule
