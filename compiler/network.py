@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
-from eyrie.compiler.pipeline import NAMES, STAGES, run_stages, stage_named
+from eyrie.compiler.pipeline import LONG, NAMES, STAGES, run_stages, stage_named
 from eyrie.compiler.results import Built, Imported, Planned, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # which takes a while to import
 T = TypeVar("T")
 CLEARLY = 1.03  # times the least estimate: above, a variant is slower, and so is a plan for another configuration
 FAR = 1.25  # times the least estimate of a plan: above, places do not make up for it
-LONG = 1_000_000  # cycles of a network that takes long to predict, and whose estimate is exact to 2 %
 ALLOCATION = NAMES.index("segments") + 1  # the stage that gives plans their places
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from eyrie.compiler.options import OBJECTIVES
@@ -27,6 +27,7 @@ from eyrie.model.messages import unknown
 if TYPE_CHECKING:  # each stage imports its modules when it runs
     from eyrie.compiler.plan.search import Placed
 
+LONG = 1_000_000  # cycles of a network that takes long to predict, and whose estimate is exact to 2 %
 Given = Any  # the result of the stage before, each of a class of its own
 
 
@@ -181,13 +182,18 @@ def _verify_schedule(work: Scheduled) -> None:
 
 
 def _codes(work: Scheduled) -> Coded:
-    from eyrie.compiler.emit.coding import coded
+    from eyrie.compiler.cost.predict import timed
+    from eyrie.compiler.emit.coding import SLOWER, coded
 
     # The decoder makes two words a cycle: a DRAM that brings as many is faster by itself.
-    slower = work.objective == OBJECTIVES[0] and work.config.dram_words > 1
-    if not work.config.weight_codes or slower:
+    fastest = work.objective == OBJECTIVES[0]
+    if not work.config.weight_codes or (fastest and work.config.dram_words > 1):
         return following(Coded, work)
     schedule, areas = coded(work.schedule, work.config)
+    if fastest and work.placed.cost <= LONG:
+        before, after = (timed(work.config, each.commands).cycles for each in (work.schedule, schedule))
+        if after > SLOWER * before:
+            return following(Coded, work, areas=[replace(area, used=False) for area in areas])
     return following(Coded, work, schedule=schedule, areas=areas)
 
 
@@ -260,7 +266,7 @@ STAGES = (
         lambda work: "\n".join(map(str, work.schedule.steps)),
         verify=_verify_schedule,
     ),
-    Stage("codes", "codes constants, if the accelerator has a decoder", _codes, _dump_codes),
+    Stage("codes", "codes constants, if the accelerator has a decoder and no cycles are lost", _codes, _dump_codes),
     Stage("assemble", "writes the commands as text", _assemble, lambda work: work.text),
     Stage("image", "lays out DRAM: constants, commands, addresses of inputs and outputs", _image, _dump_image),
 )

@@ -22,6 +22,7 @@ from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.weight_codes import WeightCode
 
 WORTH = 0.99  # of the words that LOADs bring: coded ones are at most so many
+SLOWER = 1.001  # times the cycles without codes, predicted: a program that takes more is not coded
 Key = tuple[int, int]  # first word in the area, and words
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.compiler import pipeline
 from eyrie.compiler.assembly.commands import from_text, to_text
-from eyrie.compiler.cost.predict import DRAM_BYTES, predict
-from eyrie.compiler.emit.coding import WORTH
+from eyrie.compiler.cost.predict import DRAM_BYTES, predict, timed
+from eyrie.compiler.emit import coding
+from eyrie.compiler.emit.coding import SLOWER, WORTH
+from eyrie.compiler.emit.schedule import emit
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Transfer, assemble, disassemble, encoded
 from eyrie.compiler.performance import performance
@@ -93,6 +96,28 @@ def test_a_wide_dram_is_faster_without_codes(seed: int, tmp_path: Path) -> None:
             break
     else:
         pytest.fail("no network has coded weights on a DRAM of half the pace")
+
+
+def test_no_program_is_slower(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without codes, the program of the same plan is not clearly faster."""
+    monkeypatch.setattr(pipeline, "LONG", np.inf)
+    for _, _, stages in networks(seed, tmp_path / "net.tflite", CODED):
+        plain = emit(stages.plan, stages.placed, stages.steps, CODED)
+        assert predict(stages.image).cycles <= SLOWER * timed(CODED, plain.commands).cycles
+        assert bool(coded_loads(stages)) == any(area.used for area in stages.areas)
+
+
+def test_a_program_that_is_slower_with_codes_has_none(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if any codes were slower. For the other objectives they remain."""
+    monkeypatch.setattr(pipeline, "LONG", np.inf)
+    monkeypatch.setattr(coding, "SLOWER", 0)
+    for _, _, stages in networks(seed, tmp_path / "net.tflite", CODED):
+        assert not coded_loads(stages)
+        assert performance(stages).saved_by_codes == 0
+        assert all("not" in line for line in pipeline.dumped(stages, "codes").splitlines())
+    assert any(coded_loads(found[2]) for found in networks(seed, tmp_path / "net.tflite", CODED, "energy"))
 
 
 def test_commands_come_back(seed: int, tmp_path: Path) -> None:
