@@ -206,7 +206,7 @@ def _without_array(interval: Interval, occupancy: Occupancy) -> Reason:
     )
     channels = interval.step.ofmap[2]
     whole = in_words(channels, GLB_WORD_BYTES)
-    if channels / whole < FILLED:
+    if 0 < channels < FILLED * whole:  # 0 of a program by hand
         text += f" Its {channels} channels fill {channels} of {whole} in the words."
     if waited >= MUCH:
         text += f" In {percent(waited)}, as predicted, a pass waited for a transfer."
