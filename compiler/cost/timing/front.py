@@ -21,6 +21,7 @@ RESPONDED = 5  # from a response until the beat of the burst that waits for it
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
 PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
 TURNS = 1.05  # of the decoder for two words: some only bring bits
+MIXED = 0.79, 0.28  # shares of beats and turns, where both are about as many and wait for each other
 DECODED = 4  # from a beat of coded weights to their words: window, lanes (weight_decoder)
 CHUNK_END = 4  # from the last beat of a coded chunk to the first one of the next
 LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, semaphores
@@ -341,7 +342,8 @@ class Front:
         if self._pending:
             share = beats * self._bus_words * transfer.words // transfer.coded
             words, between = min(share - share % 2, words - words % 2), 0
-        cycles = max(beats * self._interval, round(TURNS * words / 2))
+        moved, turns = beats * self._interval, TURNS * words / 2
+        cycles = max(moved, round(max(turns, MIXED[0] * moved + MIXED[1] * turns)))
         start = self._port.issue(at, beats, cycles + between)
         self._banks.sweep_pairs(start + DECODED + LANDED - 1, transfer.glb_address + self._moved, words, cycles)
         self._moved += words
