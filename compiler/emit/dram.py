@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DRAM as it fills: constants and tensors, and where they begin."""
 
-from collections import Counter
 from hashlib import sha256
 
 import numpy as np
@@ -16,15 +15,13 @@ class DramLayout:
         self.end = 0
         self.parts: list[tuple[int, np.ndarray]] = []  # addresses and words of constants
         self.areas: dict[str, tuple[int, int]] = {}  # addresses and bytes
-        self._names = Counter[str]()
-        self._constants: dict[bytes, int] = {}  # addresses by digest
+        self._constants: dict[tuple[str, bytes], int] = {}  # addresses by name and digest
 
     def constant(self, name: str, words: np.ndarray) -> int:
         """The address of constants; the same ones of several images or strips lie there once."""
-        key = sha256(np.ascontiguousarray(words).data).digest()
+        key = name, sha256(np.ascontiguousarray(words).data).digest()
         if key not in self._constants:
-            count = self._names[name]
-            self._names[name] += 1
+            count = sum(name == other for other, _ in self._constants)
             self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)
             self.parts.append((self._constants[key], words.ravel()))
         return self._constants[key]

@@ -30,7 +30,7 @@ class Loader:
             for turn in range(PLACES):
                 self._load_slice(each, turn)
         if chunks := self.constants.chunks:
-            self._base = self.dram.constant(f"{self.constants.group.layer}.filters", chunks.packed)
+            self._base = self.dram.constant(f"{self.constants.group.origin.layer}.filters", chunks.packed)
             self._load_until(chunks, chunks.slots)
 
     def finish(self, turns: int) -> None:

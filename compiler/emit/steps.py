@@ -63,9 +63,8 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
     for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
         segment = plan.segment_of[n]
         passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
-        whole = group.whole or group
         step = Step(
-            whole,
+            group.origin,
             n,
             images,
             segment.nest.describe(n - segment.first),
@@ -74,7 +73,7 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
             passes,
             constants.cycles(plan, n),
         )
-        if before := steps.get(whole.layer):
+        if before := steps.get(step.group.layer):
             step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
-        steps[whole.layer] = step
+        steps[step.group.layer] = step
     return list(steps.values())

@@ -120,6 +120,11 @@ class Group:
         return number > 0 and self.operands[number].shape[0] != self.map_shape[0]
 
     @property
+    def origin(self) -> "Group":
+        """Return the fused operator that it is a strip of, or itself."""
+        return self.whole or self
+
+    @property
     def layer(self) -> str:
         """Return the name without the image's number."""
         return self.name.partition(".")[0]

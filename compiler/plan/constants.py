@@ -171,7 +171,7 @@ class WorkConstants:
         words = words.ravel()
         if words.size % 2:
             words = np.append(words, np.uint64(0))  # whole beats of a port of two words
-        self.loads.append((f"{self.group.layer}.{name}", words, buffer.placed))
+        self.loads.append((f"{self.group.origin.layer}.{name}", words, buffer.placed))
         self.resident.append((buffer.placed, words.size))
 
     @property
@@ -248,7 +248,7 @@ class _Beside:
         if self.slices > 1:
             each = self.words.reshape(self.slices, -1)
             padded = np.pad(each, ((0, 0), (0, each.shape[1] % 2)))  # whole beats of a port of two words
-            in_turn = InTurn(f"{constants.group.layer}.{self.name}", padded, address, jobs)
+            in_turn = InTurn(f"{constants.group.origin.layer}.{self.name}", padded, address, jobs)
         else:
             constants.add(self.name, self.words, self.buffer)
         if self.name == "depthwise":

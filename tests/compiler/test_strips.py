@@ -105,15 +105,25 @@ def test_drawn_strips(seed: int, tmp_path: Path) -> None:
         path.write_text(text_of(in_drawn_strips(Flow(tuple(groups)), rng), int(rng.integers(1, 4))))
         try:
             stages = compile_network(model, search_iterations=FEW, schedule=read_schedule(path))
-        except DoesNotFit:
+        except InputError as error:
+            assert isinstance(error.__cause__, DoesNotFit), error
             continue
         found.update(seen(stages.plan.groups))
+        verify_layers(stages)
         for mine, right in zip(run(stages, seed), golden(stages.graph, seed), strict=True):
             np.testing.assert_array_equal(mine, right, err_msg=path.read_text())
         path.write_text(printed := dumped(stages, "segments"))
         again = compile_network(model, search_iterations=FEW, schedule=read_schedule(path))
         assert dumped(again, "segments") == printed
         assert np.array_equal(again.image.dram, stages.image.dram)
+
+
+def verify_layers(stages: Built) -> None:
+    """Strips are one layer in tables, and their constants lie in DRAM once."""
+    layers = {group.origin.layer for group in stages.plan.groups}
+    assert {step.name for step in stages.image.steps} == layers
+    owners = {name.partition(".")[0] for name in stages.image.areas} - {"input", "output", "spill", "program", "wait"}
+    assert owners <= layers
 
 
 def test_planned_strips(seed: int, tmp_path: Path) -> None:
