@@ -48,6 +48,7 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
         middle=group.middle,
         image=group.image,
         images=group.images,
+        whole=group.whole,
     )
     second = Pointwise(
         name=f"pointwise{number}",
@@ -60,13 +61,15 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
         table=group.table,
         image=group.image,
         images=group.images,
+        whole=group.whole,
     )
     return first, second
 
 
 def strips(run: Sequence[Group], count: int, beat: int) -> list[Group]:
     """Return a run of fused operators, each the only reader of the one before, as one run for each strip of columns of
-    the output; [] if it is too narrow. Columns between the operators that two strips read are made for both.
+    the output; [] if it is too narrow, or a strip reads pads alone. Columns between the operators that two strips read
+    are made for both.
 
     beat: words of a DRAM beat, of which a row of a strip must have a whole number
     """
@@ -76,8 +79,10 @@ def strips(run: Sequence[Group], count: int, beat: int) -> list[Group]:
         return []
     ends = [min(blocks * n // count * STRIP_BLOCK, columns) for n in range(count + 1)]
     found = [_strip(run, letter, *own) for letter, own in zip(ascii_lowercase, pairwise(ends))]
-    maps = (map_ for strip in found for group in strip for map_ in (*group.operands, group.output) if map_.is_strip)
-    return [group for strip in found for group in strip] if all(_in_beats(map_, beat) for map_ in maps) else []
+    groups = [group for strip in found for group in strip]
+    reads_pixels = all(group.source.shape[1] > 0 for group in groups)
+    maps = (map_ for group in groups for map_ in (*group.operands, group.output) if map_.is_strip)
+    return groups if reads_pixels and all(_in_beats(map_, beat) for map_ in maps) else []
 
 
 def _in_beats(map_: Map, beat: int) -> bool:
@@ -87,7 +92,9 @@ def _in_beats(map_: Map, beat: int) -> bool:
 
 
 def _has_strips(group: Group) -> bool:
-    laid = any(map_.planar or map_.patches or map_.table for map_ in (*group.operands, group.output))
+    laid = group.window.fold > 0 or any(
+        map_.planar or map_.patches or map_.table for map_ in (*group.operands, group.output)
+    )
     alike = all(map_.shape[1] == group.map_shape[1] for map_ in (group.output, *group.others))
     return isinstance(group, Filtered) and not group.averaged and not group.images and alike and not laid
 

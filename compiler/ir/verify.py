@@ -106,11 +106,14 @@ def _fits(map_: Map) -> bool:
     part = map_.part
     assert part
     whole, ends = part.whole, part.group * 8 + map_.shape[2]
-    inside = min(part.row, part.group) >= 0 and part.row + map_.shape[0] <= whole.shape[0] and ends <= whole.shape[2]
-    alike = map_.shape[1] == whole.shape[1] and map_.quantization == whole.quantization
-    by_rows = not any(each.packed or each.planar or each.patches or each.table for each in (map_, whole))
+    begins, sizes = (part.row, part.column, part.group * 8), zip(map_.shape, whole.shape)
+    inside = all(0 <= begin <= size - own for begin, (own, size) in zip(begins, sizes))
+    is_strip = map_.shape[1] < whole.shape[1]
+    alike = map_.quantization == whole.quantization and map_.packed == whole.packed
+    by_rows = not any(each.planar or each.patches or each.table for each in (map_, whole))
     of_words = map_.shape[2] % 8 == 0 or ends == whole.shape[2]
-    return inside and alike and by_rows and of_words and map_.layout.pitch == whole.layout.pitch
+    same_rows = is_strip or (not map_.packed and map_.layout.pitch == whole.layout.pitch)
+    return inside and alike and by_rows and of_words and same_rows
 
 
 def _meet(first: Map, second: Map) -> bool:
@@ -119,6 +122,7 @@ def _meet(first: Map, second: Map) -> bool:
         max(ours, theirs) < min(ours + own, theirs + other)
         for ours, own, theirs, other in (
             (first.first_row, first.shape[0], second.first_row, second.shape[0]),
+            (first.first_column, first.shape[1], second.first_column, second.shape[1]),
             (first.first_group, first.layout.groups, second.first_group, second.layout.groups),
         )
     )

@@ -64,7 +64,7 @@ def scheduled(groups: list[Group], text: ScheduleText, config: AcceleratorConfig
     """Return the fused operators that a schedule names, and its segments. Raise Unsupported if a name is wrong or a
     segment is illegal."""
     found = list(_named(Flow(tuple(groups)), [name for each in text.segments for name in each.names], config))
-    maps = {map_.name for group in found for map_ in (group.source, *group.others, group.output)}
+    maps = {each.name for group in found for map_ in (*group.operands, group.output) for each in map_.around}
     if unknown := [name for name in text.planar if name not in maps]:
         raise Unsupported(f"planar: there is no feature map {unknown[0]}", remedy="write the names that --dump prints")
     if divided := sorted(set(text.planar) & divided_maps(found)):
@@ -93,6 +93,7 @@ def _named(flow: Flow, names: list[str], config: AcceleratorConfig) -> Iterator[
         else:
             found = f"'pass {names[at]}' stands" if at < len(names) else "the schedule ends"
             choices = " or ".join(", ".join(part.name for part in parts) for parts in divisions(flow.groups[n]))
+            choices += " or strips" * any(ways(flow, n, config))
             raise Unsupported(f"{found} where {choices} is the next", remedy="name the passes in their order")
     if at < len(names):
         raise Unsupported(f"'pass {names[at]}' is one too many", remedy="name each fused operator once")

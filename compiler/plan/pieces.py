@@ -32,7 +32,7 @@ def pieces_of(groups: Sequence[Group], estimates: Estimates, sizes: Sizes = froz
     """Return, for each fused operator, the pieces that cost least by themselves, from DRAM to DRAM; where others cost
     about as much, those with which all fused operators cost least. sizes: of maps in planes"""
     ways = [[(group,)] if group.whole else list(divisions(group)) for group in groups]
-    kinds = [(group.geometry, group.output.shape) for group in groups]
+    kinds = [(group.geometry, group.output.shape, group.whole is None) for group in groups]
     ranked: dict[tuple, list[int]] = {}
     for kind, of in zip(kinds, ways):
         if kind not in ranked:
@@ -76,5 +76,5 @@ def cost_in_pieces(groups: Pieces, estimates: Estimates, begins: bool = True) ->
 
 
 def is_less(cost: Cost | DoesNotFit, least: Cost | DoesNotFit) -> bool:
-    """Return whether a cost is less than another; what does not fit costs most."""
+    """Return whether a cost is less than another, or the other is of what does not fit."""
     return isinstance(least, DoesNotFit) or (not isinstance(cost, DoesNotFit) and cost < least)

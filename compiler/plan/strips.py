@@ -22,9 +22,8 @@ from eyrie.model.config import AcceleratorConfig
 
 MOST_STRIPS = 4
 MOST_RUN = 2  # fused operators of a run
-TRIED = 2  # numbers of strips, of those that are expected to cost least
 LEAST_GAIN = 0.985  # of a run's cost without strips: estimates do not tell what is nearer
-ROOM_ROWS = 4  # of a row tile: a run that has room for them is not tried in strips
+ROOM_ROWS = 3  # of a row tile: a run that has room for them is not tried in strips
 
 
 def in_strips(flow: Flow, estimates: Estimates) -> Pieces:
@@ -57,12 +56,9 @@ def _cheapest_number(flow: Flow, first: int, count: int, pieces: list[Pieces], e
     least: Cost | DoesNotFit = apart if isinstance(apart, DoesNotFit) else (LEAST_GAIN * apart[0], apart[1])
     strips_of = _ways(flow, first, count, estimates.config)
     expected = {number: _expected_cost(parts, count, estimates) for number, parts in strips_of.items()}
-    found = 0
-    for number in sorted(expected, key=expected.__getitem__)[:TRIED]:
-        cost = cost_in_pieces(strips_of[number], estimates, begins=False)
-        if is_less(cost, least):
-            least, found = cost, number
-    return found
+    number = min(expected, key=expected.__getitem__, default=0)
+    cost = cost_in_pieces(strips_of[number], estimates, begins=False) if number else apart
+    return number if not isinstance(cost, DoesNotFit) and is_less(cost, least) else 0
 
 
 def _expected_cost(parts: Pieces, count: int, estimates: Estimates) -> Cost:

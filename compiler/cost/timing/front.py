@@ -313,9 +313,10 @@ class Front:
             self._pending = [beats for row in rows for beats in bursts(row, transfer.dram_words, self._bus_words)]
             self._row_taken, self._moved = max(at + 1, self._splitter_free), 0
             return
+        step = transfer.block.row_glb if transfer.block else 0
         for row, dram in enumerate(transfer.row_addresses):
             self._row_taken = max(at + 1, self._splitter_free, self._row_taken)
-            done = self._store_row(dram, transfer.glb_address + row * transfer.words, transfer.words)
+            done = self._store_row(dram, transfer.glb_address + row * step, transfer.words)
         self.transfers_done.append(done)
 
     def _load_burst(self, at: int) -> None:
