@@ -112,7 +112,7 @@ def _areas(schedule: Schedule) -> list[CodedArea]:
     starts = [area.address for area in areas]
     for number, command in enumerate(schedule.commands):
         if isinstance(command, Transfer):
-            begin, end = _reach(command)
+            begin, end = command.dram_range
             for place in range(max(bisect_right(starts, begin) - 1, 0), bisect_left(starts, end)):
                 area = areas[place]
                 if begin < area.address + area.words.nbytes:
@@ -120,15 +120,6 @@ def _areas(schedule: Schedule) -> list[CodedArea]:
                     inside = area.address <= begin and end <= area.address + area.words.nbytes
                     area.plain |= not (inside and command.load) or bool(command.block or command.glb_address % 2)
     return areas
-
-
-def _reach(transfer: Transfer) -> tuple[int, int]:
-    """Return the first DRAM byte of a transfer, and the end of its last row."""
-    begin = end = transfer.dram_address
-    if block := transfer.block:
-        steps = [(block.rows - 1) * block.row_dram, (block.planes - 1) * block.plane_dram]
-        begin, end = begin + sum(min(step, 0) for step in steps), end + sum(max(step, 0) for step in steps)
-    return begin, end + transfer.words * GLB_WORD_BYTES
 
 
 def _with_tables(areas: list[CodedArea]) -> set[int]:

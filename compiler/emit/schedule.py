@@ -138,7 +138,7 @@ class _Emitter:
             return
         there = self._fetched.get(n, 0)
         begin = there if self.plan.segment_of[n].shares_input else max(there, first)  # else no job reads those between
-        self._load_rows(group, group.source, source, begin, last)
+        self._load_rows(self._base(group, group.source), group.source, source, begin, last)
         self._fetched[n] = max(there, last)
 
     def _slice(self, job: Job, map_: Map, plan: MapPlan) -> FeatureMap:
@@ -156,7 +156,7 @@ class _Emitter:
         if part.planar:
             self.timeline.load(base + number * part.words * GLB_WORD_BYTES, part.address, part.words)
             return
-        self._load_each(base + _slice_offset(map_, part, number), map_, part, rows)
+        self._load_rows(base + _slice_offset(map_, part, number), map_, part, *rows)
 
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""
@@ -165,37 +165,22 @@ class _Emitter:
                 continue
             other = plan.placed()
             if other.ring_rows < other.rows:
-                self._load_rows(group, map_, other, *_rows_of(other, made, job))
+                self._load_rows(self._base(group, map_), map_, other, *_rows_of(other, made, job))
             elif first and group.images:
                 self.timeline.load(self._base(group, map_), other.address, other.words)
             elif first:
-                self._load_rows(group, map_, other, 0, other.rows)
+                self._load_rows(self._base(group, map_), map_, other, 0, other.rows)
 
     def _base(self, group: Group, map_: Map) -> int:
         """The DRAM address of a group's operand or output."""
         place = group.image * map_.storage.layout.words + map_.offset
         return self._areas[map_.storage.name] + place * GLB_WORD_BYTES
 
-    def _load_rows(self, group: Group, map_: Map, feature_map: FeatureMap, first: int, last: int) -> None:
-        base = self._base(group, map_)
-        if map_.is_strip:
-            self._load_each(base, map_, feature_map, (first, last))
-            return
-        for start, count in _runs(map_, feature_map, first, last):
-            self.timeline.load(
-                base + start * map_.row_step * GLB_WORD_BYTES,
-                feature_map.row_address(start),
-                count * feature_map.row_words,
-            )
-
-    def _load_each(self, base: int, map_: Map, part: FeatureMap, rows: tuple[int, int]) -> None:
-        """Load rows, first and last + 1, each by itself. part: of the word groups that lie at `base`"""
-        for y in range(*rows):
-            place = base + y * map_.row_step * GLB_WORD_BYTES, part.row_address(y)
-            if map_.is_strip:
-                self.timeline.load_block(*place, part.used_words, _block(map_, part))
-            else:
-                self.timeline.load(*place, part.row_words)
+    def _load_rows(self, base: int, map_: Map, part: FeatureMap, first: int, last: int) -> None:
+        """Load rows first to last - 1. part: a map, or the slice of its channels that lies at `base`"""
+        for start, count in _runs(map_, part, first, last):
+            place = base + start * map_.row_step * GLB_WORD_BYTES, part.row_address(start)
+            self.timeline.load(*place, *_extent(map_, part, count))
 
     def _wait_for(self, region: Region) -> None:
         """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last
@@ -215,19 +200,18 @@ class _Emitter:
             self.timeline.store(base + job.part * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
-        step = map_.row_step * GLB_WORD_BYTES
         base += _slice_offset(map_, made, job.part)
-        if map_.is_strip:
-            for y in range(first, last):
-                self.timeline.store(base + y * step, made.row_address(y), made.used_words, _block(map_, made))
-            return
         for start, count in _runs(map_, made, first, last):
-            self.timeline.store(base + start * step, made.row_address(start), count * made.row_words)
+            place = base + start * map_.row_step * GLB_WORD_BYTES, made.row_address(start)
+            self.timeline.store(*place, *_extent(map_, made, count))
 
 
-def _block(map_: Map, part: FeatureMap) -> Block:
-    """Return the block that is a row of a strip, or of a slice of its channels."""
-    return Block(part.groups, map_.storage.layout.pitch * GLB_WORD_BYTES, part.pitch, 1, 0, 0)
+def _extent(map_: Map, part: FeatureMap, rows: int) -> tuple[int, Block | None]:
+    """Return the words of rows of a map, or of a slice of its channels; the words of a row of a word group, and the
+    block of all word groups, for a row of a strip."""
+    if not map_.is_strip:
+        return rows * part.row_words, None
+    return part.used_words, Block(part.groups, map_.storage.layout.pitch * GLB_WORD_BYTES, part.pitch, 1, 0, 0)
 
 
 def _slice_offset(map_: Map, part: FeatureMap, number: int) -> int:
@@ -248,9 +232,10 @@ def _inputs(groups: list[Group]) -> list[Map]:
 
 
 def _runs(map_: Map, feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:
-    """(row, rows) of the stretches of rows first to last - 1 that lie behind each other in DRAM and in the ring."""
+    """(row, rows) of the stretches of rows first to last - 1 that lie behind each other in DRAM and in the ring; of a
+    strip, each row."""
     found: list[tuple[int, int]] = []
-    contiguous = map_.row_step == feature_map.row_words
+    contiguous = map_.row_step == feature_map.row_words and not map_.is_strip
     for y in range(first, last):
         slot = (y + feature_map.shift) % feature_map.ring_rows
         if found and slot and contiguous:

@@ -40,13 +40,12 @@ class Timeline:
         self._chunk = np.zeros(config.glb_words, np.int64)
         self._shadow = Descriptor()
 
-    def load(self, dram: int, glb: int, words: int) -> None:
-        """In pieces, which need not come one behind the other."""
-        for first in range(0, words, PIECE_WORDS):
-            self._load(dram + first * GLB_WORD_BYTES, glb + first, min(PIECE_WORDS, words - first))
-
-    def load_block(self, dram: int, glb: int, words: int, block: Block) -> None:
-        """In pieces of several rows. The block has one plane."""
+    def load(self, dram: int, glb: int, words: int, block: Block | None = None) -> None:
+        """Load words, or a block of one plane, in pieces, which need not come one behind the other."""
+        if not block:
+            for first in range(0, words, PIECE_WORDS):
+                self._load(dram + first * GLB_WORD_BYTES, glb + first, min(PIECE_WORDS, words - first))
+            return
         most = max(PIECE_WORDS // words, 1)
         for first in range(0, block.rows, most):
             piece = replace(block, rows=min(most, block.rows - first))
@@ -59,29 +58,32 @@ class Timeline:
         self._chunk[glb : glb + words] = len(self._chunks)
 
     def _load(self, dram: int, glb: int, words: int, chunk: bool = False, block: Block | None = None) -> None:
-        where, end = _reach(dram, glb, words, block)
+        transfer = Transfer(True, dram, glb, words, chunk=chunk, block=block)
+        begin, end = transfer.dram_range
         after = {
             number
-            for page in _pages(dram, end)
+            for page in _pages(begin, end)
             if page in self._stored
             for first, last, number in self._stored[page]
-            if first < end and last > dram
+            if first < end and last > begin
         }
         if chunk and self._chunks:
             after.add(self._chunks[-1])
         # A chunk that has been freed is used no more: nothing waits for its pass.
-        waits = int(self._touched[where].max()), int(self._chunk[where].max())
-        self._transfer(Transfer(True, dram, glb, words, *waits, chunk, block), after)
+        where = _glb(transfer)
+        touched, freed = int(self._touched[where].max()), int(self._chunk[where].max())
+        self._transfer(replace(transfer, wait_passes=touched, wait_chunks=freed), after)
 
     def store(self, dram: int, glb: int, words: int, block: Block | None = None) -> None:
-        """block: of one plane"""
-        where, end = _reach(dram, glb, words, block)
-        self._transfer(Transfer(False, dram, glb, words, int(self._written[where].max()), block=block), set())
-        for page in _pages(dram, end):
-            self._stored[page].append((dram, end, len(self.moves)))
+        """Store words, or a block of one plane."""
+        transfer = Transfer(False, dram, glb, words, block=block)
+        self._transfer(replace(transfer, wait_passes=int(self._written[_glb(transfer)].max())), set())
+        begin, end = transfer.dram_range
+        for page in _pages(begin, end):
+            self._stored[page].append((begin, end, len(self.moves)))
 
     def _transfer(self, transfer: Transfer, after: set[int]) -> None:
-        where, _ = _reach(transfer.dram_address, transfer.glb_address, transfer.words, transfer.block)
+        where = _glb(transfer)
         after |= _numbers(self._moved[where])
         self.moves.append(Move(transfer, tuple(after)))
         self._moved[where] = len(self.moves)
@@ -125,10 +127,10 @@ class Timeline:
         return listed(self.moves, self.works, self.config)
 
 
-def _reach(dram: int, glb: int, words: int, block: Block | None) -> tuple[slice, int]:
-    """Return the words of the GLB from the first to the last that a transfer moves, and its end in DRAM."""
-    rows, row_dram, row_glb = (block.rows - 1, block.row_dram, block.row_glb) if block else (0, 0, 0)
-    return slice(glb, glb + rows * row_glb + words), dram + rows * row_dram + words * GLB_WORD_BYTES
+def _glb(transfer: Transfer) -> slice:
+    """Return the words of the GLB from the first to the last that a transfer moves."""
+    block, first = transfer.block, transfer.glb_address
+    return slice(first, first + ((block.rows - 1) * block.row_glb if block else 0) + transfer.words)
 
 
 def _pages(dram: int, end: int) -> range:

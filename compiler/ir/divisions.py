@@ -67,7 +67,7 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
 
 
 def strips(run: Sequence[Group], count: int, beat: int) -> list[Group]:
-    """Return a run of fused operators, each the only reader of the one before, as one run for each strip of columns of
+    """Return a run of fused operators, each the only reader of its predecessor, as one run for each strip of columns of
     the output; [] if it is too narrow, or a strip reads pads alone. Columns between the operators that two strips read
     are made for both.
 

@@ -107,6 +107,15 @@ class Transfer:
         steps = (plane * self.block.plane_dram + row * self.block.row_dram for plane in planes for row in rows)
         return [(self.dram_address + step) % DRAM_ADDRESSES for step in steps]
 
+    @property
+    def dram_range(self) -> tuple[int, int]:
+        """Return the first DRAM byte, and the end of the last row. They may wrap."""
+        begin = end = self.dram_address
+        if block := self.block:
+            steps = [(block.rows - 1) * block.row_dram, (block.planes - 1) * block.plane_dram]
+            begin, end = begin + sum(min(step, 0) for step in steps), end + sum(max(step, 0) for step in steps)
+        return begin, end + self.words * GLB_WORD_BYTES
+
     def encode(self) -> list[int]:
         if self.coded or self.table:
             if not (self.coded and self.load) or self.block:

@@ -114,13 +114,13 @@ class Flow:
         """Whether the output of group n stays in the GLB for others than the next group."""
         group = self.groups[n]
         stays = bool(self.readers[n]) and not self.passed_on(n) and not group.stored
-        return stays and group.output.storage.name not in self.in_dram | self._in_strips
+        return stays and group.output.storage.name not in self._never_held
 
     @cached_property
-    def _in_strips(self) -> frozenset[str]:
-        """Return the names of the maps of which groups make or read strips: they go through DRAM."""
+    def _never_held(self) -> frozenset[str]:
+        """Return the names of the maps that go through DRAM: chosen ones, and those of which groups have strips."""
         maps = (map_ for group in self.groups for map_ in (group.output, *group.operands) if map_.is_strip)
-        return frozenset(map_.storage.name for map_ in maps)
+        return self.in_dram | {map_.storage.name for map_ in maps}
 
     def from_dram(self, maker: int) -> bool:
         """Whether a map that is not passed on comes from DRAM; maker: the group that makes it."""

@@ -22,7 +22,7 @@ from eyrie.model.config import AcceleratorConfig
 
 MOST_STRIPS = 4
 MOST_RUN = 2  # fused operators of a run
-LEAST_GAIN = 0.985  # of a run's cost without strips: estimates do not tell what is nearer
+LEAST_GAIN = 0.985  # of a run's cost without strips: estimates are no more exact
 ROOM_ROWS = 3  # of a row tile: a run that has room for them is not tried in strips
 
 
@@ -37,7 +37,7 @@ def in_strips(flow: Flow, estimates: Estimates) -> Pieces:
             continue
         tried = dict(taken)
         for first in firsts:
-            if parts := _ways(flow, first, count, estimates.config).get(number):
+            if parts := strips(flow.groups[first : first + count], number, estimates.config.bus_words):
                 tried |= dict.fromkeys(range(first, first + count), ()) | {first: parts}
         least = least or cost_in_pieces(_flat(pieces, taken), estimates)
         cost = cost_in_pieces(_flat(pieces, tried), estimates)
@@ -54,10 +54,11 @@ def _cheapest_number(flow: Flow, first: int, count: int, pieces: list[Pieces], e
     """Return the number of strips in which a run costs least, from DRAM to DRAM; 0 if they gain little."""
     apart = cost_in_pieces(_flat(pieces[first : first + count], {}), estimates, begins=False)
     least: Cost | DoesNotFit = apart if isinstance(apart, DoesNotFit) else (LEAST_GAIN * apart[0], apart[1])
-    strips_of = _ways(flow, first, count, estimates.config)
-    expected = {number: _expected_cost(parts, count, estimates) for number, parts in strips_of.items()}
-    number = min(expected, key=expected.__getitem__, default=0)
-    cost = cost_in_pieces(strips_of[number], estimates, begins=False) if number else apart
+    parts_of = _ways(flow, first, count, estimates.config)
+    if not parts_of:
+        return 0
+    number = min(parts_of, key=lambda number: _expected_cost(parts_of[number], count, estimates))
+    cost = cost_in_pieces(parts_of[number], estimates, begins=False)
     return number if not isinstance(cost, DoesNotFit) and is_less(cost, least) else 0
 
 

@@ -102,7 +102,7 @@ def text_of(segments: list[list[Group]], rows: int) -> str:
 
 
 def test_drawn_strips(seed: int, tmp_path: Path) -> None:
-    """A schedule by hand with strips of any runs computes the golden outputs, and reads as it is printed."""
+    """A schedule by hand with strips of any runs computes the golden outputs, and compiles again from its dump."""
     model, path, found, number = tmp_path / "net.tflite", tmp_path / "schedule.txt", Counter[str](), -1
     while (number := number + 1) < COUNT or not found.keys() >= DRAWN:
         assert number < COUNT + MORE, f"never seen: {DRAWN - found.keys()}"
@@ -159,7 +159,7 @@ def compiled(path: Path, images: int) -> Built | None:
 
 @pytest.mark.parametrize("side", [16, 120])
 def test_strips_cost_less(side: int) -> None:
-    """A block with room for four rows is left as it is; a wide one costs less in strips."""
+    """A block with room for several rows has no strips; a wide one costs less in strips."""
     flow, known = Flow((block(side, 96, 96),)), estimates(DEFAULT)
     found = in_strips(flow, known)
     if side == 16:
@@ -200,7 +200,7 @@ def test_what_has_no_strips() -> None:
 
 
 def test_strips_go_through_dram(seed: int, tmp_path: Path) -> None:
-    """A strip whose output is said to stay in the GLB is rejected, and so is one that is missing."""
+    """Schedules are rejected if a strip's output stays in the GLB, or if a strip is missing."""
     model, path = tmp_path / "net.tflite", tmp_path / "schedule.txt"
     rng = np.random.default_rng(seed)
     net = TfliteBuilder("strips")
