@@ -7,7 +7,6 @@ from weakref import WeakKeyDictionary
 from eyrie.compiler.artefact.performance import Layer, Performance
 from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.cost.predict import DRAM_BYTES, LayerCost, fetched_bytes, predict
-from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
 from eyrie.compiler.cost.traffic import saved_by_codes
 from eyrie.compiler.emit.steps import Step
@@ -68,7 +67,6 @@ def _performance(stages: Built) -> Performance:
     commands = fetched_bytes(image, window)
     read, written = total["DRAM_READ_BYTES"], total["DRAM_WRITE_BYTES"]
     glb_read, glb_written = glb_read_bytes(total), glb_write_bytes(total)
-    energy = energy_uj(total["MACS"], glb_read + glb_written, read + written, cycles, config.clock_hz)
     return Performance(
         image.images,
         config.clock_hz,
@@ -85,7 +83,7 @@ def _performance(stages: Built) -> Performance:
         compulsory_dram_bytes=compulsory_bytes(image),
         glb_read_bytes=glb_read,
         glb_write_bytes=glb_written,
-        energy_uJ=round(energy, 2),
+        energy_uJ=round(prediction.energy_uj(config.clock_hz), 2),
         layers=layers,
     )
 

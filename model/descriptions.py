@@ -143,6 +143,7 @@ COUNTERS: dict[Counter, str] = {
     Counter.IFMAP_WAIT: "Cycles in which the ifmap stream waited for the ofmap of an earlier pass.",
     Counter.PE_IDLE: "PE cycles without a pass, summed over the PEs.",
     Counter.PE_BEHIND: "PE cycles in the pass before the one that was requested last, summed over the PEs.",
+    Counter.DECODED_BYTES: "Bytes of weights that the weight decoder made; part of GLB_LOAD_BYTES.",
 }
 
 OPCODES: dict[Opcode, str] = {

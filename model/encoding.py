@@ -6,6 +6,7 @@ This file is their only definition, except for CONTROL and STATUS (status.py). `
 from bit 0 upwards.
 """
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 from eyrie.model import config
@@ -364,6 +365,7 @@ class Counter(IntEnum):
     IFMAP_WAIT = 32  # cycles in which the ifmap stream waited for an ofmap to be written
     PE_IDLE = 33  # cycles of PEs without a pass, summed over the PEs
     PE_BEHIND = 34  # cycles of PEs still in the pass before the newest one, summed over the PEs
+    DECODED_BYTES = 35  # part of GLB_LOAD_BYTES
 
 
 def counter_register(counter: Counter) -> int:
@@ -377,11 +379,11 @@ def counter_register(counter: Counter) -> int:
 _GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "PARAMETERS", "IPSUM", "RESIDUAL", "STORE")
 
 
-def glb_read_bytes(counters: dict[str, int]) -> int:
+def glb_read_bytes(counters: Mapping[str, int]) -> int:
     """Return the bytes read from the GLB, summed from the counters by name."""
     return sum(counters[f"GLB_{c}_BYTES"] for c in _GLB_READERS)
 
 
-def glb_write_bytes(counters: dict[str, int]) -> int:
+def glb_write_bytes(counters: Mapping[str, int]) -> int:
     """Return the bytes written into the GLB, summed from the counters by name."""
     return counters["GLB_OFMAP_BYTES"] + counters["GLB_LOAD_BYTES"]

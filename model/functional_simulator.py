@@ -63,6 +63,7 @@ class FunctionalSimulator:
                 "DRAM_WRITE_BYTES",
                 "COMMAND_BYTES",
                 "GLB_LOAD_BYTES",
+                "DECODED_BYTES",
                 "GLB_STORE_BYTES",
                 "GLB_OFMAP_BYTES",
             ),
@@ -206,6 +207,7 @@ class FunctionalSimulator:
         self.glb[glb : glb + words] = weights.view(np.uint64)
         self.counters["DRAM_READ_BYTES"] += len(coded) * GLB_WORD_BYTES
         self.counters["GLB_LOAD_BYTES"] += words * GLB_WORD_BYTES
+        self.counters["DECODED_BYTES"] += words * GLB_WORD_BYTES
 
     def _wait(self, address: int, command: dict[str, int]) -> None:
         """Resume a pass that waits for chunks, until the wait counts of a transfer are reached."""

@@ -147,6 +147,7 @@ package encoding_pkg;
   localparam int unsigned CounterIfmapWait = 32;
   localparam int unsigned CounterPeIdle = 33;
   localparam int unsigned CounterPeBehind = 34;
+  localparam int unsigned CounterDecodedBytes = 35;
 
   localparam logic [11:0] RegisterIdentity = 12'h000;
   localparam logic [11:0] RegisterControl = 12'h004;
@@ -161,7 +162,7 @@ package encoding_pkg;
   localparam logic [11:0] RegisterCounters = 12'h100;
 
   localparam int unsigned Streams = 7;
-  localparam int unsigned Counters = 35;
+  localparam int unsigned Counters = 36;
 
   localparam int unsigned EndCommandWidth = 4;
   typedef struct packed {

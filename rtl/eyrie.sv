@@ -261,6 +261,7 @@ module eyrie
     increment[CounterDmaBusy]            = 16'(tiling.dma_busy);
     increment[CounterDmaWait]            = 16'(tiling.dma_wait);
     increment[CounterPassWait]           = 16'(tiling.pass_wait);
+    increment[CounterDecodedBytes]       = 16'(8 * 5'(tiling.decoded_words));
     increment[CounterPeWaitIfmap]        = 16'(activity.waits[0]);
     increment[CounterPeWaitWords]        = 16'(activity.waits[1]);
     increment[CounterPeWaitFilter]       = 16'(activity.waits[2]);

@@ -144,22 +144,11 @@ def metrics(
         "glb_read_bytes": glb_read,
         "glb_write_bytes": glb_write,
         "glb_bytes": glb_read + glb_write,
-        "energy_uJ": round(run_energy_uj(counters, image.config.clock_hz), 2),
+        "energy_uJ": round(energy_uj(counters, cycles, image.config.clock_hz), 2),
         "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
         "layers": _layers(image, passes, prediction, suggestions),
     }
-
-
-def run_energy_uj(counters: dict[str, int], clock_hz: int) -> float:
-    """Return the energy of a run in uJ."""
-    return energy_uj(
-        counters["MACS"] - counters["ZERO_SKIPPED"],
-        glb_read_bytes(counters) + glb_write_bytes(counters),
-        counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"],
-        counters["CYCLES"],
-        clock_hz,
-    )
 
 
 def layer_table(metrics: dict) -> str:

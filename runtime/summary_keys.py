@@ -49,7 +49,8 @@ NETWORK: Keys = {
     "glb_read_bytes": "Bytes read from the GLB.",
     "glb_write_bytes": "Bytes written into the GLB.",
     "glb_bytes": "Bytes read and written in the GLB.",
-    "energy_uJ": "2 pJ per MAC that is not zero-skipped, 10 pJ per GLB byte, 200 pJ per DRAM byte, 50 uW at 200 MHz.",
+    "energy_uJ": "2 pJ per MAC that is not zero-skipped, 10 pJ per GLB byte, 200 pJ per DRAM byte, "
+    "11 pJ per decoded byte, 50 uW at 200 MHz.",
     "class": "Class that the accelerator found; of several outputs, by the first.",
     "golden_class": "Class that the golden model found.",
     "match": "True if all outputs are equal to the outputs of the golden model.",

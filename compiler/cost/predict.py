@@ -75,7 +75,7 @@ class Prediction(Timing):
 
     def energy_uj(self, clock_hz: int, zero_skipped: int = 0) -> float:
         """zero_skipped: MACs with a zero operand, which depend on the data and cost nothing."""
-        return energy_uj(self.counters["MACS"] - zero_skipped, self.glb_bytes, self.dram_bytes, self.cycles, clock_hz)
+        return energy_uj(self.counters | {"ZERO_SKIPPED": zero_skipped}, self.cycles, clock_hz)
 
 
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:

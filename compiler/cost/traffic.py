@@ -29,6 +29,7 @@ COUNTERS = (
     "GLB_STORE_BYTES",
     "GLB_OFMAP_BYTES",
     "GLB_LOAD_BYTES",
+    "DECODED_BYTES",
 )
 
 
@@ -124,7 +125,8 @@ def transfer_bytes(transfer: Transfer) -> dict[str, int]:
     """Bytes that a LOAD or STORE moves, by counter."""
     dram, glb = ("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES")
     moved = (dram, transfer.dram_words), (glb, transfer.words)
-    return {name: words * transfer.rows * GLB_WORD_BYTES for name, words in moved}
+    found = {name: words * transfer.rows * GLB_WORD_BYTES for name, words in moved}
+    return found | {"DECODED_BYTES": found[glb]} if transfer.coded else found
 
 
 def pass_bytes(config: AcceleratorConfig, descriptor: Descriptor) -> dict[str, int]:

@@ -20,6 +20,7 @@ import numpy as np
 from eyrie.compiler.artefact import files
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.command_line import whole_number
+from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.folder import save
 from eyrie.compiler.frontend.file import format_of, load
 from eyrie.compiler.ir.failure import Unsupported
@@ -35,7 +36,6 @@ from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.inputs import random_inputs, read_inputs
-from eyrie.runtime.metrics import run_energy_uj
 from eyrie.runtime.portable_c.executable import CHECKED, build_program
 from eyrie.runtime.signals import clean_up_first
 
@@ -97,7 +97,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         found["the RTL"], entry.on_rtl = done.outputs, bool(done.accelerator)
         counters = [part.runs[0]["counters"] for part in done.accelerator]
         entry.cycles = sum(of["CYCLES"] for of in counters)
-        entry.energy_uJ = round(sum(run_energy_uj(of, config.clock_hz) for of in counters), 2)
+        entry.energy_uJ = round(sum(energy_uj(of, of["CYCLES"], config.clock_hz) for of in counters), 2)
         entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)
     if options.c:
         try:

@@ -135,6 +135,7 @@ module tiling_controller
     .dram_words_o      (dram_words),
     .request_valid_o, .request_ready_i, .request_o, .store_read_valid_i, .store_read_data_i,
     .transfer_done_o   (activity_o.transfer_done),
+    .decoded_words_o   (activity_o.decoded_words),
     .chunk_loaded_o    (chunk_loaded),
     .waiting_o         (activity_o.dma_wait),
     .busy_o            (activity_o.dma_busy),

@@ -67,6 +67,7 @@ package tiling_pkg;
     logic read_beat;
     logic write_beat;
     logic command_beat;  // also counted as a read beat
+    logic [1:0] decoded_words;
     logic dma_busy;
     logic dma_wait;
     logic pass_wait;

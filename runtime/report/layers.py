@@ -11,7 +11,7 @@ Markers = tuple[list[canvas.Entry], list[Line2D]]  # of a line of a legend
 
 _AXIS, _GAP, _RIGHT = 42, 34, 28
 _NAME_WIDTH = 130
-ENERGY = {"multipliers": "blue", "GLB": "teal", "DRAM": "orange", "leakage": "idle"}
+ENERGY = {"multipliers": "blue", "GLB": "teal", "DRAM": "orange", "weight decoder": "pink", "leakage": "idle"}
 
 
 class _Panels:
@@ -154,27 +154,21 @@ def _labelled(
 def levels(metrics: dict, clock_hz: int, width: float) -> Figure:
     """Draw the bytes to and from DRAM and GLB, and the energy by level."""
     rows = metrics["layers"]
+    counters = [{name.upper(): count for name, count in row["counters"].items()} for row in rows]
+    energies = [energy_by_level(counts, counts["CYCLES"], clock_hz) for counts in counters]
+    shown = {level: role for level, role in ENERGY.items() if any(energy[level] for energy in energies)}
     panels = _Panels(
         rows,
         width,
         [1 / 3] * 3,
         [
             ([("bytes read", "green"), ("bytes written", "pink")], []),
-            ([(f"energy: {level}", role) for level, role in ENERGY.items()], []),
+            ([(f"energy: {level}", role) for level, role in shown.items()], []),
         ],
     )
     for number, level in enumerate(("dram", "glb")):
         kib = [[row[f"{level}_{way}_bytes"] / 1024 for way in ("read", "write")] for row in rows]
         _labelled(panels, number, kib, ["green", "pink"], f"{level.upper()}, KiB", "{:,.1f}")
-    parts = [
-        energy_by_level(
-            row["counters"]["macs"] - row["zero_skipped"],
-            row["glb_read_bytes"] + row["glb_write_bytes"],
-            row["dram_read_bytes"] + row["dram_write_bytes"],
-            row["counters"]["cycles"],
-            clock_hz,
-        )
-        for row in rows
-    ]
-    _labelled(panels, 2, [list(part.values()) for part in parts], list(ENERGY.values()), "energy, µJ", "{:,.2f}")
+    parts = [[energy[level] for level in shown] for energy in energies]
+    _labelled(panels, 2, parts, list(shown.values()), "energy, µJ", "{:,.2f}")
     return panels.plot

@@ -205,7 +205,7 @@ def _tiles(image: Image, metrics: dict) -> list[Tile]:
             f"{dram:,}",
             f"{ratio(dram, compulsory)} the compulsory {compulsory:,}: weights, inputs and outputs once{saved}",
         ),
-        Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "of multipliers, GLB, DRAM and leakage; see below"),
+        Tile("Energy", f"{metrics['energy_uJ']:,} µJ", "by level below"),
         Tile(
             "Utilisation",
             f"{100 * metrics['utilisation']:.1f} %",

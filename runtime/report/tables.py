@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from eyrie.compiler.cost.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC, energy_by_level
+from eyrie.compiler.cost.prices import LEAKAGE_W, PICOJOULES, accesses, energy_by_level
 from eyrie.compiler.ir.image import Image
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.messages import times
@@ -109,34 +109,19 @@ def cell_tables(metrics: dict) -> list[Table]:
 
 def energy_table(metrics: dict, config: AcceleratorConfig) -> Table:
     """Return the energy of the network by level, with the counts and the energy per access."""
-    counts = {
-        "multipliers": metrics["counters"]["macs"] - metrics["counters"]["zero_skipped"],
-        "GLB": metrics["glb_read_bytes"] + metrics["glb_write_bytes"],
-        "DRAM": metrics["dram_read_bytes"] + metrics["dram_write_bytes"],
-        "leakage": metrics["cycles"],
+    counters = {name.upper(): count for name, count in metrics["counters"].items()}
+    units = {"multipliers": "MACs that are not zero-skipped"}
+    counted = {
+        level: (f"{count:,} {units.get(level, 'bytes')}", f"{PICOJOULES[level]} pJ")
+        for level, count in accesses(counters).items()
     }
-    units = {
-        "multipliers": ("MACs that are not zero-skipped", f"{PJ_PER_MAC} pJ"),
-        "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"),
-        "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
-        "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW"),
-    }
-    split = energy_by_level(counts["multipliers"], counts["GLB"], counts["DRAM"], counts["leakage"], config.clock_hz)
+    counted["leakage"] = (f"{metrics['cycles']:,} cycles", f"{1e6 * LEAKAGE_W:g} µW")
+    split = energy_by_level(counters, metrics["cycles"], config.clock_hz)
     whole = sum(split.values())
     rows: list[Row] = [
-        [
-            level,
-            *(
-                (text, "")
-                for text in (
-                    f"{counts[level]:,} {units[level][0]}",
-                    units[level][1],
-                    f"{value:,.2f} µJ",
-                    f"{100 * value / whole:.1f} %",
-                )
-            ),
-        ]
+        [level, *((text, "") for text in (*counted[level], f"{value:,.2f} µJ", f"{100 * value / whole:.1f} %"))]
         for level, value in split.items()
+        if value
     ]
     total = (f"{metrics['energy_uJ']:,} µJ", "energy_uJ")
     rows.append(["all", ("", ""), ("", ""), total, ("", "")])

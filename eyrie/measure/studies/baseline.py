@@ -69,9 +69,12 @@ def _note(row: dict[str, str], layer: Layer) -> str:
 
 
 def _directions(stages: Built, found: Performance) -> Table:
-    rows = []
-    for row, layer, counts in zip(published_layers(), found.layers, by_layer(stages.image), strict=True):
-        energy = energy_uj(counts["MACS"], layer.glb_bytes, layer.dram_bytes, layer.predicted_cycles, found.clock_hz)
+    rows, counted = [], by_layer(stages.image)
+    energies = [
+        energy_uj(counts, layer.predicted_cycles, found.clock_hz)
+        for layer, counts in zip(found.layers, counted, strict=True)
+    ]
+    for row, layer, counts, energy in zip(published_layers(), found.layers, counted, energies, strict=True):
         printed = [f"{int(row[f'{memory}_{way}_B']):,}" for memory in ("dram", "glb") for way in ("read", "write")]
         ours = [
             f"{count:,}"
@@ -99,12 +102,11 @@ def _directions(stages: Built, found: Performance) -> Table:
         )
     )
     last, layer = published_layers()[-1], found.layers[-1]
-    energy = energy_uj(layer.macs, layer.glb_bytes, layer.dram_bytes, layer.predicted_cycles, found.clock_hz)
     rows.append(
         Row(
             f"{layer.name}: power in uW, here at {found.clock_hz / 1e6:.0f} MHz",
             POWER,
-            f"{energy * found.clock_hz / layer.predicted_cycles:,.0f}",
+            f"{energies[-1] * found.clock_hz / layer.predicted_cycles:,.0f}",
             f"{float(last['energy_uJ']):.1f} uJ in {float(last['latency_cycles']) / CLOCK_HZ * 1e3:.1f} ms "
             f"there, its cycles at {CLOCK_HZ / 1e6:.0f} MHz",
         )

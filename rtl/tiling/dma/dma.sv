@@ -66,6 +66,7 @@ module dma
   input  glb_word_t [1:0] store_read_data_i,
 
   output logic         transfer_done_o,
+  output logic [1:0]   decoded_words_o, // in this cycle
   output logic         chunk_loaded_o,
   output logic         waiting_o,  // a transfer waits for semaphores
   output logic         busy_o,     // a transfer is in progress
@@ -160,6 +161,7 @@ module dma
     .glb_valid_o(request_valid_o[Load]),
     .glb_ready_i(request_ready_i[Load]),
     .glb_request_o(request_o[Load]),
+    .decoded_words_o,
     .done_o(load_done),
     .chunk_o(chunk_loaded_o),
     .error_o(load_error),

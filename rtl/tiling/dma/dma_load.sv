@@ -35,6 +35,7 @@ module dma_load
   input  logic         glb_ready_i,
   output glb_request_t glb_request_o,
 
+  output logic [1:0]   decoded_words_o, // in this cycle
   output logic         done_o,
   output logic         chunk_o,
   output logic         error_o,
@@ -137,6 +138,7 @@ module dma_load
 
   assign data_ready_o = coded ? coded_ready : beat_valid && landing_ready;
   assign land         = coded ? pair_valid : beat_valid && data_valid_i;
+  assign decoded_words_o = (coded && pair_valid && landing_ready) ? 2'd2 - 2'(pair_single) : '0;
   always_comb begin : word
     landing_in = '{
       error:   data_error_i && !coded,

@@ -94,10 +94,11 @@ enum eyrie_counter {
   EYRIE_COUNTER_FILTER_WAIT = 31,
   EYRIE_COUNTER_IFMAP_WAIT = 32,
   EYRIE_COUNTER_PE_IDLE = 33,
-  EYRIE_COUNTER_PE_BEHIND = 34
+  EYRIE_COUNTER_PE_BEHIND = 34,
+  EYRIE_COUNTER_DECODED_BYTES = 35
 };
 
-#define EYRIE_COUNTERS 35
+#define EYRIE_COUNTERS 36
 
 /* Of the counters, in order. */
 #define EYRIE_COUNTER_NAMES \
@@ -135,7 +136,8 @@ enum eyrie_counter {
   "FILTER_WAIT", \
   "IFMAP_WAIT", \
   "PE_IDLE", \
-  "PE_BEHIND"
+  "PE_BEHIND", \
+  "DECODED_BYTES"
 
 /* Kinds of commands. */
 #define EYRIE_OPCODE_END 1u
