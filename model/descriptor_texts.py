@@ -56,6 +56,7 @@ VALUES: dict[str, dict[str, str]] = {
         "TABLE": "Lookup in a table of 256 entries, which the residual stream brings.",
         "SUM": "Sum of a window of the first operand.",
         "SQUARED_DIFFERENCE": "Square of first operand - second operand.",
+        "PRELU": "First operand; if it is negative, first operand * second operand.",
     },
     "Destination": {
         "ROWS": "Ifmap rows, to the ifmap queues of the PEs.",

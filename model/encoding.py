@@ -112,9 +112,16 @@ class Operation(IntEnum):
     TABLE = 6  # of 256 entries, which the residual stream brings
     SUM = 7  # of a window of words of the first operand
     SQUARED_DIFFERENCE = 8
+    PRELU = 9  # first operands below zero are multiplied by the second one
 
 
-OF_TWO = (Operation.ADD, Operation.SUB, Operation.MUL, Operation.SQUARED_DIFFERENCE)  # which always have two operands
+OF_TWO = (
+    Operation.ADD,
+    Operation.SUB,
+    Operation.MUL,
+    Operation.SQUARED_DIFFERENCE,
+    Operation.PRELU,
+)  # which always have two operands
 
 
 class Destination(IntEnum):
@@ -163,8 +170,9 @@ PPU = Word(
     ),
 )
 # The elementwise operation at the end of the PPU (docs/hardware/ppu.md): its operands and its result. The factor
-# of an addend is multiplier / 2^(31 + right_shift), the factor of the result is multiplier / 2^(31 - shift). window:
-# words of the first operand that become one word; 0: each word gives one.
+# of an addend is multiplier / 2^(31 + right_shift), the factor of the result is multiplier / 2^(31 - shift). Products
+# of PRELU have the factor of the first operand, not of the result. window: words of the first operand that become one
+# word; 0: each word gives one.
 PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
 PPU_SECOND = Word("PpuSecond", fields("operation:4 multiplier:31 right_shift:5 zero_point:s8"))
 PPU_RESULT = Word("PpuResult", fields("multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))

@@ -126,6 +126,8 @@ def operate(
         total = (_addend(first, values, SQUARE_LEFT_SHIFT) - other) ** 2
     elif operation == Operation.MUL:
         total = (values - first["zero_point"]) * (_bytes(_brought(residual)) - second["zero_point"])
+    elif operation == Operation.PRELU:
+        return _slopes(descriptor, values - first["zero_point"], _bytes(_brought(residual)) - second["zero_point"])
     elif operation == Operation.SUM:
         return _sums(values, window, _brought(windows), result)
     elif window:
@@ -151,6 +153,13 @@ def _bytes(words: np.ndarray) -> np.ndarray:
 def _addend(operand: dict[str, int], values: np.ndarray, left_shift: int) -> np.ndarray:
     raised = (values - operand["zero_point"]) << left_shift
     return multiply_by_quantized_multiplier(raised, operand["multiplier"], -operand["right_shift"]).astype(np.int64)
+
+
+def _slopes(descriptor: Descriptor, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    first, result, negative = descriptor.first, descriptor.result, values < 0
+    multiplier = np.where(negative, first["multiplier"], result["multiplier"])
+    shift = np.where(negative, -first["right_shift"], result["shift"])
+    return _result(np.where(negative, values * slopes, values), multiplier, shift, result)
 
 
 def _sums(values: np.ndarray, window: int, windows: np.ndarray, result: dict[str, int]) -> np.ndarray:

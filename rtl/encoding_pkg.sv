@@ -44,7 +44,8 @@ package encoding_pkg;
     OperationMinimum = 4'd5,
     OperationTable = 4'd6,
     OperationSum = 4'd7,
-    OperationSquaredDifference = 4'd8
+    OperationSquaredDifference = 4'd8,
+    OperationPrelu = 4'd9
   } operation_e;
 
   typedef enum logic [1:0] {

@@ -10,6 +10,7 @@ from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
 from eyrie.compiler.target.descriptors.elementwise import (
     constants_beside,
+    constants_by_channel,
     elementwise_descriptor,
     with_operation,
     words_beside,
@@ -42,6 +43,8 @@ def job_descriptor(
     for operation in constants.group.operations:
         if operation.kind == Operation.TABLE:
             beside = _lookup_stream(constants.operation_address)
+        elif operation.constants is not None:
+            beside = constants_by_channel(constants.operation_address, descriptor.stream(Stream.OFMAP), made, job.part)
         else:
             [other] = others
             beside = _array_descriptor(config, constants, job, source, other, turn).stream(Stream.OFMAP)

@@ -27,7 +27,7 @@ from eyrie.model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND
 from eyrie.model.encoding import Operation as WordKind
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import Quantization
+from eyrie.model.operators.quantization import Quantization, Requantization
 from eyrie.model.operators.reference import Reference
 
 if TYPE_CHECKING:
@@ -40,14 +40,10 @@ WordFields = tuple[list[dict[str, int]], dict[str, int]]  # of both operands, an
 
 
 def a_map_first(site: Site) -> str:
-    """the first operand of SUB is no constant"""
+    """the first operand of SUB or PRELU is no constant"""
     assert isinstance(site.operator, Binary)
     first = site.node.inputs[0]
-    return (
-        f"one of {times(first.shape)}"
-        if site.operator.operation == WordKind.SUB and isinstance(first, Constant)
-        else ""
-    )
+    return f"one of {times(first.shape)}" if not site.operator.commutes and isinstance(first, Constant) else ""
 
 
 def fields(site: Site) -> str:
@@ -74,6 +70,14 @@ def operands_of(node: Node) -> tuple[Tensor, ...]:
     return node.activations
 
 
+def works_by_channel(node: Node) -> bool:
+    """Return whether a node combines a feature map of the result's shape with a constant for each channel."""
+    (result,), constants = node.outputs, [tensor for tensor in node.inputs if isinstance(tensor, Constant)]
+    return node.activations[0].shape == result.shape and all(
+        tensor.size == 1 or tensor.size == tensor.shape[-1] for tensor in constants
+    )
+
+
 def is_uniform(node: Node) -> bool:
     """Return whether a node combines a feature map with a constant whose values are all equal."""
     if not isinstance(node.operator, Binary) or len(node.activations) != 1:
@@ -88,10 +92,12 @@ class Binary(Record):
     """An elementwise operator. unsigned: the model has it in uint8, which only LiteRT supports
 
     operation: of the vector unit, None if the vector unit has no such operation
+    commutes: the operands may change places
     """
 
     constraints: ClassVar[tuple[Constraint, ...] | None] = (a_map_first, fields)
     operation: ClassVar[WordKind | None] = None
+    commutes: ClassVar[bool] = True
 
     unsigned: bool = False
 
@@ -115,13 +121,13 @@ class Binary(Record):
 
     def expanded(self, node: Node) -> tuple[Node, ...]:
         """Return the node, after a TILE of an operand that has a single channel, and of one that must have the shape of
-        the result: any of them, of SUB the first one."""
+        the result: any of them, or the first one if the operator does not commute."""
         [result], maps = node.outputs, [n for n, tensor in enumerate(node.inputs) if tensor in node.activations]
         shapes = [tensor.shape for tensor in node.inputs]
         for n in maps:
             if shapes[n][-1] == 1 < result.shape[-1]:
                 shapes[n] = (*shapes[n][:-1], result.shape[-1])
-        sources = [n for n in maps if n == 0 or self.operation != WordKind.SUB]
+        sources = [n for n in maps if n == 0 or self.commutes]
         if sources and all(shapes[n] != result.shape for n in sources):
             shapes[max(sources, key=lambda n: prod(shapes[n]))] = result.shape
         nodes, inputs = list[Node](), list[Tensor]()
@@ -132,7 +138,7 @@ class Binary(Record):
         return *nodes, replace(node, inputs=tuple(inputs))
 
     def word_operation(self, node: Node, first: int = 0) -> WordOperation:
-        """Return the operation of the vector unit. first: the operand that is the source; SUB needs its own order
+        """Return the operation of the vector unit. first: the operand that is the source, 0 if it does not commute
 
         The other operand may be a constant.
         """
@@ -180,6 +186,17 @@ class Binary(Record):
                 "second_step": steps[1],
             }
         }
+
+
+def result_fields(scaling: Requantization) -> dict[str, int]:
+    """Return the fields of the result."""
+    return {
+        "multiplier": int(scaling.multiplier),
+        "shift": int(scaling.shift),
+        "zero_point": int(scaling.zero_point),
+        "act_min": int(scaling.minimum),
+        "act_max": int(scaling.maximum),
+    }
 
 
 def _copies(node: Node, tensor: Tensor, shape: tuple[int, ...], nodes: list[Node]) -> Tensor:

@@ -17,7 +17,7 @@ from eyrie.compiler.ir.word_operation import AS_IS, INT8
 from eyrie.compiler.kernel_calls.scales import range_of, scale_of, scaling
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
 from eyrie.compiler.operators.affine import affine, of_channels
-from eyrie.compiler.operators.binary import Binary, WordFields, operands_of_fold
+from eyrie.compiler.operators.binary import Binary, WordFields, operands_of_fold, result_fields
 from eyrie.compiler.operators.channels import scaled_channels, with_weights
 from eyrie.compiler.operators.record import PPU, FloatOperator, Row
 from eyrie.model.encoding import Operation as WordKind
@@ -31,22 +31,12 @@ if TYPE_CHECKING:
 Values = np.ndarray
 
 
-def _result(scaling: Requantization) -> dict[str, int]:
-    return {
-        "multiplier": int(scaling.multiplier),
-        "shift": int(scaling.shift),
-        "zero_point": int(scaling.zero_point),
-        "act_min": int(scaling.minimum),
-        "act_max": int(scaling.maximum),
-    }
-
-
 def _of_addends(parameters: elementwise.AddParameters) -> WordFields:
     operands = [
         {"multiplier": int(each.multiplier), "right_shift": -int(each.shift), "zero_point": each.zero_point}
         for each in (parameters.first, parameters.second)
     ]
-    return operands, _result(parameters.output)
+    return operands, result_fields(parameters.output)
 
 
 class FloatArithmetic(FloatOperator):
@@ -135,6 +125,7 @@ class Sub(Sum):
     kind = "sub"
     onnx, aten, relax = "Sub", "sub", "subtract"
     operation = WordKind.SUB
+    commutes = False
     sign = -1
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
@@ -209,7 +200,7 @@ class Mul(Binary, FloatArithmetic):
 
     def word_fields(self, node: Node) -> WordFields:
         operands = [{"zero_point": scale.zero_point} for scale in quantizations(*node.inputs)]
-        return operands, _result(self.parameters(node.inputs, node.outputs))
+        return operands, result_fields(self.parameters(node.inputs, node.outputs))
 
     def to_c(self, node: Node, calls: Calls) -> None:
         first, second, output = self.scales(node)

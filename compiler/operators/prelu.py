@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PRELU."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,18 +12,15 @@ from eyrie.compiler.ir.operator import Arrays, Tensors, quantizations
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.qdq.values import Held, Known, Made, Target
-from eyrie.compiler.ir.tensor import Constant, Form
+from eyrie.compiler.ir.tensor import Form
 from eyrie.compiler.kernel_calls.scales import range_of, scaling
 from eyrie.compiler.kernel_calls.steps import Calls
-from eyrie.compiler.operators.binary import Binary, WordFields, is_uniform, operands_of_fold
-from eyrie.compiler.operators.elementwise import Maximum, Mul
-from eyrie.compiler.operators.lookup import lookup
+from eyrie.compiler.operators.binary import Binary, WordFields, operands_of_fold, result_fields
 from eyrie.compiler.operators.record import PPU, Row, Shape
+from eyrie.model.encoding import Operation as WordKind
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import elementwise
-from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, requantize
-from eyrie.model.operators.tables import VALUES
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.pytorch.call import Call as AtenCall
@@ -46,7 +43,8 @@ class Prelu(Binary):
     row = Row("PReLU", PPU)
     name = "PRELU"
     version = 1
-    constraints = None
+    operation = WordKind.PRELU
+    commutes = False
     kind = "prelu"
     operands = 2
     onnx = "PRelu"
@@ -71,42 +69,11 @@ class Prelu(Binary):
         return (elementwise.prelu(values[0], values[1], zero_points, self.parameters(inputs, outputs)),)
 
     def word_fields(self, node: Node) -> WordFields:
-        raise NotImplementedError("PRELU is expanded")
-
-    def expanded(self, node: Node) -> tuple[Node, ...]:
-        """Return the nodes: a table, which is the smallest int8 for negative values; the product with the slopes; the
-        maximum of the two.
-
-        If the product of a positive value may be larger than its entry, a table makes it zero before. With equal
-        slopes, PRELU is a function of one value (compose_functions.py).
-        """
-        (values, slopes), (output,) = node.inputs, node.outputs
-        scale, _, _ = quantizations(values, slopes, output)
-        if isinstance(values, Constant) or is_uniform(node):
-            return (node,)
-        centred = VALUES - scale.zero_point
-        entries = requantize(centred, self.parameters(node.inputs, node.outputs).positive)
-        entries = np.where(centred < 0, INT8_MIN, entries).astype(np.int8)
-        parts = [replace(output, name=f"{output.name}#{part}") for part in ("positive", "product")]
-        nodes, factor = [lookup(node, entries, values, parts[0])], values
-        if not self._is_flatter(node, entries):
-            factor = replace(values, name=f"{output.name}#negative")
-            nodes.append(lookup(node, np.minimum(VALUES, scale.zero_point).astype(np.int8), values, factor))
-        return (
-            *nodes,
-            replace(node, operator=Mul(unsigned=self.unsigned), inputs=(factor, slopes), outputs=(parts[1],)),
-            replace(node, operator=Maximum(unsigned=self.unsigned), inputs=tuple(parts)),
-        )
-
-    def _is_flatter(self, node: Node, entries: np.ndarray) -> bool:
-        """Return whether the products of values that are not negative are at most their entries."""
-        (values, slopes), (output,) = node.inputs, node.outputs
-        if not isinstance(slopes, Constant):
-            return False
-        zero, flat, _ = (each.zero_point for each in quantizations(values, slopes, output))
-        products = np.outer(np.arange(INT8_MAX - zero + 1), np.unique(slopes.data).astype(np.int64) - flat)
-        found = requantize(products, self.parameters(node.inputs, node.outputs).negative)
-        return bool((found <= entries[zero - INT8_MIN :, None]).all())
+        (values, slopes), parameters = quantizations(*node.inputs), self.parameters(node.inputs, node.outputs)
+        negative = parameters.negative
+        product = {"multiplier": int(negative.multiplier), "right_shift": -int(negative.shift)}
+        operands = [product | {"zero_point": values.zero_point}, {"zero_point": slopes.zero_point}]
+        return operands, result_fields(parameters.positive)
 
     def to_c(self, node: Node, calls: Calls) -> None:
         values, slopes, output = self.scales(node)

@@ -17,9 +17,9 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Average, Group, Pointwise, Separable
 from eyrie.compiler.ir.maps import Map, Part, map_of
 from eyrie.compiler.ir.word_operation import WordOperation
-from eyrie.compiler.operators.binary import Binary, operands_of
+from eyrie.compiler.operators.binary import Binary, operands_of, works_by_channel
 from eyrie.compiler.operators.convolution import DepthwiseConv2D
-from eyrie.compiler.operators.elementwise import Mul, Sub
+from eyrie.compiler.operators.elementwise import Mul
 from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.operators.move import Movement
 from eyrie.compiler.operators.moves import Block, blocks_of, copy_of
@@ -207,18 +207,22 @@ class _Forming:
         return self._alone(source) and not self.groups[self.made[source.name]].epilogue
 
     def _combine(self, node: Node, operator: Binary) -> None:
-        """Add an operation on two operands. Two feature maps of one shape: it is fused as epilogue of the later maker
-        if possible.
+        """Add an operation on two operands. Two feature maps of one shape, or a map and a constant per channel: it is
+        fused as epilogue of the maker of a map, the later one, if possible.
 
         Otherwise, a factor per channel becomes work of the array if possible, and others become a vector pass.
         """
         tensors = operands_of(node)
+        operands = [self.maps[tensor.name] for tensor in tensors]
+        if len(operands) == 1 and self._rides(operands[0]) and works_by_channel(node):
+            epilogue = (operator.word_operation(node, node.inputs.index(tensors[0])),)
+            self._extend(operands[0], node, epilogue)
+            return
         if isinstance(operator, Mul) and len(tensors) == 1 and (group := factors_group(node, self.maps)):
             self._add(group)
             return
-        operands = [self.maps[tensor.name] for tensor in tensors]
         alike = len({map_.shape for map_ in operands}) == 1 < len(operands)
-        turned = 1 if isinstance(operator, Sub) else len(operands)  # operands that can be the first
+        turned = len(operands) if operator.commutes else 1  # operands that can be the first
         later = sorted(range(turned), key=lambda n: self._place(operands[n].name), reverse=True) if alike else [0]
         riding = [n for n in later if alike and self._rides(operands[n])]
         first = (riding or later)[0]

@@ -2,8 +2,8 @@
 """Random elementwise operations of the PPU with their expected results, value by value.
 
 Written from the reference kernels, not from model/ppu.py: gemmlowp's SaturatingRoundingDoublingHighMul and
-RoundingDivideByPOT; Add, SubElementwise, MulElementwise, AveragePool, MaxPool and Mean of TensorFlow Lite's
-reference kernels for int8, SquaredDifference of tflite-micro.
+RoundingDivideByPOT; Add, SubElementwise, MulElementwise, BroadcastPrelu4DSlow, AveragePool, MaxPool and
+Mean of TensorFlow Lite's reference kernels for int8, SquaredDifference of tflite-micro.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import Operation
 
-RIDING = ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
+RIDING = ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE", "PRELU", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
 WINDOWS = ("SUM", "WINDOW_MAXIMUM", "WINDOW_MINIMUM")  # on vector passes
 ALL = ("NONE", *RIDING, *WINDOWS)
 AS_IS = {"multiplier": 1 << 30, "shift": 1}  # a factor of 1
@@ -145,6 +145,19 @@ def _product(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Oper
     return Operated(_ports(Operation.MUL, {**first, "window": 0}, second, result), words, words_of(b))
 
 
+def _prelu(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
+    b, first, second, result = _other(rng, a), _operand(rng), _operand(rng), _result(rng, 1.0)
+    negative = result | {"multiplier": first["multiplier"], "shift": -first["right_shift"]}
+
+    def value(x: int, y: int) -> int:
+        x, y = x - first["zero_point"], y - second["zero_point"]
+        return finish(x, result) if x >= 0 else finish(x * y, negative)
+
+    words = [value(int(x), int(y)) for x, y in zip(a.ravel(), b.ravel())]
+    ports = _ports(Operation.PRELU, {**first, "window": 0}, second, result)
+    return Operated(ports, np.array(words, np.int8).reshape(a.shape), words_of(b))
+
+
 def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
     """Return maxima and minima, most of them without a change of scale."""
     kind = Operation[name.removeprefix("WINDOW_")]
@@ -207,6 +220,7 @@ _BUILD: dict[str, Callable[[np.random.Generator, str, np.ndarray, int], Operated
     "SUB": _sum,
     "SQUARED_DIFFERENCE": _sum,
     "MUL": _product,
+    "PRELU": _prelu,
     "TABLE": _table,
     "SUM": _window_sum,
 }

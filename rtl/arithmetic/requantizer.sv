@@ -16,8 +16,11 @@
 // and multipliers that are not negative; `table_entries` of model/arithmetic.py defines all other
 // values.
 //
-// zero_point_i, act_min_i and act_max_i act in the last stage and are not pipelined. They must be
-// stable from the cycle that accepts a value until its result is at the output.
+// With FACTORS 2, the factor of lanes with second_i is second_multiplier_i / 2^(31 +
+// second_right_shift_i).
+//
+// zero_point_i, act_min_i, act_max_i and the second factor are not pipelined. They must be stable
+// from the cycle that accepts a value until its result is at the output.
 //
 // Stages: bias and left shift; STEPS stages of the product, rounded to its high half; rounding
 // right shift, zero point and clamp.
@@ -28,6 +31,7 @@ module requantizer
 #(
   parameter int unsigned LANES = 1,      // sums in a transfer
   parameter int unsigned STEPS = 1,      // cycles per product: 1, 2 or 4
+  parameter int unsigned FACTORS = 1,    // 1 or 2; 2 need a STEPS of 1
   parameter int unsigned TAG_WIDTH = 1,  // bits that travel with a transfer
   localparam int unsigned Latency = STEPS + 2
 ) (
@@ -45,6 +49,9 @@ module requantizer
   input  sum_t [LANES-1:0]            biases_i,
   input  logic signed [31:0]          multiplier_i,
   input  logic signed [7:0]           shift_i,
+  input  logic [LANES-1:0]            second_i,
+  input  logic [30:0]                 second_multiplier_i,
+  input  logic [4:0]                  second_right_shift_i,
 
   output logic                        valid_o,
   output logic [TAG_WIDTH-1:0]        tag_o,
@@ -102,20 +109,33 @@ module requantizer
     logic signed [ShiftedWidth:0]   shifted;
     logic signed [ShiftedWidth+1:0] offset;
     logic signed [7:0]              clamped, result_q;
+    logic [2:1]                     second_q;  // the sum of this stage has the second factor
+    logic [2*Rows:0]                digits;
 
     assign biased = sums_i[lane] + biases_i[lane];
+
+    if (FACTORS == 1) begin : gen_one_factor
+      assign second_q = '0;
+    end else begin : gen_two_factors
+      always_ff @(posedge clk_i) begin
+        if (enable_i) second_q <= {second_q[1], second_i[lane]};
+      end
+    end
+
+    assign digits = second_q[1] ? (2 * Rows + 1)'({1'b0, second_multiplier_i, 1'b0})
+                                : multiplier_q[2*Rows:0];
 
     // Adding one half before the floor rounds to the nearest.
     booth_step #(.ROWS(Rows)) u_step (
       .value_i     (scaled_q),
-      .multiplier_i(multiplier_q[2*Rows:0]),
+      .multiplier_i(digits),
       .addend_i    ((STEPS == 1 || product_begins) ? Half : high_q),
       .sum_o       (product)
     );
 
     rounding_shift #(.WIDTH(32), .RESULT_WIDTH(ShiftedWidth)) u_shift (
       .value_i(high_q[31:0]),
-      .shift_i(right_q[2]),
+      .shift_i(second_q[2] ? second_right_shift_i : right_q[2]),
       .value_o(shifted)
     );
 
@@ -129,7 +149,7 @@ module requantizer
 
     always_ff @(posedge clk_i) begin
       if (enable_i) begin
-        if (valid_i) scaled_q <= biased <<< left;
+        if (valid_i) scaled_q <= biased <<< (FACTORS == 2 && second_i[lane] ? 5'd0 : left);
         high_q   <= HighWidth'(product >>> (2 * Rows));
         result_q <= clamped;
       end
@@ -139,16 +159,17 @@ module requantizer
   end
 
   `EYRIE_STATIC(StepsKnown, STEPS == 1 || STEPS == 2 || STEPS == 4, "STEPS is not 1, 2 or 4")
+  `EYRIE_STATIC(FactorsKnown, FACTORS == 1 || FACTORS == 2 && STEPS == 1, "no such FACTORS")
   if (STEPS > 1) begin : gen_spacing
     `EYRIE_ASSERT_WHEN(TransfersApart, valid_i && enable_i, valid_q[STEPS-1:1] == '0,
         "a transfer while the multipliers are busy")
   end
-  logic unused_sign;
-  assign unused_sign = multiplier_i[31];
+  logic unused_bits;
+  assign unused_bits = ^{multiplier_i[31], second_i, second_multiplier_i, second_right_shift_i};
 
   `EYRIE_ASSERT_WHEN(OutputConfigHolds, |valid_q[Latency-1:1],
-      $stable({zero_point_i, act_min_i, act_max_i}),
-      "zero point or clamp changes with values in flight")
+      $stable({zero_point_i, act_min_i, act_max_i, second_multiplier_i, second_right_shift_i}),
+      "zero point, clamp or second factor changes with values in flight")
   `EYRIE_ASSERT_WHEN(ClampInOrder, valid_i, act_min_i <= act_max_i, "empty clamp range")
   `EYRIE_ASSERT_NEXT(HoldsWhileDisabled, !enable_i,
       $stable({valid_o, tag_o, results_o}), "an output changes while disabled")

@@ -190,7 +190,7 @@ module descriptor_rules
       (32'(pass_i.post.finish.pool_count) <= 32'd1024)));
   // unknown operation
   assign broken[43] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.second.operation)
-      <= 32'(OperationSquaredDifference)));
+      <= 32'(OperationPrelu)));
   // the clamp of the operation is empty
   assign broken[44] = !(!(32'(pass_i.drain.to_ppu) != 32'd0) || (32'(pass_i.post.second.operation)
       == 32'(OperationNone)) || (32'(pass_i.post.result.act_min) <=
@@ -237,9 +237,9 @@ module descriptor_rules
       32'd0) && (((32'(pass_i.post.second.operation) == 32'(OperationAdd)) ||
       (32'(pass_i.post.second.operation) == 32'(OperationSub)) || (32'(pass_i.post.second.operation)
       == 32'(OperationMul)) || (32'(pass_i.post.second.operation) ==
-      32'(OperationSquaredDifference)) || ((32'(pass_i.post.first.window) == 32'd0) &&
-      ((32'(pass_i.post.second.operation) == 32'(OperationMaximum)) ||
-      (32'(pass_i.post.second.operation) == 32'(OperationMinimum))))) ||
+      32'(OperationSquaredDifference)) || (32'(pass_i.post.second.operation) == 32'(OperationPrelu))
+      || ((32'(pass_i.post.first.window) == 32'd0) && ((32'(pass_i.post.second.operation) ==
+      32'(OperationMaximum)) || (32'(pass_i.post.second.operation) == 32'(OperationMinimum))))) ||
       (32'(pass_i.post.second.operation) == 32'(OperationTable))))));
   // two pixels need psums without ipsum, pooling or operation
   assign broken[57] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==

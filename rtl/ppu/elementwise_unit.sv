@@ -15,6 +15,7 @@
 //             SUB negates the difference and rounds so that the addend is the negated one of ADD
 //   SQUARED_DIFFERENCE  the square of the difference of SUB, with 2^7 in place of 2^20
 //   MUL       the difference of B is multiplied by that of A; MAXIMUM, MINIMUM: by 1
+//   PRELU     MUL where the difference of A is negative, which has the factor of first_i; others: by 1
 //   sum       first + second, or the total of a window + bias
 //
 // Stages: difference to the zero point; product, rounded to its high part; right shift and sum; for
@@ -53,6 +54,7 @@ module elementwise_unit
   output sum_t [Lanes-1:0]   sums_o,
   output logic [30:0]        multiplier_o,
   output logic signed [5:0]  shift_o,
+  output logic [Lanes-1:0]   second_o,         // sums with the second factor
   input  logic        results_valid_i,  // from the requantizer
   input  logic        results_last_i,
   input  logic [Lanes-1:0][7:0] results_i,
@@ -77,16 +79,17 @@ module elementwise_unit
   // ---- The operation ----
 
   operation_e operation;
-  logic       direct, windowed, joined, scaled, negates, squares, looks_up;
+  logic       direct, windowed, joined, scaled, negates, squares, slopes, looks_up;
 
   assign operation = operation_e'(second_i.operation);
   assign direct    = operation == OperationNone;
   assign windowed  = first_i.window != '0;
   assign looks_up  = operation == OperationTable;
   assign squares   = operation == OperationSquaredDifference;
+  assign slopes    = operation == OperationPrelu;
   assign negates   = operation == OperationSub || squares;
   assign scaled    = operation == OperationAdd || negates;
-  assign joined    = !windowed && (scaled || operation == OperationMul ||
+  assign joined    = !windowed && (scaled || slopes || operation == OperationMul ||
                      operation == OperationMaximum || operation == OperationMinimum);
 
   // ---- Entry and stages ----
@@ -190,6 +193,7 @@ module elementwise_unit
     logic signed [HighWidth:0] shifted [2];
     logic signed [RootWidth-1:0] root_q;
     logic [2*RootWidth-3:0] squared;
+    logic [2:1] negative_q;  // the first difference of this stage
     sum_t addend [2], sum_q;
 
     assign a = word_i[8*lane +: 8];
@@ -245,7 +249,7 @@ module elementwise_unit
             rounding    = half_dropped;
             high_part   = dropped;
             right_shift = first_i.right_shift;
-          end else if (operation == OperationMul) begin
+          end else if (operation == OperationMul || (slopes && difference_q[0][8])) begin
             factor = 32'(difference_q[1]);
           end
         end
@@ -279,12 +283,14 @@ module elementwise_unit
 
     always_ff @(posedge clk_i) begin
       if (move) begin
+        negative_q <= {negative_q[1], difference_q[0][8]};
         root_q <= RootWidth'(addend[0]) + RootWidth'(addend[1]);
         sum_q  <= squares ? sum_t'(squared) : addend[0] + addend[1];
       end
     end
 
-    assign sums_o[lane] = sum_q;
+    assign sums_o[lane]   = sum_q;
+    assign second_o[lane] = slopes && negative_q[2];
   end
 
   // ---- Requantisation, and words out ----

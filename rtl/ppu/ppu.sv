@@ -96,6 +96,7 @@ module ppu
   sum_t [BlockChannels-1:0]      operation_sums;
   logic [30:0]                   operation_multiplier;
   logic signed [5:0]             operation_shift;
+  logic [BlockChannels-1:0]      operation_second;
   logic [BlockChannels-1:0][7:0] results;
 
   logic                   max_valid, average_valid;
@@ -244,6 +245,9 @@ module ppu
     .operation_sums_i      (operation_sums),
     .operation_multiplier_i(operation_multiplier),
     .operation_shift_i     (operation_shift),
+    .operation_second_i    (operation_second),
+    .operation_second_multiplier_i (cfg_q.first.multiplier),
+    .operation_second_right_shift_i(cfg_q.first.right_shift),
     .operation_valid_o     (results_valid),
     .operation_last_o      (results_last),
     .operation_values_o    (results)
@@ -372,6 +376,7 @@ module ppu
     .sums_o         (operation_sums),
     .multiplier_o   (operation_multiplier),
     .shift_o        (operation_shift),
+    .second_o       (operation_second),
     .results_valid_i(results_valid),
     .results_last_i (results_last),
     .results_i      (results),

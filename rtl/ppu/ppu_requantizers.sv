@@ -3,7 +3,7 @@
 // convert the results of the operation in passes with one. Such passes have no second pixel.
 //
 // Both pixels of a transfer share bias, multiplier, shift and flags, and move while enable_i is
-// high. The sums of the operation have their own multiplier and shift, zero point and clamp, and
+// high. The sums of the operation have one of two factors of their own, zero point and clamp, and
 // move while operation_enable_i is high. operates_i, zero points and clamps change only between
 // passes.
 module ppu_requantizers
@@ -38,6 +38,9 @@ module ppu_requantizers
   input  sum_t [BlockChannels-1:0] operation_sums_i,
   input  logic [30:0]             operation_multiplier_i,
   input  logic signed [5:0]       operation_shift_i,
+  input  logic [BlockChannels-1:0] operation_second_i,  // sums with the second factor
+  input  logic [30:0]             operation_second_multiplier_i,
+  input  logic [4:0]              operation_second_right_shift_i,
   output logic                    operation_valid_o,
   output logic                    operation_last_o,
   output logic [BlockChannels-1:0][7:0] operation_values_o
@@ -65,6 +68,9 @@ module ppu_requantizers
     .biases_i    ({COLS{bias_i}}),
     .multiplier_i,
     .shift_i,
+    .second_i('0),
+    .second_multiplier_i('0),
+    .second_right_shift_i('0),
     .valid_o,
     .tag_o       (flags_o),
     .results_o   (values_o[0])
@@ -77,7 +83,8 @@ module ppu_requantizers
   end
 
   requantizer #(
-    .LANES(Lanes)
+    .LANES  (Lanes),
+    .FACTORS(2)
   ) u_second (
     .clk_i,
     .rst_ni,
@@ -91,6 +98,9 @@ module ppu_requantizers
     .biases_i    (operates_i ? '0 : {Lanes{bias_i}}),
     .multiplier_i(operates_i ? {1'b0, operation_multiplier_i} : multiplier_i),
     .shift_i     (operates_i ? 8'(operation_shift_i) : shift_i),
+    .second_i    (operates_i ? Lanes'(operation_second_i) : '0),
+    .second_multiplier_i (operation_second_multiplier_i),
+    .second_right_shift_i(operation_second_right_shift_i),
     .valid_o     (second_valid),
     .tag_o       (operation_last_o),
     .results_o   (values)

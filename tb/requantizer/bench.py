@@ -6,20 +6,21 @@ from dataclasses import replace
 from eyrie.runtime.simulator.simulation_test import SimulationTest
 
 
-def _bench(name: str, lanes: int, steps: int) -> SimulationTest:
+def _bench(name: str, lanes: int, steps: int, factors: int = 1) -> SimulationTest:
     return SimulationTest(
         name=name,
-        about=f"requantizer, {lanes} lanes, {steps} cycles a product: corners, ties, random values, stalls, gaps, tags",
+        about=f"requantizer, {lanes} lanes, {steps} cycles a product, {factors} factors: corners, ties, random values, "
+        "stalls, gaps, tags",
         top="tb_requantizer",
         module="tb.requantizer.requantizer_tests",
         testcase="values",
-        parameters={"LANES": lanes, "STEPS": steps},
-        arguments={"steps": steps},
+        parameters={"LANES": lanes, "STEPS": steps, "FACTORS": factors},
+        arguments={"steps": steps, "factors": factors},
     )
 
 
 BENCHES = [
-    _bench("requant0", 4, 1),
+    _bench("requant0", 4, 1, factors=2),
     replace(_bench("requant1", 1, 2), regress=True),
     replace(_bench("requant2", 2, 4), regress=True),
 ]

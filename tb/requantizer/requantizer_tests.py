@@ -31,7 +31,7 @@ RATES = ((0.0, 0.0), (0.4, 0.3), (0.1, 0.8))  # cycles without enable, without a
 def draw(rng: np.random.Generator, lanes: int) -> dict[str, object]:
     """Operands of a beat: full range, corners, exact ties, results around the int8 range, or any bits of a table.
 
-    sums and biases are int64 [lanes].
+    sums and biases are int64 [lanes]; second: bool [lanes], whether they have the second factor
     """
     sums, biases = rng.integers(INT32_MIN, INT32_MAX + 1, (2, lanes))
     multiplier, shift = int(rng.integers(1 << 30, 1 << 31)), int(rng.integers(-31, MAX_LEFT_SHIFT + 1))
@@ -51,14 +51,14 @@ def draw(rng: np.random.Generator, lanes: int) -> dict[str, object]:
     elif kind == 4:
         multiplier, shift = int(rng.integers(INT32_MIN, INT32_MAX + 1)), int(rng.integers(-128, 128))
         multiplier = int(rng.choice([multiplier, INT32_MIN, -1]))
-    return {"sums": sums, "biases": biases, "multiplier": multiplier, "shift": shift}
+    return {"sums": sums, "biases": biases, "multiplier": multiplier, "shift": shift, "second": rng.random(lanes) < 0.5}
 
 
-def reference(operands: dict[str, object], zero_point: int, low: int, high: int) -> np.ndarray:
-    """The results of a beat, int8 [lanes]."""
-    scaled = multiply_by_quantized_multiplier(
-        wrap_int32(operands["sums"] + operands["biases"]), *table_entries(operands["multiplier"], operands["shift"])
-    )
+def reference(operands: dict[str, object], factor: tuple[int, int], zero_point: int, low: int, high: int) -> np.ndarray:
+    """The results of a beat, int8 [lanes]. factor: multiplier and shift of lanes with the second factor"""
+    sums = wrap_int32(operands["sums"] + operands["biases"])
+    first = multiply_by_quantized_multiplier(sums, *table_entries(operands["multiplier"], operands["shift"]))
+    scaled = np.where(operands["second"], multiply_by_quantized_multiplier(sums, *factor), first)
     return np.clip(scaled + zero_point, low, high).astype(np.int8)
 
 
@@ -73,6 +73,7 @@ async def values(dut):
     scoreboard = Scoreboard("results")
     steps, lanes = tb.arguments["steps"], len(dut.results_o) // 8
     inputs = "enable valid tag sums biases multiplier shift zero_point act_min act_max"
+    inputs += " second second_multiplier second_right_shift"
     ports = {name: getattr(dut, f"{name}_i") for name in inputs.split()}
 
     def drive(**levels: int) -> None:
@@ -86,7 +87,9 @@ async def values(dut):
         low, high = sorted(map(int, tb.rng.integers(-128, 128, 2))) if batch % 2 else (-128, 127)
         zero_point = int(tb.rng.integers(-128, 128))
         stall, gap = RATES[batch % len(RATES)]
+        factor = int(tb.rng.integers(1 << 30, 1 << 31)), -int(tb.rng.integers(32))
         drive(zero_point=zero_point, act_min=low, act_max=high)
+        drive(second_multiplier=factor[0], second_right_shift=-factor[1])
         moves, sent, leaving = 0, 0, deque()  # leaving: the count of moves at which a result is out
         free = 0  # the count of moves from which on a beat may come
         while sent < BATCH or leaving:
@@ -94,12 +97,14 @@ async def values(dut):
             enable = tb.rng.random() >= stall
             valid = sent < BATCH and moves >= free and tb.rng.random() >= gap
             operands, tag = draw(tb.rng, lanes), int(tb.rng.integers(128))
+            operands["second"] &= tb.arguments["factors"] == 2
             drive(
                 enable=enable,
                 valid=valid,
                 tag=tag,
                 multiplier=operands["multiplier"],
                 shift=operands["shift"],
+                second=sum(int(bit) << lane for lane, bit in enumerate(operands["second"])),
                 sums=packed(operands["sums"], "<i4"),
                 biases=packed(operands["biases"], "<i4"),
             )
@@ -112,7 +117,7 @@ async def values(dut):
                 leaving.popleft()
                 scoreboard.observe((int(dut.results_o.value), int(dut.tag_o.value)))
             if valid:
-                results = reference(operands, zero_point, low, high)
+                results = reference(operands, factor, zero_point, low, high)
                 where = f"{operands}, zero point {zero_point}, clamp {low} to {high}"
                 scoreboard.expect((packed(results, "i1"), tag), where)
                 leaving.append(moves + LATENCY + steps)

@@ -161,13 +161,21 @@ def test_small_maps_are_not_worth_filters(cols: int, kind: type, seed: int, tmp_
     assert type(group) is kind
 
 
-@pytest.mark.parametrize(("largest", "kinds"), [(0.9, ["table", "maximum"]), (1.2, ["table", "table", "maximum"])])
-def test_prelu_is_a_table_and_a_maximum(largest: float, kinds: list[str], seed: int, tmp_path: Path) -> None:
-    """Products with slopes up to one are no larger than positive values; with larger slopes, these are zero before."""
+@pytest.mark.parametrize(
+    ("layer", "slopes", "kinds"),
+    [
+        (True, "channels", ["prelu"]),
+        (True, "one", ["table"]),
+        (True, "pixels", ["", "prelu"]),
+        (False, "channels", ["prelu"]),
+    ],
+)
+def test_prelu_is_an_operation(layer: bool, slopes: str, kinds: list[str], seed: int, tmp_path: Path) -> None:
+    """It rides on a layer if its slopes are per channel; with one slope it is a table."""
     net = Net([seed, 8], shape_of(np.random.default_rng([seed, 9])))
-    data = net.rng.integers(1, 101, net.shape[-1:], np.int8)
-    data[:2] = 100, 1
-    alpha = net.net.tensor(data.shape, scale=largest / 100, zero_point=0, data=data)
-    net.add("PRELU", net.last, alpha)
+    if layer:
+        net.conv()
+    shape = {"channels": net.shape[-1:], "one": (1,), "pixels": net.shape}[slopes]
+    net.add("PRELU", net.last, net.constant(shape))
     stages = net.compiled(tmp_path)
-    assert [group.operations[0].name for group in stages.groups] == kinds
+    assert ["+".join(operation.name for operation in group.operations) for group in stages.groups] == kinds

@@ -111,7 +111,7 @@ PLANTED = (
         "average pooling needs 1 to 1024 pixels",
     ),
     ("fused", SECOND, {"operation": Operation.MUL}, "the residual stream does not match the operation"),
-    ("fused", SECOND, {"operation": 9}, "unknown operation"),
+    ("fused", SECOND, {"operation": max(Operation) + 1}, "unknown operation"),
     ("elementwise", RESULT, {"act_min": 3, "act_max": 2}, "the clamp of the operation is empty"),
     ("pointwise", RESULT, {"shift": 31}, "the shift is not within -31 to 30"),
     ("pointwise", RESULT, {"shift": -32}, "the shift is not within -31 to 30"),

@@ -124,6 +124,17 @@ def words_beside(feature_map: FeatureMap, made: FeatureMap, first: int, last: in
     )
 
 
+def constants_by_channel(address: int | None, ofmap: StreamDescriptor, made: FeatureMap, part: int) -> StreamDescriptor:
+    """Constants of the channels of a map that a pass makes, a word for each group, in the order of its words; part: of
+    the channels."""
+    assert address is not None
+    levels = (
+        Level(level.count, 0 if level.axis != Axis.NONE else level.stride // made.group_step % made.groups)
+        for level in ofmap.levels  # one from image to image has no part of a group, or all groups
+    )
+    return linear_stream(address + part * made.groups, *levels)
+
+
 def constants_beside(
     address: int, shape: tuple[int, int, int], made: FeatureMap, first: int, last: int
 ) -> StreamDescriptor:
