@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend.file import load
-from eyrie.compiler.parts import compile_any, compile_parts
+from eyrie.compiler.parts import compile_any
 from eyrie.compiler.passes.partition import Side
 from eyrie.compiler.results import Request
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
@@ -185,7 +185,7 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
         )
         sides = {
             f"{node.where} {node.operator.name}": part.part.side
-            for part in compile_parts(path).parts
+            for part in parts
             for node in (part.stages.folded if part.stages else part.part.graph).nodes
         }
         assert {
