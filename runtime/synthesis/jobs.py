@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyrie.compiler.frontend.extra import require
 from eyrie.model.errors import InputError
 from eyrie.runtime.simulator.processes import process
 
@@ -40,10 +41,9 @@ Job = Generator[Command, str, None]
 
 
 def check_tools() -> None:
-    """Raise InputError, with one line, unless the tools are installed."""
+    """Raise CompileError, with the command that installs the tools, unless they are installed."""
     for tool in (YOSYS, NEXTPNR):
-        if not _path(tool).exists():
-            raise InputError(f"{tool} is not installed: make synth installs what requirements-synth.txt names")
+        require(tool.replace("-", "_"), "synth")
 
 
 def _path(tool: str) -> Path:
