@@ -132,6 +132,8 @@ module eyrie
       (Counters'(1) << CounterPeWaitIfmap) | (Counters'(1) << CounterPeWaitWords) |
       (Counters'(1) << CounterPeWaitFilter) | (Counters'(1) << CounterPeWaitPsum) |
       (Counters'(1) << CounterPeIdle) | (Counters'(1) << CounterPeBehind);
+  localparam logic [Counters-1:0] AbsentCounters =
+      WEIGHT_CODES == 0 ? Counters'(1) << CounterDecodedBytes : '0;
 
   logic                 unit_rst_n;
   accelerator_control_t control;
@@ -144,7 +146,8 @@ module eyrie
   logic [Counters-1:0][IncrementWidth-1:0] increment;
 
   register_file #(
-    .INCREMENT_WIDTH(IncrementWidth), .LATE_CYCLES(ActivityDelay), .LATE(ArrayCounters)
+    .INCREMENT_WIDTH(IncrementWidth), .LATE_CYCLES(ActivityDelay), .LATE(ArrayCounters),
+    .ABSENT(AbsentCounters)
   ) u_register_file (
     .clk_i, .rst_ni, .interrupt_o,
     .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,

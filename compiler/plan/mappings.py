@@ -130,8 +130,10 @@ def _reads_once(group: Group, mapping: Mapping) -> bool:
 
 def first_tile(group: Group, segment: Segment, config: AcceleratorConfig) -> int:
     """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
-    words, and so reads its input with that tile only; 0 for others."""
+    words, and so reads its input with that tile only; 0 for others, and where it adds the input to its output."""
     if not segment.nest.whole or not isinstance(group, (Depthwise, Separable)) or (group.averaged and not group.images):
+        return 0
+    if group.source.storage.name in [other.storage.name for other in group.others]:
         return 0
     found = mappings_of(config, group, group.map_shape[0])
     return next((m.tile for m in found if m.blocks.outer == 1 and m.tiles > 1), 0)

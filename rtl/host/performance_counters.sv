@@ -14,6 +14,7 @@ module performance_counters
   parameter int unsigned         WIDTH = 16,       // bits of an increment
   parameter int unsigned         LATE_CYCLES = 0,  // delay of the increments of LATE
   parameter logic [Counters-1:0] LATE = '0,        // counters with late increments, by number
+  parameter logic [Counters-1:0] ABSENT = '0,      // counters that are always 0
   localparam int unsigned        IndexWidth = $clog2(Counters)
 ) (
   input  logic                           clk_i,
@@ -42,13 +43,20 @@ module performance_counters
   for (genvar c = 0; c < Counters; c++) begin : gen_counter
     logic counting;
     assign counting = LATE[c] ? was_counting : counting_i;
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        increment_q[c] <= '0;
-        counters_q[c]  <= '0;
-      end else begin
-        increment_q[c] <= counting ? increment_i[c] : '0;
-        counters_q[c]  <= clear_i ? '0 : counters_q[c] + 64'(increment_q[c]);
+    if (ABSENT[c]) begin : gen_absent
+      logic unused_event;
+      assign unused_event = ^{counting, increment_i[c]};
+      assign increment_q[c] = '0;
+      assign counters_q[c]  = '0;
+    end else begin : gen_present
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) begin
+          increment_q[c] <= '0;
+          counters_q[c]  <= '0;
+        end else begin
+          increment_q[c] <= counting ? increment_i[c] : '0;
+          counters_q[c]  <= clear_i ? '0 : counters_q[c] + 64'(increment_q[c]);
+        end
       end
     end
   end

@@ -20,7 +20,8 @@ module register_file
 #(
   parameter int unsigned         INCREMENT_WIDTH = 16,  // bits of a counter's increment
   parameter int unsigned         LATE_CYCLES = 0,       // see performance_counters
-  parameter logic [Counters-1:0] LATE = '0              // see performance_counters
+  parameter logic [Counters-1:0] LATE = '0,             // see performance_counters
+  parameter logic [Counters-1:0] ABSENT = '0            // see performance_counters
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -185,7 +186,7 @@ module register_file
                         && place < 12'(CounterBytes * Counters);
 
   performance_counters #(
-    .WIDTH(INCREMENT_WIDTH), .LATE_CYCLES(LATE_CYCLES), .LATE(LATE)
+    .WIDTH(INCREMENT_WIDTH), .LATE_CYCLES(LATE_CYCLES), .LATE(LATE), .ABSENT(ABSENT)
   ) u_counters (
     .clk_i, .rst_ni,
     .clear_i       (status_i.clear),

@@ -5,7 +5,7 @@ module tb_registers
   import eyrie_pkg::*;
 #(
   parameter int unsigned LATE_CYCLES = 3,          // of the counters of LATE
-  parameter logic [Counters-1:0] LATE = 35'h5A5A5  // counters, by number
+  parameter logic [Counters-1:0] LATE = Counters'('h5A5A5)  // counters, by number
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -22,7 +22,7 @@ from eyrie.model.descriptor import Level
 from eyrie.model.encoding import Axis, Operation, Stream
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.model.operators.quantization import Quantization
-from eyrie.testing.tflite_builder import Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 
 MAP = FeatureMap(6, 8, 1, 100, 6)
 WORDS = words_in(MAP, Window(), in_turn(Window(), MAP.rows, MAP.cols))
@@ -116,3 +116,23 @@ def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, i
     np.testing.assert_array_equal(
         stages.image.output(simulator.dram), values.repeat(factors[0], 0).repeat(factors[1], 1)
     )
+
+
+@pytest.mark.parametrize("adds", [False, True])
+def test_an_input_that_is_added_stays_until_the_end(adds: bool, seed: int, tmp_path: Path) -> None:
+    """Of a block that works on it with its first filter tile only."""
+    net, rng, shape = Builder(), np.random.default_rng(seed), (1, 8, 6, 292)
+    steps = {"padding": 0, "fusedActivationFunction": 0, **STEPS}
+    source, inner, made, last = (net.tensor(shape, scale=0.1, zero_point=3) for _ in range(4))
+    bias = net.tensor(shape[3:], "int32", data=rng.integers(-500, 500, shape[3:]))
+    for name, taken, result, filters in (
+        ("DEPTHWISE_CONV_2D", source, inner, (1, 3, 3, shape[3])),
+        ("CONV_2D", inner, made, (shape[3], 1, 1, shape[3])),
+    ):
+        weights = net.tensor(filters, scale=0.01, data=rng.integers(-127, 128, filters))
+        more = {"depthMultiplier": 1} if name.startswith("DEPTHWISE") else {}
+        net.operator(name, [taken, weights, bias], [result], **steps, **more)
+    net.operator("ADD", [source if adds else made, made], [last], fusedActivationFunction=0)
+    (tmp_path / "net.tflite").write_bytes(net.pack([source], [last]))
+    plan = compile_network(tmp_path / "net.tflite").plan
+    assert (0 in plan.first_tile) == (not adds)
