@@ -115,6 +115,11 @@ class _Forming:
         """Return whether a fused operator makes a feature map for a single consumer."""
         return map_.name in self.made and len(self.readers[map_.name]) == 1 and map_.name not in self.ends
 
+    def _carries(self, node: Node) -> bool:
+        """Return whether the only consumer of a node is an operation that its fused operator can have as epilogue."""
+        behind = self.readers.get(self.maps[node.outputs[0].name].name, [])
+        return len(behind) == 1 and isinstance(behind[0].operator, (Function, Binary))
+
     def _is_half(self, node: Node) -> bool:
         """Return whether the only consumer of a depthwise node is a pointwise node."""
         made = self.maps[node.outputs[0].name].name
@@ -210,16 +215,19 @@ class _Forming:
         """Add an operation on two operands. Two feature maps of one shape, or a map and a constant per channel: it is
         fused as epilogue of the maker of a map, the later one, if possible.
 
-        Otherwise, a factor per channel becomes work of the array if possible, and others become a vector pass.
+        Otherwise, a factor per channel becomes work of the array if possible, and others become a vector pass. A factor
+        does so, too, if another operation can be fused with this work.
         """
         tensors = operands_of(node)
         operands = [self.maps[tensor.name] for tensor in tensors]
-        if len(operands) == 1 and self._rides(operands[0]) and works_by_channel(node):
+        rides = len(operands) == 1 and self._rides(operands[0]) and works_by_channel(node)
+        if isinstance(operator, Mul) and len(tensors) == 1 and (not rides or self._carries(node)):
+            if group := factors_group(node, self.maps):
+                self._add(group)
+                return
+        if rides:
             epilogue = (operator.word_operation(node, node.inputs.index(tensors[0])),)
             self._extend(operands[0], node, epilogue)
-            return
-        if isinstance(operator, Mul) and len(tensors) == 1 and (group := factors_group(node, self.maps)):
-            self._add(group)
             return
         alike = len({map_.shape for map_ in operands}) == 1 < len(operands)
         turned = len(operands) if operator.commutes else 1  # operands that can be the first

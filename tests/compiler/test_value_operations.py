@@ -76,8 +76,9 @@ class Net:
         self.net.operator("QUANTIZE", [product], pair[1:])
         self.net.operator("MAXIMUM", pair[::-1], [self.last])
 
-    def compiled(self, folder: Path) -> Built:
-        """On the functional simulator it gives what the graph gives as the model has it."""
+    def compiled(self, folder: Path, saturates: bool = False) -> Built:
+        """On the functional simulator it gives what the graph gives as the model has it. saturates: now and then, all
+        results are one value"""
         path = folder / "net.tflite"
         path.write_bytes(self.net.pack([self.source], [self.last]))
         stages = compile_network(path, search_iterations=8)
@@ -86,7 +87,7 @@ class Net:
         simulator.run(stages.image.program.address)
         [expected] = stages.graph.run_images(values[None])
         np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
-        assert len(np.unique(expected)) > 1
+        assert saturates or len(np.unique(expected)) > 1
         return stages
 
 
@@ -103,7 +104,7 @@ def test_functions_behind_a_layer_ride_on_it(number: int, seed: int, tmp_path: P
     net.conv()
     for _ in range(int(rng.integers(1, 5))):
         net.function()
-    [group] = net.compiled(tmp_path).groups
+    [group] = net.compiled(tmp_path, saturates=True).groups
     assert [operation.name for operation in group.operations] == ["table"]
 
 
@@ -178,5 +179,22 @@ def test_prelu_is_an_operation(layer: bool, slopes: str, kinds: list[str], seed:
         net.conv()
     shape = {"channels": net.shape[-1:], "one": (1,), "pixels": net.shape}[slopes]
     net.add("PRELU", net.last, net.constant(shape))
+    stages = net.compiled(tmp_path)
+    assert ["+".join(operation.name for operation in group.operations) for group in stages.groups] == kinds
+
+
+@pytest.mark.parametrize(("behind", "kinds"), [("conv", ["mul", ""]), ("add", ["", "add"]), ("slope", ["", "table"])])
+def test_a_factor_rides_unless_it_carries(behind: str, kinds: list[str], seed: int, tmp_path: Path) -> None:
+    """As a pass of its own it takes the sum, or the function, behind it along."""
+    net = Net([seed, 11], (12, 12, 16))
+    source = net.last
+    net.conv()
+    net.add("MUL", net.last, net.constant(net.shape[-1:]), fusedActivationFunction=0)
+    if behind == "conv":
+        net.conv()
+    elif behind == "add":
+        net.add("ADD", net.last, source, fusedActivationFunction=0)
+    else:
+        net.add("LEAKY_RELU", net.last, alpha=0.3)
     stages = net.compiled(tmp_path)
     assert ["+".join(operation.name for operation in group.operations) for group in stages.groups] == kinds
