@@ -128,7 +128,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     ),
     "difference": (
         constant_minuend(),
-        "operator #0 SUB: the first operand of SUB is no constant, not one of 1 x 3 x 4 x 8",
+        "operator #0 SUB: the first operand of SUB or PRELU is no constant, not one of 1 x 3 x 4 x 8",
     ),
     "constants": (
         of_constants("ADD"),
