@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What energy costs: the constants of the published baseline, so that figures compare; docs/concepts/cost.md has the
+"""Energy per access: the constants of the published baseline, so that figures compare; docs/concepts/cost.md has the
 sources."""
 
 from collections.abc import Mapping

@@ -70,14 +70,6 @@ def operands_of(node: Node) -> tuple[Tensor, ...]:
     return node.activations
 
 
-def works_by_channel(node: Node) -> bool:
-    """Return whether a node combines a feature map of the result's shape with a constant for each channel."""
-    (result,), constants = node.outputs, [tensor for tensor in node.inputs if isinstance(tensor, Constant)]
-    return node.activations[0].shape == result.shape and all(
-        tensor.size == 1 or tensor.size == tensor.shape[-1] for tensor in constants
-    )
-
-
 def is_uniform(node: Node) -> bool:
     """Return whether a node combines a feature map with a constant whose values are all equal."""
     if not isinstance(node.operator, Binary) or len(node.activations) != 1:

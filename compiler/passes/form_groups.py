@@ -17,7 +17,7 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Average, Group, Pointwise, Separable
 from eyrie.compiler.ir.maps import Map, Part, map_of
 from eyrie.compiler.ir.word_operation import WordOperation
-from eyrie.compiler.operators.binary import Binary, operands_of, works_by_channel
+from eyrie.compiler.operators.binary import Binary, operands_of
 from eyrie.compiler.operators.convolution import DepthwiseConv2D
 from eyrie.compiler.operators.elementwise import Mul
 from eyrie.compiler.operators.lookup import Function
@@ -29,6 +29,7 @@ from eyrie.compiler.operators.record import Record
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.passes.channel_factors import factors_group
 from eyrie.compiler.passes.constraints import is_view
+from eyrie.compiler.passes.other_shapes import works_by_pixel
 
 _NAMES = {"separable": "block"}  # other groups are named by their kind
 
@@ -220,19 +221,15 @@ class _Forming:
         """
         tensors = operands_of(node)
         operands = [self.maps[tensor.name] for tensor in tensors]
-        rides = len(operands) == 1 and self._rides(operands[0]) and works_by_channel(node)
-        if isinstance(operator, Mul) and len(tensors) == 1 and (not rides or self._carries(node)):
-            if group := factors_group(node, self.maps):
-                self._add(group)
-                return
-        if rides:
-            epilogue = (operator.word_operation(node, node.inputs.index(tensors[0])),)
-            self._extend(operands[0], node, epilogue)
-            return
         alike = len({map_.shape for map_ in operands}) == 1 < len(operands)
         turned = len(operands) if operator.commutes else 1  # operands that can be the first
         later = sorted(range(turned), key=lambda n: self._place(operands[n].name), reverse=True) if alike else [0]
-        riding = [n for n in later if alike and self._rides(operands[n])]
+        fits = alike or (len(operands) == 1 and works_by_pixel(node))
+        riding = [n for n in later if fits and self._rides(operands[n])]
+        if isinstance(operator, Mul) and len(operands) == 1 and (not riding or self._carries(node)):
+            if group := factors_group(node, self.maps):
+                self._add(group)
+                return
         first = (riding or later)[0]
         taken, others = node.inputs.index(tensors[first]), tuple(operands[:first] + operands[first + 1 :])
         epilogue = (operator.word_operation(node, taken),)

@@ -118,7 +118,7 @@ class Flow:
 
     @cached_property
     def _never_held(self) -> frozenset[str]:
-        """Return the names of the maps that go through DRAM: chosen ones, and those of which groups have strips."""
+        """Return the names of the maps that go through DRAM: chosen ones, and maps with strips."""
         maps = (map_ for group in self.groups for map_ in (group.output, *group.operands) if map_.is_strip)
         return self.in_dram | {map_.storage.name for map_ in maps}
 

@@ -15,7 +15,7 @@
 //             SUB negates the difference and rounds so that the addend is the negated one of ADD
 //   SQUARED_DIFFERENCE  the square of the difference of SUB, with 2^7 in place of 2^20
 //   MUL       the difference of B is multiplied by that of A; MAXIMUM, MINIMUM: by 1
-//   PRELU     MUL where the difference of A is negative, which has the factor of first_i; others: by 1
+//   PRELU     MUL, with the factor of first_i, where the difference of A is negative; others: by 1
 //   sum       first + second, or the total of a window + bias
 //
 // Stages: difference to the zero point; product, rounded to its high part; right shift and sum; for

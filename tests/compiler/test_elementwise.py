@@ -120,7 +120,7 @@ def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, i
 
 @pytest.mark.parametrize("adds", [False, True])
 def test_an_input_that_is_added_stays_until_the_end(adds: bool, seed: int, tmp_path: Path) -> None:
-    """Of a block that works on it with its first filter tile only."""
+    """A block that does not add its input works on it with the first filter tile only."""
     net, rng, shape = Builder(), np.random.default_rng(seed), (1, 8, 6, 292)
     steps = {"padding": 0, "fusedActivationFunction": 0, **STEPS}
     source, inner, made, last = (net.tensor(shape, scale=0.1, zero_point=3) for _ in range(4))

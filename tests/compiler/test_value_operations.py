@@ -143,7 +143,7 @@ def test_values_that_others_read_stay(seed: int) -> None:
 def test_slopes_by_channel_are_two_passes(number: int, seed: int, tmp_path: Path) -> None:
     """Of an operation on each word; as vector passes they would be four."""
     rows, cols, channels = shape_of(np.random.default_rng([seed, number]))
-    net = Net([seed, number], (rows + 10, cols + 10, channels))  # so large that few cycles are those of the start
+    net = Net([seed, number], (rows + 10, cols + 10, channels))  # so large that the start takes few of the cycles
     net.slopes()
     stages = net.compiled(tmp_path)
     assert [(type(group), group.operations[0].name) for group in stages.groups] == [
