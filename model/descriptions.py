@@ -197,7 +197,7 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     "CodedCommand": {
         "opcode": _OPCODE,
         "chunk": "Each LOAD completes one chunk of filters. 0: `count` is 1.",
-        "with_table": "The first LOAD begins with a table: five words of two `WeightClass` each, from bits 0 and 20.",
+        "with_table": "The first LOAD begins with a table: five words of `CodeTable`.",
         "wait_passes": "Each LOAD waits until this number of passes are done. 0: no dependency.",
         "wait_chunks": "The first LOAD waits until this number of chunks are freed, each other one for one more.",
     },
@@ -209,6 +209,11 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
         "first": "Prefix of the class, in the upper bits. Prefixes ascend.",
         "length": "Bits of the prefix, at most 6.",
         "extra": "Bits behind the prefix, at most 6: a number that is added to `base`.",
-        "base": "First weight of the class, in the order 0, -1, 1, -2, ... to -128.",
+        "base": "First weight of the class less the centre, in the order 0, -1, 1, -2, ... to -128.",
+    },
+    "CodeTable": {
+        "first": "A `WeightClass`.",
+        "second": "The `WeightClass` behind it.",
+        "centre": "Centre of the code, in the first word of the table. Weights are sums with it, modulo 256.",
     },
 }

@@ -51,11 +51,13 @@ TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count
 CODED = Word("CodedCommand", fields("opcode:4 chunk:1 with_table:1 wait_passes:29 wait_chunks:29"))
 CODED_LENGTHS = Word("CodedLengths", fields("first:16 second:16 third:16 fourth:16"))
 # A class of a code of weights. `first` is its prefix, left-aligned, `length` the bits of the prefix, at most 6. `extra`
-# bits follow, at most 6, a number that is added to `base`. The sum, modulo 256, stands for a weight, in the order
-# 0, -1, 1, -2, ... (model/weight_codes.py).
+# bits follow, at most 6, a number that is added to `base`. The sum, modulo 256, stands for a weight less the centre of
+# the code, in the order 0, -1, 1, -2, ... (model/weight_codes.py).
 CODE_CLASSES = 10
 CODE_LANES = 16
 WEIGHT_CLASS = Word("WeightClass", fields("first:6 length:3 extra:3 base:8"))
+# A table of a code is five of these words, of two classes each.
+CODE_TABLE = Word("CodeTable", fields("first:20 second:20 centre:s8"))
 COMMAND_WORDS = (
     END,
     CONFIG,
@@ -68,6 +70,7 @@ COMMAND_WORDS = (
     CODED,
     CODED_LENGTHS,
     WEIGHT_CLASS,
+    CODE_TABLE,
 )
 
 # --- Configuration words --------------------------------------------------------------------------

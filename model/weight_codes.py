@@ -4,7 +4,7 @@
 A code is a table of at most ten classes. A weight is written as the prefix of its class and some bits that say which
 weight of the class it is: as a JPEG coefficient is (ITU-T T.81, F.1.2), with a free choice of the classes. The prefixes
 are those of a Huffman code (Huffman, 1952), in ascending order. Special cases are weights of k bits, packed, and a bit
-for each weight that tells whether it is zero.
+for each weight that tells whether it is zero. Classes count weights from the centre of the code.
 
 A chunk may begin with a table, two classes in a word. A chunk without one has the code of the chunk before it.
 
@@ -20,12 +20,11 @@ The last turns of a chunk of odd words are those of 8 lanes. Behind the last uni
 lane without a unit decodes from the bits that it has, and zeros.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from eyrie.model.encoding import CODE_CLASSES, CODE_LANES, WEIGHT_CLASS
+from eyrie.model.encoding import CODE_CLASSES, CODE_LANES, CODE_TABLE, WEIGHT_CLASS
 from eyrie.model.errors import InputError
 
 PREFIX_BITS = 6  # at most
@@ -36,8 +35,8 @@ WANTED_BITS = 14  # a lane with less wants a unit
 BUFFER_BITS = WANTED_BITS - 1 + UNIT_BITS
 WORD_UNITS = 8  # of a 64-bit word, from its lowest bits on
 WORD_WEIGHTS = 8
-CLASS_BITS = sum(field.width for field in WEIGHT_CLASS.fields)
 TABLE_WORDS = CODE_CLASSES // 2
+NO_TABLE = np.zeros(TABLE_WORDS, np.uint64)  # of a decoder after reset: each weight is 0, without a bit
 
 
 class CodeError(InputError):
@@ -51,8 +50,8 @@ class CodeError(InputError):
 
 @dataclass(frozen=True)
 class WeightClass:
-    """Weights number `base` to `base` + 2**`extra` - 1 in the order 0, -1, 1, -2, ... to -128. The prefix has `length`
-    bits; `first` is the prefix in the upper bits of PREFIX_BITS."""
+    """Weights number `base` to `base` + 2**`extra` - 1 of a code. The prefix has `length` bits; `first` is the prefix
+    in the upper bits of PREFIX_BITS."""
 
     first: int
     length: int
@@ -62,9 +61,13 @@ class WeightClass:
 
 @dataclass(frozen=True)
 class WeightCode:
-    """A table of classes, by ascending prefix. Raise InputError if it is no prefix code that a decoder can read."""
+    """A table of classes, by ascending prefix. Raise InputError if it is no prefix code that a decoder can read.
+
+    Weight number 0 is `centre`; numbers follow its distances 0, -1, 1, -2, ... to -128.
+    """
 
     classes: tuple[WeightClass, ...]
+    centre: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.classes) <= CODE_CLASSES:
@@ -78,47 +81,41 @@ class WeightCode:
             raise InputError(f"the prefixes of {self} are not all there are")
 
     @property
-    def entries(self) -> list[int]:
-        """Return the entries of the decoder's table, packed; the last class fills those that are left."""
-        found = [WEIGHT_CLASS.pack(**vars(each)) for each in self.classes]
-        return found + found[-1:] * (CODE_CLASSES - len(found))
-
-    def table(self, beat_words: int = 1) -> np.ndarray:
-        """Return the table with which a chunk may begin: uint64, whole beats."""
-        return table_of(self.entries, beat_words)
-
-
-def table_of(entries: Sequence[int], beat_words: int = 1) -> np.ndarray:
-    """Return the words of a table, uint64, whole beats of the DRAM port."""
-    words = [low | high << CLASS_BITS for low, high in zip(entries[::2], entries[1::2], strict=True)]
-    return np.array(words + [0] * (-len(words) % beat_words), np.uint64)
+    def table(self) -> np.ndarray:
+        """Return the table, uint64 [TABLE_WORDS]; the last class fills the entries that are left."""
+        entries = [WEIGHT_CLASS.pack(**vars(each)) for each in self.classes]
+        entries += entries[-1:] * (CODE_CLASSES - len(entries))
+        pairs = zip(entries[::2], entries[1::2], strict=True)
+        words = [CODE_TABLE.pack(first=first, second=second, centre=self.centre) for first, second in pairs]
+        return np.array(words, np.uint64)
 
 
-def entries_of(words: np.ndarray) -> list[int]:
-    """Return the entries of a table."""
-    mask = (1 << CLASS_BITS) - 1
-    return [int(word) >> shift & mask for word in words[:TABLE_WORDS] for shift in (0, CLASS_BITS)]
+def in_beats(table: np.ndarray, beat_words: int) -> np.ndarray:
+    """Return a table as a chunk begins with it: uint64, whole beats of the DRAM port."""
+    return np.pad(table, (0, -TABLE_WORDS % beat_words))
 
 
-def number_of(weights: np.ndarray) -> np.ndarray:
-    """Return the numbers of int8 weights in the order 0, -1, 1, -2, ... to -128."""
-    wide = weights.astype(np.int64)
-    return np.where(wide < 0, -2 * wide - 1, 2 * wide)
+def number_of(weights: np.ndarray, centre: int = 0) -> np.ndarray:
+    """Return the numbers of int8 weights in a code with this centre."""
+    distance = (weights.astype(np.int64) - centre).astype(np.int8).astype(np.int64)
+    return np.where(distance < 0, -2 * distance - 1, 2 * distance)
 
 
-def weight_of(numbers: np.ndarray) -> np.ndarray:
-    """Return the int8 weights with the given numbers."""
-    return np.where(numbers & 1, -(numbers >> 1) - 1, numbers >> 1).astype(np.int8)
+def weight_of(numbers: np.ndarray, centre: int = 0) -> np.ndarray:
+    """Return the int8 weights with the given numbers in a code with this centre."""
+    return (np.where(numbers & 1, -(numbers >> 1) - 1, numbers >> 1) + centre).astype(np.int8)
 
 
 class _Lanes:
     """The lanes of a decoder, and the units of a chunk that they have taken."""
 
-    def __init__(self, entries: Sequence[int], units: np.ndarray) -> None:
-        table = [WEIGHT_CLASS.unpack(entry) for entry in entries]
+    def __init__(self, table: np.ndarray, units: np.ndarray) -> None:
+        words = [CODE_TABLE.unpack(int(word)) for word in table]
+        classes = [WEIGHT_CLASS.unpack(word[name]) for word in words for name in ("first", "second")]
         self._first, length, extra, self._base = (
-            np.array([entry[name] for entry in table]) for name in WeightClass.__annotations__
+            np.array([each[name] for each in classes]) for name in WeightClass.__annotations__
         )
+        self._centre = words[0]["centre"]
         self._length, self._extra = np.minimum(length, PREFIX_BITS), np.minimum(extra, EXTRA_BITS)
         self._units, self.taken = units, 0
         self._bits, self._fill = np.zeros((2, CODE_LANES), np.int64)  # the oldest bit is the highest
@@ -153,16 +150,16 @@ class _Lanes:
         numbers = self._base[chosen] + (behind >> BUFFER_BITS - extra)
         self._bits = np.where(active, behind << extra & (1 << BUFFER_BITS) - 1, self._bits)
         self._fill = np.where(active, self._fill - length - extra, self._fill)
-        return weight_of(numbers % 256)
+        return weight_of(numbers % 256, self._centre)
 
 
-def decode(entries: Sequence[int], units: np.ndarray, words: int, beat_words: int = 1) -> np.ndarray:
+def decode(table: np.ndarray, units: np.ndarray, words: int, beat_words: int = 1) -> np.ndarray:
     """Decode a chunk, turn by turn: int8 [8 * words].
 
-    entries: a decoder's table, of any contents; units: uint8, whole beats of the DRAM port. Raise CodeError if a weight
-    needs more bits than are left, or if beats are left behind the last weight.
+    table: uint64 [TABLE_WORDS], of any contents; units: uint8, whole beats of the DRAM port. Raise CodeError if a
+    weight needs more bits than are left, or if beats are left behind the last weight.
     """
-    lanes, weights, step = _Lanes(entries, units), np.zeros((-(-words // 2), CODE_LANES), np.int8), 0
+    lanes, weights, step = _Lanes(table, units), np.zeros((-(-words // 2), CODE_LANES), np.int8), 0
     while step < len(weights):
         active = np.arange(CODE_LANES) < WORD_WEIGHTS * min(2, words - 2 * step)
         if lanes.refill(active):
@@ -179,16 +176,16 @@ def decode(entries: Sequence[int], units: np.ndarray, words: int, beat_words: in
 
 
 def decode_chunk(
-    coded: np.ndarray, words: int, entries: Sequence[int], table: bool, beat_words: int = 1
-) -> tuple[np.ndarray, Sequence[int]]:
-    """Decode a chunk; return its weights, and the entries of its code.
+    coded: np.ndarray, words: int, table: np.ndarray, with_table: bool, beat_words: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Decode a chunk; return its weights, and its table.
 
-    coded: uint64, whole beats; entries: of the code of the chunk before; table: the chunk begins with a table. Raise
-    CodeError like `decode`, and if the chunk ends within or right behind its table.
+    coded: uint64, whole beats; table: of the chunk before; with_table: the chunk begins with its own. Raise CodeError
+    like `decode`, and if the chunk ends within or right behind its table.
     """
-    if table:
+    if with_table:
         length = -(-TABLE_WORDS // beat_words) * beat_words
         if len(coded) <= length:
             raise CodeError("the chunk ends within its table, or behind it", np.zeros(0, np.int8))
-        entries, coded = entries_of(coded), coded[length:]
-    return decode(entries, np.ascontiguousarray(coded).view(np.uint8), words, beat_words), entries
+        table, coded = coded[:TABLE_WORDS], coded[length:]
+    return decode(table, np.ascontiguousarray(coded).view(np.uint8), words, beat_words), table

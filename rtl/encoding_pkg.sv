@@ -246,6 +246,13 @@ package encoding_pkg;
     logic [5:0] first;
   } weight_class_t;
 
+  localparam int unsigned CodeTableWidth = 48;
+  typedef struct packed {
+    logic signed [7:0] centre;
+    logic [19:0] second;
+    logic [19:0] first;
+  } code_table_t;
+
   localparam int unsigned ArrayShapeWidth = 63;
   typedef struct packed {
     logic signed [7:0] depthwise_zero_point;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The choice of a code for weights."""
 
+from operator import itemgetter
+
 import numpy as np
 
 from eyrie.model.encoding import CODE_CLASSES
@@ -10,9 +12,9 @@ NUMBERS = 256  # of int8 weights
 Span = tuple[int, int]  # base and extra bits of a class
 
 
-def histogram(weights: np.ndarray) -> np.ndarray:
-    """Count int8 weights by their numbers."""
-    return np.bincount(number_of(weights.ravel()), minlength=NUMBERS)
+def histogram(weights: np.ndarray, centre: int = 0) -> np.ndarray:
+    """Count int8 weights by their numbers in a code with this centre."""
+    return np.bincount(number_of(weights.ravel(), centre), minlength=NUMBERS)
 
 
 def entropy_bits(counts: np.ndarray) -> float:
@@ -21,8 +23,14 @@ def entropy_bits(counts: np.ndarray) -> float:
     return float(-(used * np.log2(used / used.sum())).sum())
 
 
-def best(counts: np.ndarray) -> WeightCode:
-    """Return a code with the fewest bits for weights with a histogram.
+def best(weights: np.ndarray) -> WeightCode:
+    """Return a code with the fewest bits for int8 weights, around 0 or their median."""
+    centres = sorted({0, int(np.median(weights))})
+    return min((_around(centre, histogram(weights, centre)) for centre in centres), key=itemgetter(0))[1]
+
+
+def _around(centre: int, counts: np.ndarray) -> tuple[int, WeightCode]:
+    """Return the fewest bits for weights with a histogram, and a code that has them.
 
     Dynamic programming, from the last number to the first: the fewest bits of the weights from a number on, in so many
     classes whose prefixes fill so much of 2**PREFIX_BITS.
@@ -43,7 +51,8 @@ def best(counts: np.ndarray) -> WeightCode:
         if not counts[base]:
             skips = bits[:, base + 1] <= bits[:, base]
             bits[:, base][skips], chosen[:, base][skips] = bits[:, base + 1][skips], -1
-    return coded(_classes(chosen, extra, length, int(bits[:, 0, space].argmin())))
+    classes = int(bits[:, 0, space].argmin())
+    return int(bits[classes, 0, space]), coded(_classes(chosen, extra, length, classes), centre)
 
 
 def _classes(chosen: np.ndarray, extra: np.ndarray, length: np.ndarray, classes: int) -> list[tuple[int, Span]]:
@@ -61,10 +70,10 @@ def _classes(chosen: np.ndarray, extra: np.ndarray, length: np.ndarray, classes:
     return found
 
 
-def coded(classes: list[tuple[int, Span]]) -> WeightCode:
+def coded(classes: list[tuple[int, Span]], centre: int = 0) -> WeightCode:
     """Return the code with these lengths of prefixes."""
     found, first = list[WeightClass](), 0
     for length, (base, extra) in sorted(classes):
         found.append(WeightClass(first, length, extra, base))
         first += 1 << PREFIX_BITS - length
-    return WeightCode(tuple(found))
+    return WeightCode(tuple(found), centre)

@@ -20,7 +20,7 @@ def encode(code: WeightCode, weights: np.ndarray, beat_words: int = 1) -> list[n
     """Encode chunks of equal length: uint64 words of each, whole beats. weights: int8 [chunks, 8 * words]; the code has
     all of them"""
     chunks, count = weights.shape
-    bits, sizes = (of[number_of(weights)] for of in _tables(code))
+    bits, sizes = (of[number_of(weights, code.centre)] for of in _tables(code))
     assert (sizes >= 0).all() and count % WORD_WEIGHTS == 0, "the code lacks a weight, or a word is not whole"
     steps = -(-count // CODE_LANES)
     padded = ((0, 0), (0, steps * CODE_LANES - count))

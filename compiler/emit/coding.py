@@ -19,7 +19,7 @@ from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.schedule import Schedule
 from eyrie.compiler.ir.program import Command, Transfer
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
-from eyrie.model.weight_codes import WeightCode
+from eyrie.model.weight_codes import WeightCode, in_beats
 
 WORTH = 0.99  # of the words that LOADs bring: coded ones are at most so many
 SLOWER = 1.001  # times the cycles without codes, predicted: a program that takes more is not coded
@@ -56,8 +56,8 @@ class CodedArea:
 
     def encode(self, beat_words: int) -> None:
         """Code the words of all LOADs, each key once."""
-        self.code = best(histogram(self.weights))
-        self.table = self.code.table(beat_words)
+        self.code = best(self.weights)
+        self.table = in_beats(self.code.table, beat_words)
         by_length = defaultdict(list)
         for first, words in dict.fromkeys(self.loads.values()):
             by_length[words].append(first)

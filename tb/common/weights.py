@@ -6,25 +6,26 @@ from collections.abc import Callable
 import numpy as np
 
 from eyrie.compiler.codes.choice import Span, coded
-from eyrie.model.weight_codes import EXTRA_BITS, WeightCode
+from eyrie.model.weight_codes import EXTRA_BITS, WeightCode, number_of
 
 
 def draw_weights(rng: np.random.Generator, words: int) -> np.ndarray:
     """Draw int8 weights, of a narrow, wide, sparse or flat distribution."""
     spread = float(np.exp(rng.uniform(-2, 5)))
     draw: Callable = rng.choice([rng.normal, rng.laplace])
-    weights = np.clip(np.rint(draw(rng.uniform(-3, 3), spread, 8 * words)), -128, 127).astype(np.int8)
+    centre = rng.choice([0, rng.uniform(-128, 128)])
+    weights = np.clip(np.rint(draw(centre, spread, 8 * words)), -128, 127).astype(np.int8)
     weights[rng.random(weights.size) < rng.choice([0, 0, rng.random()])] = 0
     return weights
 
 
-def packed(counts: np.ndarray) -> WeightCode:
+def packed(weights: np.ndarray) -> WeightCode:
     """Return the code with the same number of bits for each weight."""
-    spans = _equal(int(np.flatnonzero(counts)[-1]).bit_length())
+    spans = _equal(int(number_of(weights).max()).bit_length())
     return coded([(len(spans).bit_length() - 1, span) for span in spans])
 
 
-def bitmask(counts: np.ndarray) -> WeightCode:
+def bitmask(weights: np.ndarray) -> WeightCode:
     """Return the code with a bit that tells whether a weight is zero, and 8 bits more of one that is not."""
     others = _equal(8)
     return coded([(1, (0, 0)), *((len(others).bit_length(), span) for span in others)])

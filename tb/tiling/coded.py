@@ -42,11 +42,11 @@ class Codes:
         with_table = self._code is None or (not goes_on and self.rng.random() < 0.4)
         if with_table:
             self._pool = draw_weights(self.rng, POOL_WORDS)
-            self._code = choice.best(choice.histogram(self._pool))
+            self._code = choice.best(self._pool)
         weights = self.rng.choice(self._pool, 8 * words)
         [coded] = encode(self._code, weights[None])
         if with_table:
-            coded = np.concatenate([self._code.table(), coded])
+            coded = np.concatenate([self._code.table, coded])
         place = self.at
         self.at += coded.size
         self.dram[place : self.at] = coded

@@ -10,8 +10,7 @@ from cocotb.triggers import ClockCycles
 
 from eyrie.compiler.codes import choice
 from eyrie.compiler.codes.encode import encode
-from eyrie.model.encoding import CODE_CLASSES
-from eyrie.model.weight_codes import CLASS_BITS, CodeError, WeightCode, decode_chunk, table_of
+from eyrie.model.weight_codes import NO_TABLE, TABLE_WORDS, CodeError, WeightCode, decode_chunk, in_beats
 from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
@@ -83,7 +82,7 @@ def draw_code(rng: np.random.Generator) -> tuple[np.ndarray, WeightCode]:
     """Draw weights and a code that has all of them."""
     weights = draw_weights(rng, CHUNKS * MOST_WORDS)
     code = rng.choice([choice.best, choice.best, packed, bitmask])
-    return weights, code(choice.histogram(weights))
+    return weights, code(weights)
 
 
 def chunks(bench: Bench, weights: np.ndarray, code: WeightCode) -> Iterator[tuple[Chunk, np.ndarray]]:
@@ -92,11 +91,11 @@ def chunks(bench: Bench, weights: np.ndarray, code: WeightCode) -> Iterator[tupl
     for number, rest in enumerate(weights.reshape(CHUNKS, -1)):
         words, table = int(rng.integers(1, MOST_WORDS + 1)), number == 0 or rng.random() < 0.2
         [coded] = encode(code, rest[None, : 8 * words], bench.beat_words)
-        yield Chunk(with_table(coded, code.entries, bench) if table else coded, words, table), rest[: 8 * words]
+        yield Chunk(with_table(coded, code.table, bench) if table else coded, words, table), rest[: 8 * words]
 
 
-def with_table(coded: np.ndarray, entries: list[int], bench: Bench) -> np.ndarray:
-    return np.concatenate([table_of(entries, bench.beat_words), coded])
+def with_table(coded: np.ndarray, table: np.ndarray, bench: Bench) -> np.ndarray:
+    return np.concatenate([in_beats(table, bench.beat_words), coded])
 
 
 def damaged(rng: np.random.Generator, chunk: Chunk, beat_words: int) -> Chunk:
@@ -118,11 +117,6 @@ def damaged(rng: np.random.Generator, chunk: Chunk, beat_words: int) -> Chunk:
     return Chunk(coded, words, chunk.table)
 
 
-def draw_entries(rng: np.random.Generator) -> list[int]:
-    """Draw a table of any contents."""
-    return rng.integers(0, 1 << CLASS_BITS, CODE_CLASSES).tolist()
-
-
 @cocotb.test()
 async def decodes(dut) -> None:
     """Chunks become their weights at any pace; without pauses, 16 weights or a beat a cycle."""
@@ -138,7 +132,7 @@ async def decodes(dut) -> None:
             bench.pace()
         begun, least = bench.tb.cycles, 0
         for chunk, part in chunks(bench, weights, code):
-            golden, _ = decode_chunk(chunk.coded, chunk.words, code.entries, chunk.table, bench.beat_words)
+            golden, _ = decode_chunk(chunk.coded, chunk.words, code.table, chunk.table, bench.beat_words)
             np.testing.assert_array_equal(golden, part)
             bench.expect(golden, chunk.words, f"code {number}, {chunk.words} words")
             bench.send(chunk)
@@ -159,18 +153,18 @@ async def stops(dut) -> None:
     rng, seen = bench.tb.rng, set[bool]()
     for number in range(scaled(CODES)):
         weights, code = draw_code(rng)
-        entries = code.entries if rng.random() < 0.7 else draw_entries(rng)
+        table = code.table if rng.random() < 0.7 else rng.integers(0, 1 << 64, TABLE_WORDS, np.uint64)
         for whole, _ in chunks(bench, weights, code):
             await bench.tb.reset()
             bench.pace()
             if not whole.table:
-                whole = Chunk(with_table(whole.coded, entries, bench), whole.words, True)
-            chunk, before = damaged(rng, whole, bench.beat_words), [0] * CODE_CLASSES
+                whole = Chunk(with_table(whole.coded, table, bench), whole.words, True)
+            chunk = damaged(rng, whole, bench.beat_words)
             if rng.random() < 0.1:  # with the code that the decoder has after a reset
                 chunk = replace(chunk, table=False)
             about = f"code {number}, {chunk.coded.size} words to {chunk.words}"
             try:
-                decoded, _ = decode_chunk(chunk.coded, chunk.words, before, chunk.table, bench.beat_words)
+                decoded, _ = decode_chunk(chunk.coded, chunk.words, NO_TABLE, chunk.table, bench.beat_words)
                 failed = False
             except CodeError as error:
                 decoded, failed = error.decoded, True

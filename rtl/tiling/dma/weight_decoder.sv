@@ -59,8 +59,10 @@ module weight_decoder
   // ---- The code ----
 
   weight_class_t [CodeClasses-1:0] code_q;
+  logic [7:0]                      centre_q;
   logic [$clog2(TableBeats+1)-1:0] table_q;  // beats of the table so far
   logic                            load_table;
+  code_table_t [BUS_WORDS-1:0]     entries;  // of a beat
 
   function automatic weight_class_t legal(weight_class_t entry);
     legal        = entry;
@@ -70,18 +72,21 @@ module weight_decoder
 
   assign load_table = in_valid_i && state_q == StTable;
 
+  for (genvar b = 0; b < BUS_WORDS; b++) begin : gen_entries
+    assign entries[b] = in_data_i[b][CodeTableWidth-1:0];
+  end
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      code_q <= '0;  // every weight is 0, without a bit
+      {code_q, centre_q} <= '0;  // every weight is 0, without a bit
     end else if (load_table) begin
       for (int unsigned b = 0; b < BUS_WORDS; b++) begin
         if (int'(table_q) * BUS_WORDS + b < CodeClasses / 2) begin
-          for (int unsigned c = 0; c < 2; c++) begin
-            code_q[2 * (int'(table_q) * BUS_WORDS + b) + c]
-                <= legal(in_data_i[b][WeightClassWidth * c +: WeightClassWidth]);
-          end
+          code_q[2 * (int'(table_q) * BUS_WORDS + b)]     <= legal(entries[b].first);
+          code_q[2 * (int'(table_q) * BUS_WORDS + b) + 1] <= legal(entries[b].second);
         end
       end
+      if (table_q == '0) centre_q <= entries[0].centre;
     end
   end
 
@@ -108,6 +113,7 @@ module weight_decoder
       .clk_i,
       .clear_i     (start),
       .code_i      (code_q),
+      .centre_i    (centre_q),
       .turn_i      (turn && !first && active[l]),
       .step_i      (!any_lacks),
       .take_i      (turn && wants[l]),

@@ -14,6 +14,7 @@ module weight_lane
   input  logic                 clk_i,
   input  logic                 clear_i, // the chunk begins: the buffer is empty
   input  weight_class_t [CodeClasses-1:0] code_i,
+  input  logic [7:0]           centre_i, // of the code
 
   input  logic                 turn_i,
   input  logic                 step_i, // no lane lacks bits: the turn is a step
@@ -76,7 +77,7 @@ module weight_lane
 
   assign behind   = buffer[Bits-1-:CodedBits] << length;
   assign number   = base + 8'(behind[CodedBits-1-:ExtraBits] >> (3'(ExtraBits) - extra));
-  assign weight_o = {8{number[0]}} ^ {1'b0, number[7:1]};
+  assign weight_o = centre_i + ({8{number[0]}} ^ {1'b0, number[7:1]});
 
   logic unused_behind;
   assign unused_behind = ^behind;
