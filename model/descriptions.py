@@ -213,7 +213,7 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     },
     "CodeTable": {
         "first": "A `WeightClass`.",
-        "second": "The `WeightClass` behind it.",
+        "second": "The next `WeightClass`.",
         "centre": "Centre of the code, in the first word of the table. Weights are sums with it, modulo 256.",
     },
 }
