@@ -156,6 +156,14 @@ def fetched(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
     return there
 
 
+def read_anew(stream: StreamDescriptor, at: Positions) -> np.ndarray:
+    """Return, per position (bool), whether the residual stream reads the GLB: it keeps the last word that it read."""
+    there = np.flatnonzero(inside(stream, at))
+    anew = np.zeros(len(at.address), bool)
+    anew[there] = np.diff(at.address[there], prepend=-1) != 0
+    return anew
+
+
 def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
     """Read a stream from the GLB (uint64 words). Positions outside the tensor give the pad value."""
     at = where or positions(stream, lanes)

@@ -8,7 +8,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Axis, Stream
-from eyrie.model.streams import packed, positions, single, written
+from eyrie.model.streams import packed, positions, read_anew, single, written
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
@@ -132,8 +132,9 @@ def transfer_bytes(transfer: Transfer) -> dict[str, int]:
 def pass_bytes(config: AcceleratorConfig, descriptor: Descriptor) -> dict[str, int]:
     """GLB bytes of a pass by counter."""
     lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}
-    found = {
-        name: read_words(descriptor.stream(stream), lanes.get(stream, 1)) * GLB_WORD_BYTES
-        for stream, name in READ_CLIENTS.items()
-    }
+    words = {stream: read_words(descriptor.stream(stream), lanes.get(stream, 1)) for stream in READ_CLIENTS}
+    if words[Stream.RESIDUAL]:
+        residual = descriptor.stream(Stream.RESIDUAL)
+        words[Stream.RESIDUAL] = int(read_anew(residual, positions(residual)).sum())
+    found = {name: words[stream] * GLB_WORD_BYTES for stream, name in READ_CLIENTS.items()}
     return found | {"GLB_OFMAP_BYTES": written_bytes(descriptor)}

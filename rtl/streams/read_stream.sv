@@ -8,8 +8,9 @@
 // A pair begins at an even column. If a row begins at an odd column, the stream reads the word
 // before it as the first of the pair. That word, and the word after the end of a row, are not sent.
 //
-// Words outside the tensor (y or x out of range) have the pad value and need no GLB access. The
-// stream reads up to DEPTH transfers ahead.
+// Words outside the tensor (y or x out of range) have the pad value and need no GLB access. With
+// KEEPS, nor does a word at the address of the last one that was read in the pass: a constant of a
+// channel is read once for all pixels. The stream reads up to DEPTH transfers ahead.
 //
 // Timing: a skid buffer separates the path from a position to a bank from the path from a grant to
 // the next position. A transfer is ready three cycles after its request, so DEPTH must be at least
@@ -27,7 +28,8 @@ module read_stream
   import encoding_pkg::*;
 #(
   parameter int unsigned LANES = 1,  // words per transfer: 1 or 2
-  parameter int unsigned DEPTH = 5   // transfers read ahead, at least 4
+  parameter int unsigned DEPTH = 5,  // transfers read ahead, at least 4
+  parameter bit          KEEPS = 0   // keeps the last word that was read, for positions at its address
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -63,6 +65,7 @@ module read_stream
 
   typedef struct packed {
     logic             last;     // last of the pass
+    logic             again;    // the word that was read before it
     tag_t             tag;
     logic [LANES-1:0] lanes;    // lanes that are sent
     logic [LANES-1:0] fetched;  // lanes read from the GLB
@@ -116,6 +119,7 @@ module read_stream
   transfer_t        transfer, head;
   logic             transfer_ready, active, ready_to_ask, single, halved, odd;
   logic [LANES-1:0] x_inside, x_sent, words, ask;
+  logic             again;
   logic             below;                      // x is negative
   logic signed [$bits(coordinate_t):0] beyond;  // not negative: x is beyond the last column
 
@@ -141,11 +145,12 @@ module read_stream
   assign words      = halved ? LANES'(transfer.fetched != '0) : transfer.fetched;
 
   always_comb begin : place_lanes
-    transfer.last = last;
-    transfer.tag  = at.tag;
+    transfer.last  = last;
+    transfer.tag   = at.tag;
+    transfer.again = again && at.y_inside && x_inside != '0;
     for (int signed lane = 0; lane < LANES; lane++) begin
       transfer.lanes[lane]   = x_sent[lane];
-      transfer.fetched[lane] = x_sent[lane] && at.y_inside && x_inside[lane];
+      transfer.fetched[lane] = x_sent[lane] && at.y_inside && x_inside[lane] && !again;
     end
   end
 
@@ -177,6 +182,7 @@ module read_stream
 
   logic head_valid, data_valid, data_ready, head_fetched;
   logic [LANES-1:0][63:0] data;
+  glb_word_t kept;
   logic [$clog2(DEPTH+1)-1:0] transfer_count, unused_data_count;
 
   fifo #(.WIDTH($bits(transfer_t)), .DEPTH(DEPTH)) u_transfers (
@@ -210,14 +216,40 @@ module read_stream
   assign tag_o           = head.tag;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
-    assign data_o[lane] = !head.fetched[lane] ? {8{cfg.options.pad}} :
+    assign data_o[lane] = head.again          ? kept :
+                          !head.fetched[lane] ? {8{cfg.options.pad}} :
                           halved              ? 64'(data[0][32*lane +: 32]) : data[lane];
+  end
+
+  // ---- The last word that was read ----
+
+  if (KEEPS) begin : gen_keep
+    logic         asked_q;  // in this pass
+    glb_address_t address_q;
+    glb_word_t    kept_q;
+    assign again = asked_q && at.address == address_q;
+    assign kept  = kept_q;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni)     asked_q <= 1'b0;
+      else if (swap_o) asked_q <= 1'b0;
+      else if (step && transfer.fetched != '0) asked_q <= 1'b1;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (step && transfer.fetched != '0)     address_q <= at.address;
+      if (valid_o && ready_i && head_fetched) kept_q    <= data[0];
+    end
+  end else begin : gen_no_keep
+    assign again = 1'b0;
+    assign kept  = '0;
   end
 
   logic unused_signals;
   assign unused_signals = ^{cfg, at, beyond, read_data_i};
 
   `EYRIE_STATIC(DepthFits, DEPTH >= 4, "DEPTH is less than 4")
+  `EYRIE_STATIC(KeepsOne, !KEEPS || LANES == 1, "only a stream of single words keeps one")
   `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "no space for read data")
   `EYRIE_STABLE(Transfer, valid_o, ready_i, {data_o, lanes_o, last_o, tag_o})
 

@@ -87,7 +87,7 @@ module stream_set
       glb_word_t [Lanes-1:0] stream_data;
       logic [Lanes-1:0]      stream_lanes;
 
-      read_stream #(.LANES(Lanes)) u_stream (
+      read_stream #(.LANES(Lanes), .KEEPS(s == StreamResidual)) u_stream (
         .clk_i, .rst_ni, .chunks_loaded_i,
         .pending_phase_i,
         .pending_used_i (pending_used_i[s]),

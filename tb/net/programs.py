@@ -96,6 +96,7 @@ class Program:
     base      byte address of `contents` (uint8)
     start     byte address of the first command
     window    first byte that the accelerator may touch, first byte after it
+    ends      bool, as `contents`: words between the rows of outputs, which depend on old words of the GLB
     """
 
     about: str
@@ -103,6 +104,7 @@ class Program:
     contents: np.ndarray
     start: int
     window: tuple[int, int]
+    ends: np.ndarray
 
 
 def move(commands: list[Command], distance: int) -> list[Command]:
@@ -121,7 +123,12 @@ def place(network: Network, base: int, commands: list[Command], about: str = "")
     tensors = image.with_inputs(inputs)[: image.program.address]
     contents = np.concatenate([tensors, assemble(commands).view(np.uint8)])
     window = (base, base + len(contents))
-    return Program(about or network.about, base, contents, base + len(tensors), window)
+    ends = np.zeros(len(contents), bool)
+    for output in image.outputs.values():
+        layout, size = output.layout, image.images * output.layout.words * GLB_WORD_BYTES
+        rows = ends[output.address :][:size].reshape(-1, layout.pitch, GLB_WORD_BYTES)
+        rows[:, layout.used_words :] = True
+    return Program(about or network.about, base, contents, base + len(tensors), window, ends)
 
 
 def draw_base(rng: np.random.Generator, network: Network, dram_bytes: int) -> int:

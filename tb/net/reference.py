@@ -2,6 +2,7 @@
 """What the functional simulator says of a program: memory, counters, passes, error."""
 
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import numpy as np
 
@@ -69,6 +70,8 @@ def stream_bytes(descriptor: Descriptor, stream: Stream, config: AcceleratorConf
     taken = [row_inside & (x >= 0) & (x < columns) & kept for x, kept in places]
     if pairs and program.options["packed_pixels"]:  # one word for both
         taken = [taken[0] | taken[1]]
+    if stream == Stream.RESIDUAL:  # a word that comes again and again is fetched once
+        return GLB_WORD_BYTES * len(list(groupby(at.address[taken[0]].tolist())))
     return GLB_WORD_BYTES * int(np.sum(taken))
 
 
@@ -83,7 +86,9 @@ def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, co
     )
     for name in ("code", "address", "counters", "passes"):
         assert getattr(one, name) == getattr(other, name), f"{program.about}: {name} depends on old GLB words"
-    return replace(one, unwritten=one.memory != other.memory)
+    unwritten = one.memory != other.memory
+    unwritten[program.base :][: len(program.ends)] |= program.ends
+    return replace(one, unwritten=unwritten)
 
 
 def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: AcceleratorConfig) -> Outcome:

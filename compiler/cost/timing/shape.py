@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pass as its timeline needs it: loops, beats, and the GLB banks of every word in order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import SET_ROWS, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Operation, Stream
-from eyrie.model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
+from eyrie.model.streams import Positions, fetched, inside, positions, read_anew, sent, written, written_lanes
 
 PAIR = 2  # words of a beat of two lanes
 STAGES = {Operation.NONE: 0, Operation.TABLE: 1, Operation.SQUARED_DIFFERENCE: 7}
@@ -170,7 +171,7 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         _word_banks(config, descriptor.stream(Stream.DEPTHWISE)),
         _word_banks(config, descriptor.stream(Stream.PARAMETERS)),
         _ofmap_banks(config, descriptor),
-        _word_banks(config, descriptor.stream(Stream.RESIDUAL)),
+        _word_banks(config, descriptor.stream(Stream.RESIDUAL), read=read_anew),
         Operation(descriptor.second["operation"]),
         descriptor.first["window"],
     )
@@ -222,10 +223,15 @@ def _ofmap_banks(config: AcceleratorConfig, descriptor: Descriptor) -> list[tupl
     ]
 
 
-def _word_banks(config: AcceleratorConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
+def _word_banks(
+    config: AcceleratorConfig,
+    stream: StreamDescriptor,
+    lanes: int = 1,
+    read: Callable[[StreamDescriptor, Positions], np.ndarray] = inside,
+) -> list[int]:
     if not stream.options["enable"]:
         return []
     at = positions(stream, lanes)
     if lanes == 2:
         return _pair_banks(config, stream, at)
-    return np.where(inside(stream, at), bank_masks(config, at.address), 0).tolist()
+    return np.where(read(stream, at), bank_masks(config, at.address), 0).tolist()
