@@ -35,7 +35,9 @@ async def runs_operators(dut) -> None:
             for case in islice(drawn, count):
                 image = case.stages.image
                 result = await run_compared(host, scoreboard, image, case.inputs, case.expected, case)
+                prediction = predict(image)
+                judge.bytes(case.drawn.operator, prediction, result)
                 if not case.drawn.operator.startswith(LAYERS):
-                    judge.cycles(case.drawn.operator, predict(image).cycles, result.counters["CYCLES"])
+                    judge.cycles(case.drawn.operator, prediction.cycles, result.counters["CYCLES"])
             dut._log.info("%s", operator)
     await tb.finish(scoreboard, **judge.summary())
