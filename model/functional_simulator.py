@@ -184,7 +184,7 @@ class FunctionalSimulator:
     def _coded(self, address: int, command: dict[str, int]) -> None:
         where, chunks = self._looped(address, command)
         _expect(command["chunk"] or chunks["count"] == 1, address, "several LOADs that are no chunks")
-        dram, glb, words, table = where["dram_address"], where["glb_address"], where["words"], command["with_table"]
+        dram, glb, words = where["dram_address"], where["glb_address"], where["words"]
         for number in range(chunks["count"]):
             if number % 4 == 0:
                 lengths = [*_unpack(enc.CODED_LENGTHS, self._fetch(address), address).values()]
@@ -192,16 +192,18 @@ class FunctionalSimulator:
             _expect(length, address, "a LOAD of no coded words")
             _expect(number < chunks["count"] - 1 or not any(later), address, "a length too many")
             self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
-            self._decode(address, self._beats(dram, length, address), glb, words, bool(table and number == 0))
+            self._decode(
+                address, self._beats(dram, length, address), glb, words, bool(command["with_table"] and number == 0)
+            )
             self.counters["TRANSFERS"] += 1
             self._chunks_loaded += command["chunk"]
             dram, glb = (dram + length * GLB_WORD_BYTES) % (1 << 32), _next_place(glb, where, chunks)
 
-    def _decode(self, command: int, coded: np.ndarray, glb: int, words: int, table: bool) -> None:
+    def _decode(self, command: int, coded: np.ndarray, glb: int, words: int, with_table: bool) -> None:
         if glb + words > self.config.glb_words or glb % 2:
             raise ProgramError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
         try:
-            weights, self._table = decode_chunk(coded, words, self._table, table, self.config.bus_words)
+            weights, self._table = decode_chunk(coded, words, self._table, with_table, self.config.bus_words)
         except CodeError as error:
             raise ProgramError(ErrorCode.CODED_WEIGHTS, command, str(error)) from error
         self.glb[glb : glb + words] = weights.view(np.uint64)

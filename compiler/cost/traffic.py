@@ -89,10 +89,15 @@ def _pairs_inside(stream: StreamDescriptor) -> int:
     return found
 
 
-def read_words(stream: StreamDescriptor, lanes: int) -> int:
-    """GLB words that a read stream of one or two lanes fetches in a pass; what is outside costs none."""
+def read_words(stream: StreamDescriptor, lanes: int, keeps: bool = False) -> int:
+    """GLB words that a read stream of one or two lanes fetches in a pass; what is outside costs none.
+
+    keeps: the stream keeps the word that it read last
+    """
     if not stream.options["enable"]:
         return 0
+    if keeps:
+        return int(read_anew(stream, positions(stream)).sum())
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
     start, cols = stream.range["x"], stream.range["cols"]
@@ -132,9 +137,8 @@ def transfer_bytes(transfer: Transfer) -> dict[str, int]:
 def pass_bytes(config: AcceleratorConfig, descriptor: Descriptor) -> dict[str, int]:
     """GLB bytes of a pass by counter."""
     lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}
-    words = {stream: read_words(descriptor.stream(stream), lanes.get(stream, 1)) for stream in READ_CLIENTS}
-    if words[Stream.RESIDUAL]:
-        residual = descriptor.stream(Stream.RESIDUAL)
-        words[Stream.RESIDUAL] = int(read_anew(residual, positions(residual)).sum())
-    found = {name: words[stream] * GLB_WORD_BYTES for stream, name in READ_CLIENTS.items()}
+    found = {
+        name: read_words(descriptor.stream(stream), lanes.get(stream, 1), stream == Stream.RESIDUAL) * GLB_WORD_BYTES
+        for stream, name in READ_CLIENTS.items()
+    }
     return found | {"GLB_OFMAP_BYTES": written_bytes(descriptor)}

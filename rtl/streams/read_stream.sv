@@ -29,7 +29,7 @@ module read_stream
 #(
   parameter int unsigned LANES = 1,  // words per transfer: 1 or 2
   parameter int unsigned DEPTH = 5,  // transfers read ahead, at least 4
-  parameter bit          KEEPS = 0   // keeps the last word that was read, for positions at its address
+  parameter bit          KEEPS = 0   // keeps the word read last, for positions at its address
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pass as its timeline needs it: loops, beats, and the GLB banks of every word in order."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -171,7 +170,7 @@ def pass_shape(config: AcceleratorConfig, descriptor: Descriptor) -> PassShape:
         _word_banks(config, descriptor.stream(Stream.DEPTHWISE)),
         _word_banks(config, descriptor.stream(Stream.PARAMETERS)),
         _ofmap_banks(config, descriptor),
-        _word_banks(config, descriptor.stream(Stream.RESIDUAL), read=read_anew),
+        _word_banks(config, descriptor.stream(Stream.RESIDUAL), keeps=True),
         Operation(descriptor.second["operation"]),
         descriptor.first["window"],
     )
@@ -223,15 +222,11 @@ def _ofmap_banks(config: AcceleratorConfig, descriptor: Descriptor) -> list[tupl
     ]
 
 
-def _word_banks(
-    config: AcceleratorConfig,
-    stream: StreamDescriptor,
-    lanes: int = 1,
-    read: Callable[[StreamDescriptor, Positions], np.ndarray] = inside,
-) -> list[int]:
+def _word_banks(config: AcceleratorConfig, stream: StreamDescriptor, lanes: int = 1, keeps: bool = False) -> list[int]:
     if not stream.options["enable"]:
         return []
     at = positions(stream, lanes)
     if lanes == 2:
         return _pair_banks(config, stream, at)
-    return np.where(read(stream, at), bank_masks(config, at.address), 0).tolist()
+    there = read_anew(stream, at) if keeps else inside(stream, at)
+    return np.where(there, bank_masks(config, at.address), 0).tolist()
