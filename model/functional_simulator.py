@@ -19,7 +19,7 @@ from eyrie.model.encoding import ErrorCode, Opcode, Stream
 from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.passes import PassTrace, run_pass
-from eyrie.model.weight_codes import NO_TABLE, CodeError, decode_chunk
+from eyrie.model.weight_codes import CodeError, WeightDecoder
 from eyrie.model.word import Word
 
 
@@ -70,7 +70,7 @@ class FunctionalSimulator:
             0,
         )
         self._shadow = Descriptor()
-        self._table = NO_TABLE  # of the decoder
+        self._decoder = WeightDecoder(self.config.bus_words)
         self._chunks_loaded = self._chunks_taken = self._chunks_freed = 0
         self._pass: Iterator[None] | None = None  # waits for a chunk
 
@@ -203,7 +203,7 @@ class FunctionalSimulator:
         if glb + words > self.config.glb_words or glb % 2:
             raise ProgramError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
         try:
-            weights, self._table = decode_chunk(coded, words, self._table, with_table, self.config.bus_words)
+            weights = self._decoder.decode(coded, words, with_table)
         except CodeError as error:
             raise ProgramError(ErrorCode.CODED_WEIGHTS, command, str(error)) from error
         self.glb[glb : glb + words] = weights.view(np.uint64)

@@ -6,18 +6,20 @@ weight of the class it is: as a JPEG coefficient is (ITU-T T.81, F.1.2), with a 
 are those of a Huffman code (Huffman, 1952), in ascending order. Special cases are weights of k bits, packed, and a bit
 for each weight that tells whether it is zero. Classes count weights from the centre of the code.
 
-A chunk may begin with a table, two classes in a word. A chunk without one has the code of the chunk before it.
+A chain is one or more chunks, each of which becomes some words. The first one begins with a table, two classes in a
+word. The others go on where the chunk before ended: its code, and bits and units that are left, remain.
 
-A chunk is coded in 16 lanes: weight n belongs to lane n mod 16. (Interleaved streams: Giesen, "Interleaved entropy
-coders", 2014.) A lane has a buffer of bits and a unit of 8 bits that waits behind it. At first each lane takes a unit.
-Then there are turns:
+A chain is coded in 16 lanes: weight n of a chunk belongs to lane n mod 16. (Interleaved streams: Giesen, "Interleaved
+entropy coders", 2014.) A lane has a buffer of bits and a unit of 8 bits that waits behind it. At first each lane takes
+a unit. Then there are turns:
 
     1  Each lane whose buffer has less than 14 bits wants a unit: it appends the unit that waits.
-    2  These lanes take the next units of the chunk, in the order of the lanes.
+    2  These lanes take the next units, in the order of the lanes.
     3  If no lane has less than 12 bits, each lane decodes a weight.
 
 The last turns of a chunk of odd words are those of 8 lanes. Behind the last unit of a chunk, no lane takes another. A
-lane without a unit decodes from the bits that it has, and zeros.
+lane without a unit decodes from the bits that it has, and zeros. A chunk has as many beats of the DRAM port as its
+turns need, and at least one: less than a beat is left behind its last turn.
 """
 
 from dataclasses import dataclass
@@ -36,7 +38,6 @@ BUFFER_BITS = WANTED_BITS - 1 + UNIT_BITS
 WORD_UNITS = 8  # of a 64-bit word, from its lowest bits on
 WORD_WEIGHTS = 8
 TABLE_WORDS = CODE_CLASSES // 2
-NO_TABLE = np.zeros(TABLE_WORDS, np.uint64)  # of a decoder after reset: each weight is 0, without a bit
 
 
 class CodeError(InputError):
@@ -106,30 +107,69 @@ def weight_of(numbers: np.ndarray, centre: int = 0) -> np.ndarray:
     return (np.where(numbers & 1, -(numbers >> 1) - 1, numbers >> 1) + centre).astype(np.int8)
 
 
-class _Lanes:
-    """The lanes of a decoder, and the units of a chunk that they have taken."""
+class WeightDecoder:
+    """The golden decoder: decodes chunk after chunk. After a reset, each weight is 0, without a bit."""
 
-    def __init__(self, table: np.ndarray, units: np.ndarray) -> None:
+    _units: np.ndarray  # not yet taken
+    _first: bool  # no lane has taken a unit
+
+    def __init__(self, beat_words: int = 1) -> None:
+        self._beat_words = beat_words
+        self._begin(np.zeros(TABLE_WORDS, np.uint64))
+
+    def decode(self, coded: np.ndarray, words: int, with_table: bool) -> np.ndarray:
+        """Decode a chunk, turn by turn: int8 [8 * words]. After an error, the decoder is of no use.
+
+        coded: uint64, whole beats of the DRAM port; with_table: it begins a chain, and with a table of any contents.
+        Raise CodeError if the chunk ends within its table or right behind it, if a weight needs more bits than are
+        left, or if beats are left behind the last weight.
+        """
+        if with_table:
+            length = -(-TABLE_WORDS // self._beat_words) * self._beat_words
+            if len(coded) <= length:
+                raise CodeError("the chunk ends within its table, or behind it", np.zeros(0, np.int8))
+            self._begin(coded[:TABLE_WORDS])
+            coded = coded[length:]
+        self._units = np.concatenate([self._units, np.ascontiguousarray(coded).view(np.uint8)])
+        if self._first:
+            self._take(np.ones(CODE_LANES, bool))
+        weights, step = np.zeros((-(-words // 2), CODE_LANES), np.int8), 0
+        while step < len(weights):
+            active = np.arange(CODE_LANES) < WORD_WEIGHTS * min(2, words - 2 * step)
+            if self._refill(active):
+                decoded = self._weights(active)
+                if decoded is None:
+                    reason = "the chunk ends before its last weight: its words are too few, or damaged"
+                    raise CodeError(reason, weights[:step].ravel())
+                weights[step] = decoded
+                step += 1
+        if len(self._units) >= WORD_UNITS * self._beat_words:
+            reason = "the chunk does not end behind its last weight: its words are too many, or damaged"
+            raise CodeError(reason, weights[:-1].ravel())
+        return weights.ravel()[: WORD_WEIGHTS * words]
+
+    def _begin(self, table: np.ndarray) -> None:
+        """Begin a chain."""
         words = [CODE_TABLE.unpack(int(word)) for word in table]
         classes = [WEIGHT_CLASS.unpack(word[name]) for word in words for name in ("first", "second")]
-        self._first, length, extra, self._base = (
+        self._prefix, length, extra, self._base = (
             np.array([each[name] for each in classes]) for name in WeightClass.__annotations__
         )
         self._centre = words[0]["centre"]
         self._length, self._extra = np.minimum(length, PREFIX_BITS), np.minimum(extra, EXTRA_BITS)
-        self._units, self.taken = units, 0
+        self._units, self._first = np.zeros(0, np.uint8), True
         self._bits, self._fill = np.zeros((2, CODE_LANES), np.int64)  # the oldest bit is the highest
         self._unit, self._waits = np.zeros(CODE_LANES, np.int64), np.zeros(CODE_LANES, bool)
-        self._take(np.ones(CODE_LANES, bool))
 
     def _take(self, lanes: np.ndarray) -> None:
-        for lane in np.flatnonzero(lanes):
-            self._waits[lane] = self.taken < len(self._units)
-            if self._waits[lane]:
-                self._unit[lane] = self._units[self.taken]
-                self.taken += 1
+        """Let these lanes take units, those that come last none if there are too few."""
+        wants = np.flatnonzero(lanes)
+        taken, self._units = np.split(self._units, [len(wants)])
+        self._unit[wants[: len(taken)]] = taken
+        self._waits[wants] = np.arange(len(wants)) < len(taken)
+        self._first = False
 
-    def refill(self, active: np.ndarray) -> bool:
+    def _refill(self, active: np.ndarray) -> bool:
         """Do parts 1 and 2 of a turn; return whether part 3 follows."""
         wants = active & (self._fill < WANTED_BITS)
         appends, room = wants & self._waits, BUFFER_BITS - UNIT_BITS - self._fill
@@ -139,9 +179,9 @@ class _Lanes:
         self._take(wants)
         return not lacks.any()
 
-    def decode(self, active: np.ndarray) -> np.ndarray | None:
+    def _weights(self, active: np.ndarray) -> np.ndarray | None:
         """Return a weight of each lane, if no weight has more bits than its lane."""
-        reached = (self._bits >> BUFFER_BITS - PREFIX_BITS)[:, None] >= np.r_[0, self._first[1:]]
+        reached = (self._bits >> BUFFER_BITS - PREFIX_BITS)[:, None] >= np.r_[0, self._prefix[1:]]
         chosen = np.max(reached * np.arange(CODE_CLASSES), axis=1)  # the last class whose prefix is reached
         length, extra = self._length[chosen], self._extra[chosen]
         if (active & (length + extra > self._fill)).any():
@@ -151,41 +191,3 @@ class _Lanes:
         self._bits = np.where(active, behind << extra & (1 << BUFFER_BITS) - 1, self._bits)
         self._fill = np.where(active, self._fill - length - extra, self._fill)
         return weight_of(numbers % 256, self._centre)
-
-
-def decode(table: np.ndarray, units: np.ndarray, words: int, beat_words: int = 1) -> np.ndarray:
-    """Decode a chunk, turn by turn: int8 [8 * words].
-
-    table: uint64 [TABLE_WORDS], of any contents; units: uint8, whole beats of the DRAM port. Raise CodeError if a
-    weight needs more bits than are left, or if beats are left behind the last weight.
-    """
-    lanes, weights, step = _Lanes(table, units), np.zeros((-(-words // 2), CODE_LANES), np.int8), 0
-    while step < len(weights):
-        active = np.arange(CODE_LANES) < WORD_WEIGHTS * min(2, words - 2 * step)
-        if lanes.refill(active):
-            decoded = lanes.decode(active)
-            if decoded is None:
-                reason = "the chunk ends before its last weight: its words are too few, or damaged"
-                raise CodeError(reason, weights[:step].ravel())
-            weights[step] = decoded
-            step += 1
-    if len(units) - lanes.taken >= WORD_UNITS * beat_words:
-        reason = "the chunk does not end behind its last weight: its words are too many, or damaged"
-        raise CodeError(reason, weights[:-1].ravel())
-    return weights.ravel()[: WORD_WEIGHTS * words]
-
-
-def decode_chunk(
-    coded: np.ndarray, words: int, table: np.ndarray, with_table: bool, beat_words: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Decode a chunk; return its weights, and its table.
-
-    coded: uint64, whole beats; table: of the chunk before; with_table: the chunk begins with its own. Raise CodeError
-    like `decode`, and if the chunk ends within or right behind its table.
-    """
-    if with_table:
-        length = -(-TABLE_WORDS // beat_words) * beat_words
-        if len(coded) <= length:
-            raise CodeError("the chunk ends within its table, or behind it", np.zeros(0, np.int8))
-        table, coded = coded[:TABLE_WORDS], coded[length:]
-    return decode(table, np.ascontiguousarray(coded).view(np.uint8), words, beat_words), table

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The encoder of chunks (model/weight_codes.py has the format)."""
+"""The encoder of chains (model/weight_codes.py has the format)."""
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,18 +17,43 @@ from eyrie.model.weight_codes import (
     number_of,
 )
 
+_ONES = int.from_bytes(bytes([1] * CODE_LANES))  # a byte for each lane, lane 0 the lowest
+_FLAG = 7  # bit of a lane's byte that answers a question
 
-def encode(code: WeightCode, weights: np.ndarray, beat_words: int = 1) -> list[np.ndarray]:
-    """Encode chunks of equal length: uint64 words of each, whole beats. weights: int8 [chunks, 8 * words]; the code has
-    all of them"""
-    chunks, count = weights.shape
+
+def encode(code: WeightCode, chunks: Sequence[np.ndarray], beat_words: int = 1) -> list[np.ndarray] | None:
+    """Encode a chain, without its table: uint64 words of each chunk, whole beats.
+
+    chunks: int8 [8 * words] of each; the code has all of their weights. Return None if a chunk is so short that the
+    beats before have all of its bits.
+    """
+    steps = [-(-chunk.size // CODE_LANES) for chunk in chunks]
+    weights = np.zeros((sum(steps), CODE_LANES), np.int8)
+    active = np.zeros(weights.shape, bool)
+    for end, chunk in zip(np.cumsum(steps), chunks, strict=True):
+        assert chunk.size % WORD_WEIGHTS == 0, "a word is not whole"
+        first = (end - -(-chunk.size // CODE_LANES)) * CODE_LANES
+        weights.ravel()[first : first + chunk.size] = chunk
+        active.ravel()[first : first + chunk.size] = True
     bits, sizes = (of[number_of(weights, code.centre)] for of in _tables(code))
-    assert (sizes >= 0).all() and count % WORD_WEIGHTS == 0, "the code lacks a weight, or a word is not whole"
-    steps = -(-count // CODE_LANES)
-    padded = ((0, 0), (0, steps * CODE_LANES - count))
-    bits, sizes = (np.pad(each, padded).reshape(chunks, steps, CODE_LANES) for each in (bits, sizes))
-    taken = _taken(sizes, count % CODE_LANES != 0)
-    return [_chunk(bits[n], sizes[n], taken[:, n], WORD_UNITS * beat_words) for n in range(chunks)]
+    sizes *= active
+    assert (sizes >= 0).all(), "the code lacks a weight"
+    taken, turns = _taken(sizes, active)
+    units = _units(bits, sizes, taken)
+    ends = np.cumsum(taken.sum(axis=1))[turns[np.cumsum(steps) - 1]]  # units taken by the end of each chunk
+    ends[-1] = min(ends[-1], max(len(units), ends[-2] + 1 if len(ends) > 1 else 1))
+    beat = WORD_UNITS * beat_words
+    beats = -(-ends // beat)
+    if (np.diff(beats) < 1).any():
+        return None
+    padded = np.zeros(beats[-1] * beat, np.uint8)
+    padded[: len(units)] = units
+    return np.split(padded.view("<u8"), beats[:-1] * beat_words)
+
+
+def coded_bits(code: WeightCode, weights: np.ndarray) -> int:
+    """Return the bits of all weights, which the code has."""
+    return int(_tables(code)[1][number_of(weights, code.centre)].sum())
 
 
 def _tables(code: WeightCode) -> tuple[np.ndarray, np.ndarray]:
@@ -39,43 +66,50 @@ def _tables(code: WeightCode) -> tuple[np.ndarray, np.ndarray]:
     return bits, sizes
 
 
-def _taken(sizes: np.ndarray, odd: bool) -> np.ndarray:
-    """Return which lanes take a unit in each turn of each chunk: bool [turns, chunks, lanes]; at first, all do.
+def _taken(sizes: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which lanes take a unit in each turn, bool [turns, lanes], and the turn of each step.
 
-    sizes: bits by chunk, step and lane; odd: the last step is that of half the lanes
+    sizes: bits by step and lane; active: the lanes that decode a weight. At first, all lanes
+    take a unit. The fills of all lanes are one number.
     """
-    chunks, steps, _ = sizes.shape
-    fill, step = np.zeros((chunks, CODE_LANES), np.int64), np.zeros(chunks, np.int64)
-    half, each = np.arange(CODE_LANES) < CODE_LANES // 2, np.arange(chunks)
-    turns = [np.ones((chunks, CODE_LANES), bool)]
-    while (step < steps).any():
-        active = (step < steps)[:, None] & (half | ~(odd & (step == steps - 1))[:, None])
-        wants = active & (fill < WANTED_BITS)
-        fill += UNIT_BITS * wants
-        decodes = (step < steps) & (~active | (fill >= CODED_BITS)).all(axis=1)
-        fill -= decodes[:, None] * active * sizes[each, np.minimum(step, steps - 1)]
-        step += decodes
-        turns.append(wants)
-    return np.array(turns)
+    turns, steps, fill = [_ONES << _FLAG], list[int](), 0
+    for size, decodes in zip(_by_lane(sizes), _by_lane(active << _FLAG), strict=True):
+        lacks = decodes
+        while lacks:
+            wants = _below(WANTED_BITS, fill) & decodes
+            fill += (wants >> _FLAG) * UNIT_BITS
+            lacks = _below(CODED_BITS, fill) & decodes
+            turns.append(wants)
+        fill -= size
+        steps.append(len(turns) - 1)
+    flags = b"".join(turn.to_bytes(CODE_LANES, "little") for turn in turns)
+    return np.frombuffer(flags, np.uint8).reshape(-1, CODE_LANES) > 0, np.array(steps)
 
 
-def _chunk(bits: np.ndarray, sizes: np.ndarray, taken: np.ndarray, beat: int) -> np.ndarray:
-    """Return a chunk's words, without the units behind the last one that has bits of a weight.
+def _by_lane(rows: np.ndarray) -> Iterable[int]:
+    """Yield rows of small numbers by lane, each as one number."""
+    return (int.from_bytes(row.tobytes(), "little") for row in rows.astype(np.uint8))
 
-    bits, sizes: of each step and lane; taken: the lanes that take a unit in each turn; beat: units of a beat
+
+def _below(limit: int, fill: int) -> int:
+    """Flag the lanes with less than `limit` bits."""
+    return ~(fill + ((1 << _FLAG) - limit) * _ONES) & _ONES << _FLAG
+
+
+def _units(bits: np.ndarray, sizes: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """Return the units of a chain in the order in which lanes take them, up to the last one that has bits of a weight.
+
+    bits, sizes: of each step and lane; taken: the lanes that take a unit in each turn
     """
     lane = np.nonzero(taken)[1]  # of the units in their order
     number = (np.cumsum(taken, axis=0) - 1)[taken]  # of each unit in its lane
-    count = -(-sizes.sum(axis=0) // UNIT_BITS)  # units of each lane that have bits of a weight
-    used = np.flatnonzero(number < count[lane])
+    streams = [_joined(bits[:, place], sizes[:, place]) for place in range(CODE_LANES)]
+    used = np.flatnonzero(number < np.array([len(stream) for stream in streams])[lane])
     length = int(used[-1]) + 1 if used.size else 0
-    streams = np.zeros((CODE_LANES, max(int(count.max()), int(number.max()) + 1)), np.uint8)
-    for place in range(CODE_LANES):
-        stream = _joined(bits[:, place], sizes[:, place])
-        streams[place, : len(stream)] = stream
-    units = np.zeros(max(-(-length // beat), 1) * beat, np.uint8)
-    units[:length] = streams[lane[:length], number[:length]]
-    return units.view("<u8")
+    table = np.zeros((CODE_LANES, int(number.max()) + 1), np.uint8)
+    for place, stream in enumerate(streams):
+        table[place, : len(stream)] = stream
+    return table[lane[:length], number[:length]]
 
 
 def _joined(bits: np.ndarray, sizes: np.ndarray) -> np.ndarray:

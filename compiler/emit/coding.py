@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coded constants: LOADs of constants that become shorter bring coded words, which the DMA decodes.
 
-All LOADs of a constant area have one code. A LOAD behind one of another area begins with the table of its code, which
-lies in front of its words. Coded words take the place of the area's words, so that no other address changes.
+All LOADs of a constant area have one code. LOADs that always come one behind the other are a chain, which begins with
+the table of its code. Coded words take the place of the area's words, so that no other address changes.
 """
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from operator import itemgetter
 
 import numpy as np
 
 from eyrie.compiler.codes.choice import best, entropy_bits, histogram
-from eyrie.compiler.codes.encode import encode
+from eyrie.compiler.codes.encode import coded_bits, encode
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.schedule import Schedule
 from eyrie.compiler.ir.program import Command, Transfer
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.weight_codes import WeightCode, in_beats
+from eyrie.model.word import WORD_BITS
 
 WORTH = 0.99  # of the words that LOADs bring: coded ones are at most so many
 SLOWER = 1.001  # times the cycles without codes, predicted: a program that takes more is not coded
 Key = tuple[int, int]  # first word in the area, and words
+Chain = list[Key]
+_Load = tuple[int, Key]  # number of the area, and the key
 
 
 @dataclass
@@ -35,9 +39,8 @@ class CodedArea:
     words: np.ndarray
     loads: dict[int, Key] = field(default_factory=dict)
     plain: bool = False  # a LOAD brings more than the area, or cannot be coded
-    coded: dict[Key, np.ndarray] = field(default_factory=dict)
     code: WeightCode | None = None
-    table: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    chains: list[tuple[Chain, list[np.ndarray]]] = field(default_factory=list)  # coded; the first words with the table
     used: bool = False  # LOADs bring coded words
 
     @property
@@ -51,31 +54,38 @@ class CodedArea:
 
     @property
     def coded_words(self) -> int:
-        """Return the coded words that all LOADs bring, without tables."""
-        return sum(self.coded[key].size for key in self.loads.values())
+        """Return the coded words that all LOADs bring, with tables."""
+        coded = {key: words.size for chain in self.chains for key, words in zip(*chain, strict=True)}
+        return sum(coded[key] for key in self.loads.values())
 
-    def encode(self, beat_words: int) -> None:
-        """Code the words of all LOADs, each key once."""
-        self.code = best(self.weights)
-        self.table = in_beats(self.code.table, beat_words)
-        by_length = defaultdict(list)
-        for first, words in dict.fromkeys(self.loads.values()):
-            by_length[words].append(first)
-        for words, firsts in by_length.items():
-            parts = np.stack([self.words[first : first + words] for first in firsts]).view(np.int8)
-            for first, coded in zip(firsts, encode(self.code, parts, beat_words), strict=True):
-                self.coded[first, words] = coded
+    @property
+    def least(self) -> float:
+        """Return the words that all LOADs bring at least if they are coded."""
+        assert self.code
+        return self.loaded * coded_bits(self.code, self.weights) / (WORD_BITS * self.words.size)
 
-    def is_worth(self, tables: set[int]) -> bool:
-        """Return whether coded words are fewer, and have room in the area. tables: LOADs that begin with a table"""
-        numbers = tables & self.loads.keys()
-        stored = sum(words.size for words in self.coded.values())
-        stored += self.table.size * len({self.loads[number] for number in numbers})
-        loaded = self.coded_words + self.table.size * len(numbers)
-        return stored <= self.words.size and loaded <= WORTH * self.loaded
+    @property
+    def worth(self) -> bool:
+        """Return whether there are coded words, which are fewer, and have room in the area."""
+        stored = sum(words.size for _, parts in self.chains for words in parts)
+        return 0 < stored <= self.words.size and self.coded_words <= WORTH * self.loaded
+
+    def encode(self, chains: list[Chain], beat_words: int) -> None:
+        """Code all chains, or none if one cannot be coded."""
+        assert self.code
+        if chains == [chain for chain, _ in self.chains]:
+            return
+        self.chains = []
+        for chain in chains:
+            parts = encode(self.code, [self.words[first:][:words].view(np.int8) for first, words in chain], beat_words)
+            if parts is None:
+                self.chains = []
+                return
+            parts[0] = np.concatenate([in_beats(self.code.table, beat_words), parts[0]])
+            self.chains.append((chain, parts))
 
     def __str__(self) -> str:
-        if not self.code:
+        if not self.chains:
             return f"{self.name:20} {self.loaded:8} words, not coded"
         entropy = 8 * self.weights.size / max(entropy_bits(histogram(self.weights)), 1)
         return (
@@ -89,17 +99,19 @@ def coded(schedule: Schedule, config: AcceleratorConfig) -> tuple[Schedule, list
     areas = _areas(schedule)
     for area in areas:
         if area.loads and not area.plain:
-            area.encode(config.bus_words)
-    chosen = [area for area in areas if area.code and area.is_worth(set())]
-    tables = _with_tables(chosen)
-    while not all(area.is_worth(tables) for area in chosen):
-        chosen = [area for area in chosen if area.is_worth(tables)]
-        tables = _with_tables(chosen)
+            area.code = best(area.weights)
+    chosen = [area for area in areas if area.code and area.least <= WORTH * area.loaded]
+    rejected = True
+    while rejected:  # without the LOADs of an area, chains of others are longer
+        for area, chains in zip(chosen, _chains(chosen), strict=True):
+            area.encode(chains, config.bus_words)
+        rejected = not all(area.worth for area in chosen)
+        chosen = [area for area in chosen if area.worth]
     dram, commands = copy(schedule.dram), list[Command](schedule.commands)
     dram.parts = [part for part in dram.parts if part[0] not in {area.address for area in chosen}]
     for area in chosen:
         area.used = True
-        _place(area, tables, commands, dram)
+        _place(area, commands, dram)
     return replace(schedule, commands=commands, dram=dram), areas
 
 
@@ -122,30 +134,38 @@ def _areas(schedule: Schedule) -> list[CodedArea]:
     return areas
 
 
-def _with_tables(areas: list[CodedArea]) -> set[int]:
-    """Return the numbers of the LOADs that begin with a table: those behind a LOAD of another area."""
-    order = sorted((number, n) for n, area in enumerate(areas) for number in area.loads)
-    before = [None, *(n for _, n in order)]
-    return {number for (number, n), last in zip(order, before) if n != last}
+def _chains(areas: list[CodedArea]) -> list[list[Chain]]:
+    """Return the chains of each area. A LOAD goes on in a chain if it always comes behind the same LOAD of its area,
+    and no other one comes behind that."""
+    loads = sorted((number, n, key) for n, area in enumerate(areas) for number, key in area.loads.items())
+    order = [(n, key) for _, n, key in loads]
+    before, behind = defaultdict[_Load, set[_Load | None]](set), defaultdict[_Load, set[_Load]](set)
+    for last, load in pairwise([None, *order]):
+        assert load
+        joined = last if last and last[0] == load[0] else None
+        before[load].add(joined)
+        if joined:
+            behind[joined].add(load)
+    chains, chain_of = [list[Chain]() for _ in areas], dict[_Load, Chain]()
+    for load, (last, *others) in before.items():
+        if last and not others and behind[last] == {load}:
+            chain_of[load] = chain_of[last]
+        else:
+            chains[load[0]].append([])
+            chain_of[load] = chains[load[0]][-1]
+        chain_of[load].append(load[1])
+    return chains
 
 
-def _place(area: CodedArea, tables: set[int], commands: list[Command], dram: DramLayout) -> None:
-    """Put coded words into DRAM, in the order of the LOADs, and let the LOADs bring them."""
-    table = area.table
-    begin = {key for number, key in area.loads.items() if number in tables}
-    places, parts, at = dict[Key, int](), list[np.ndarray](), 0
-    for key in dict.fromkeys(area.loads.values()):
-        parts += [table, area.coded[key]] if key in begin else [area.coded[key]]
-        places[key] = at + (table.size if key in begin else 0)
-        at = places[key] + area.coded[key].size
-    dram.parts.append((area.address, np.concatenate(parts)))
+def _place(area: CodedArea, commands: list[Command], dram: DramLayout) -> None:
+    """Put coded words into DRAM, chain by chain, and let the LOADs bring them."""
+    places, at = dict[Key, tuple[int, int, bool]](), area.address
+    for chain, parts in area.chains:
+        for number, (key, words) in enumerate(zip(chain, parts, strict=True)):
+            places[key] = at, words.size, number == 0
+            at += words.nbytes
+    dram.parts.append((area.address, np.concatenate([words for _, parts in area.chains for words in parts])))
     for number, key in area.loads.items():
-        with_table, command = number in tables, commands[number]
+        command, (address, size, table) = commands[number], places[key]
         assert isinstance(command, Transfer)
-        before = table.size if with_table else 0
-        commands[number] = replace(
-            command,
-            dram_address=area.address + (places[key] - before) * GLB_WORD_BYTES,
-            coded=area.coded[key].size + before,
-            table=with_table,
-        )
+        commands[number] = replace(command, dram_address=address, coded=size, table=table)

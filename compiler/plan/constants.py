@@ -24,7 +24,6 @@ from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import PARAMETER_WORDS, depthwise_group_words
 
 MOST_CHUNK_WORDS = 256
-MOST_CODED_WORDS = 512  # of a chunk of coded weights, whose last units are filled up; a wide port gains too little
 LOAD_WORDS = 2  # of a load's command
 LEAST_CHUNKS = 8  # so that the first pass can begin early
 
@@ -378,6 +377,5 @@ def _add_streamed(constants: WorkConstants, chunk_groups: int) -> None:
 def _chunk_groups(packed: np.ndarray, config: AcceleratorConfig) -> list[int]:
     """Channel groups that a chunk of packed filters can have, most first."""
     groups, words = packed.shape[1], packed[0, 0].size
-    coded = config.weight_codes and config.bus_words == 1
-    most = min(MOST_CODED_WORDS if coded else MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
+    most = min(MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
     return [c for c in range(groups, 0, -1) if groups % c == 0 and (c == 1 or c * words <= most)]

@@ -172,7 +172,7 @@ class RandomProgram:
         self.program.config(index, [int.from_bytes(self._rng.bytes(8)) for _ in range(count)])
 
     def _transfer(self) -> None:
-        if self._codes and self._codes.room(120) and self._rng.random() < 0.3:
+        if self._codes and self._codes.room() and self._rng.random() < 0.3:
             self._coded(self._codes)
             return
         opcode = Opcode.LOAD if self._rng.random() < 0.6 else Opcode.STORE
@@ -204,11 +204,12 @@ class RandomProgram:
 
     def _coded(self, codes: Codes) -> None:
         """Loads coded weights that are no chunk."""
-        words = self._int(1, 120)
+        chunk = codes.chunk()
+        words = chunk.words.size
         glb = 2 * self._int(0, (GLB_DATA - words) // 2)
-        touched, chunk = np.arange(glb, glb + words), codes.chunk(words)
+        touched = np.arange(glb, glb + words)
         wait = self._last_pass(touched, True)
-        fields = {"with_table": int(chunk.with_table), "wait_passes": wait}
+        fields = {"with_table": int(chunk.begins), "wait_passes": wait}
         self.program.coded(8 * chunk.dram, glb, words, [chunk.length], **fields)
         self._glb[touched] = chunk.words
         self._touched.append((touched, True))
@@ -226,9 +227,9 @@ class RandomProgram:
         number = len(self._chunk_of_pass)
         freed = number - RING + 1  # when the first of them may come
         place, ring = RING_BASE + number % RING * CHUNK_WORDS, (RING_BASE, RING_BASE + RING * CHUNK_WORDS)
-        if count and freed >= 0 and self._codes and self._codes.room(count * CHUNK_WORDS) and self._rng.random() < 0.5:
-            coded = [self._codes.chunk(CHUNK_WORDS, goes_on=n > 0) for n in range(count)]
-            fields = {"chunk": 1, "with_table": int(coded[0].with_table), "wait_chunks": freed}
+        if count and freed >= 0 and self._codes and self._codes.room(CHUNK_WORDS, count) and self._rng.random() < 0.5:
+            coded = self._codes.chunks(CHUNK_WORDS, count)
+            fields = {"chunk": 1, "with_table": int(coded[0].begins), "wait_chunks": freed}
             lengths = [chunk.length for chunk in coded]
             self.program.coded(8 * coded[0].dram, place, CHUNK_WORDS, lengths, ring, **fields)
             return [self._chunk_there(chunk.words) for chunk in coded]

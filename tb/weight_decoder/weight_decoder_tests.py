@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cocotb tests of the weight decoder; bench.py lists them. The golden decoder shares no code with the encoder."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import cocotb
 import numpy as np
@@ -10,7 +9,7 @@ from cocotb.triggers import ClockCycles
 
 from eyrie.compiler.codes import choice
 from eyrie.compiler.codes.encode import encode
-from eyrie.model.weight_codes import NO_TABLE, TABLE_WORDS, CodeError, WeightCode, decode_chunk, in_beats
+from eyrie.model.weight_codes import TABLE_WORDS, CodeError, WeightCode, WeightDecoder, in_beats
 from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
@@ -18,17 +17,18 @@ from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 from tb.common.weights import bitmask, draw_weights, packed
 
 CODES, CHUNKS = 60, 20  # chunks of each code
+MOST_CHUNKS = 6  # of a chain
 MOST_WORDS = 40
 START = 8  # cycles of a chunk beside its beats, or its steps: the first units, the end, the next start
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A coded chunk: uint64 words, the words that it becomes, and whether it begins with a table."""
+    """A coded chunk: uint64 words, the words that it becomes, and whether it begins a chain, with a table."""
 
     coded: np.ndarray
     words: int
-    table: bool
+    begins: bool
 
 
 class Bench:
@@ -68,7 +68,7 @@ class Bench:
         beats = chunk.coded.reshape(-1, self.beat_words).tolist()
         for n, beat in enumerate(beats, 1):
             self.source.append({"data": sum(word << 64 * w for w, word in enumerate(beat)), "last": n == len(beats)})
-        self.start.append({"words": chunk.words, "table": chunk.table})
+        self.start.append({"words": chunk.words, "table": chunk.begins})
         self.beats += len(beats)
 
     @property
@@ -85,17 +85,16 @@ def draw_code(rng: np.random.Generator) -> tuple[np.ndarray, WeightCode]:
     return weights, code(weights)
 
 
-def chunks(bench: Bench, weights: np.ndarray, code: WeightCode) -> Iterator[tuple[Chunk, np.ndarray]]:
-    """Yield chunks of drawn lengths, with their weights; the first one begins with the table, others sometimes do."""
-    rng = bench.tb.rng
-    for number, rest in enumerate(weights.reshape(CHUNKS, -1)):
-        words, table = int(rng.integers(1, MOST_WORDS + 1)), number == 0 or rng.random() < 0.2
-        [coded] = encode(code, rest[None, : 8 * words], bench.beat_words)
-        yield Chunk(with_table(coded, code.table, bench) if table else coded, words, table), rest[: 8 * words]
-
-
-def with_table(coded: np.ndarray, table: np.ndarray, bench: Bench) -> np.ndarray:
-    return np.concatenate([in_beats(table, bench.beat_words), coded])
+def chain(bench: Bench, weights: np.ndarray, code: WeightCode, table: np.ndarray) -> list[Chunk]:
+    """Return chunks of drawn lengths, a chain; a chain of one if a chunk is too short."""
+    lengths = bench.tb.rng.integers(1, MOST_WORDS + 1, bench.tb.rng.integers(1, MOST_CHUNKS + 1)).tolist()
+    parts = np.split(weights, 8 * np.cumsum(lengths))[:-1]
+    coded = encode(code, parts, bench.beat_words)
+    if not coded:
+        coded = encode(code, parts[:1], bench.beat_words)
+    assert coded
+    coded[0] = np.concatenate([in_beats(table, bench.beat_words), coded[0]])
+    return [Chunk(words, length, n == 0) for n, (words, length) in enumerate(zip(coded, lengths, strict=False))]
 
 
 def damaged(rng: np.random.Generator, chunk: Chunk, beat_words: int) -> Chunk:
@@ -114,7 +113,7 @@ def damaged(rng: np.random.Generator, chunk: Chunk, beat_words: int) -> Chunk:
             coded = rng.integers(0, 1 << 64, coded.size, np.uint64)
         case _:
             words = int(rng.integers(1, 2 * words + 2))
-    return Chunk(coded, words, chunk.table)
+    return Chunk(coded, words, chunk.begins)
 
 
 @cocotb.test()
@@ -130,13 +129,16 @@ async def decodes(dut) -> None:
             bench.sink.pace(0)
         else:
             bench.pace()
-        begun, least = bench.tb.cycles, 0
-        for chunk, part in chunks(bench, weights, code):
-            golden, _ = decode_chunk(chunk.coded, chunk.words, code.table, chunk.table, bench.beat_words)
-            np.testing.assert_array_equal(golden, part)
-            bench.expect(golden, chunk.words, f"code {number}, {chunk.words} words")
-            bench.send(chunk)
-            least += START + max(-(-chunk.words // 2), 2 * chunk.coded.size // bench.beat_words)
+        begun, least, at = bench.tb.cycles, 0, 0
+        decoder = WeightDecoder(bench.beat_words)
+        while at <= (CHUNKS - MOST_CHUNKS) * MOST_WORDS:
+            for chunk in chain(bench, weights[8 * at :], code, code.table):
+                golden = decoder.decode(chunk.coded, chunk.words, chunk.begins)
+                np.testing.assert_array_equal(golden, weights[8 * at :][: 8 * chunk.words])
+                bench.expect(golden, chunk.words, f"code {number}, {chunk.words} words")
+                bench.send(chunk)
+                at += chunk.words
+                least += START + max(-(-chunk.words // 2), 2 * chunk.coded.size // bench.beat_words)
         await bench.tb.until(lambda: bench.scoreboard.done, f"the chunks of code {number}", step=1)
         if full:
             took = bench.tb.cycles - begun
@@ -151,21 +153,20 @@ async def stops(dut) -> None:
     """Damaged chunks, and chunks of any code, become the words of the golden decoder, or end in an error."""
     bench, verdicts = Bench(dut), Scoreboard("errors")
     rng, seen = bench.tb.rng, set[bool]()
-    for number in range(scaled(CODES)):
+    for number in range(scaled(CODES * CHUNKS)):
         weights, code = draw_code(rng)
         table = code.table if rng.random() < 0.7 else rng.integers(0, 1 << 64, TABLE_WORDS, np.uint64)
-        for whole, _ in chunks(bench, weights, code):
-            await bench.tb.reset()
-            bench.pace()
-            if not whole.table:
-                whole = Chunk(with_table(whole.coded, table, bench), whole.words, True)
-            chunk = damaged(rng, whole, bench.beat_words)
-            if rng.random() < 0.1:  # with the code that the decoder has after a reset
-                chunk = replace(chunk, table=False)
-            about = f"code {number}, {chunk.coded.size} words to {chunk.words}"
+        await bench.tb.reset()
+        bench.pace()
+        decoder, failed = WeightDecoder(bench.beat_words), False
+        chunks = chain(bench, weights, code, table)
+        bad = int(rng.integers(len(chunks)))
+        chunks[bad] = damaged(rng, chunks[bad], bench.beat_words)
+        first = int(rng.random() < 0.1)  # without the beginning of the chain, with the decoder as after a reset
+        for place, chunk in enumerate(chunks[first:], first):
+            about = f"code {number}, chunk {place}, {chunk.coded.size} words to {chunk.words}"
             try:
-                decoded, _ = decode_chunk(chunk.coded, chunk.words, NO_TABLE, chunk.table, bench.beat_words)
-                failed = False
+                decoded = decoder.decode(chunk.coded, chunk.words, chunk.begins)
             except CodeError as error:
                 decoded, failed = error.decoded, True
             bench.expect(decoded, chunk.words, about)
@@ -174,5 +175,7 @@ async def stops(dut) -> None:
             await ClockCycles(bench.tb.clock, 4)
             verdicts.compare(failed, bool(dut.error_o.value), about)
             seen.add(failed)
+            if failed:
+                break
     assert seen == {False, True}
     await bench.tb.finish(bench.scoreboard, verdicts)

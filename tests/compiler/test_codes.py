@@ -5,10 +5,20 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.codes import choice
-from eyrie.compiler.codes.encode import encode
+from eyrie.compiler.codes.encode import coded_bits, encode
 from eyrie.model.encoding import CODE_TABLE, WEIGHT_CLASS
 from eyrie.model.errors import InputError
-from eyrie.model.weight_codes import PREFIX_BITS, CodeError, WeightClass, WeightCode, decode, number_of, weight_of
+from eyrie.model.weight_codes import (
+    PREFIX_BITS,
+    TABLE_WORDS,
+    CodeError,
+    WeightClass,
+    WeightCode,
+    WeightDecoder,
+    in_beats,
+    number_of,
+    weight_of,
+)
 from eyrie.testing.samples import scaled
 from tb.common import weights as codes
 from tb.common.weights import draw_weights
@@ -25,16 +35,44 @@ def test_order_of_weights() -> None:
         np.testing.assert_array_equal(weight_of(number_of(ALL, centre), centre), ALL)
 
 
+def chain(code: WeightCode, chunks: list[np.ndarray], beat_words: int = 1) -> list[np.ndarray]:
+    """Return the coded words of a chain, the first ones with the table; none if a chunk is too short."""
+    coded = encode(code, chunks, beat_words) or []
+    return [np.concatenate([in_beats(code.table, beat_words), words]) for words in coded[:1]] + coded[1:]
+
+
 @pytest.mark.parametrize("name", ["best", "packed", "bitmask"])
-def test_chunks_come_back(name: str, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_chains_come_back(name: str, seed: int) -> None:
+    rng, several = np.random.default_rng(seed), 0
     for _ in range(scaled(60)):
-        words, chunks, beat_words = (int(rng.integers(1, most)) for most in (120, 4, 3))
-        weights = draw_weights(rng, words * chunks).reshape(chunks, -1)
+        lengths, beat_words = rng.integers(1, rng.choice([8, 120]), rng.integers(1, 5)), int(rng.integers(1, 3))
+        weights = draw_weights(rng, int(lengths.sum()))
         code = {"best": choice.best, "packed": codes.packed, "bitmask": codes.bitmask}[name](weights)
-        for coded, part in zip(encode(code, weights, beat_words), weights, strict=True):
-            assert coded.size % beat_words == 0
-            np.testing.assert_array_equal(decode(code.table, coded.view(np.uint8), words, beat_words), part)
+        parts, decoder = np.split(weights, 8 * np.cumsum(lengths)[:-1]), WeightDecoder(beat_words)
+        coded = chain(code, parts, beat_words)
+        assert coded or len(parts) > 1
+        for words, part in zip(coded, parts, strict=bool(coded)):
+            assert words.size % beat_words == 0
+            np.testing.assert_array_equal(decoder.decode(words, part.size // 8, words is coded[0]), part)
+        several += len(coded) > 1
+    assert several
+
+
+def test_a_chain_has_no_words_between_its_chunks(seed: int) -> None:
+    """Each chunk has the beats of its bits, up to one."""
+    weights = np.clip(np.rint(np.random.default_rng(seed).normal(0, 10, (64, 8 * 32))), -128, 127).astype(np.int8)
+    code = choice.best(weights)
+    size = sum(words.size for words in encode(code, list(weights)) or [])
+    assert 0 < size <= coded_bits(code, weights.ravel()) / 64 + 4
+    assert size + 64 < sum(words.size for chunk in weights for words in encode(code, [chunk]) or [])
+
+
+def test_a_chunk_without_bits_of_its_own() -> None:
+    """The lanes have the bits of a second chunk of one word: it would have no beat."""
+    weights = np.arange(64, dtype=np.int8) % 2
+    code = choice.best(weights)
+    assert encode(code, [weights]) is not None
+    assert encode(code, [weights, weights[:8]]) is None
 
 
 @pytest.mark.parametrize(
@@ -46,7 +84,7 @@ def test_best_is_near_the_entropy(centre: int, spread: float, seed: int) -> None
     for draw in (rng.normal, rng.laplace):
         weights = np.clip(np.rint(draw(centre, spread, (16, 8192))), -128, 127).astype(np.int8)
         counts = choice.histogram(weights)
-        size = 8 * sum(chunk.nbytes for chunk in encode(choice.best(weights), weights))
+        size = 8 * sum(words.nbytes for words in encode(choice.best(weights), list(weights)) or [])
         assert choice.entropy_bits(counts) <= size <= share * choice.entropy_bits(counts)
 
 
@@ -56,13 +94,13 @@ def test_a_chunk_of_another_length_is_found(seed: int) -> None:
     for _ in range(scaled(60)):
         weights = draw_weights(rng, 64)
         code = choice.best(weights)
-        units = encode(code, weights[None])[0].view(np.uint8)
+        [words] = chain(code, [weights])
         with pytest.raises(CodeError, match="too many") as error:
-            decode(code.table, np.r_[units, np.zeros(64, np.uint8)], 64)
+            WeightDecoder().decode(np.r_[words, np.zeros(8, np.uint64)], 64, True)
         np.testing.assert_array_equal(error.value.decoded, weights[:-16])
-        if len(units) > 8:
+        if words.size > TABLE_WORDS + 1:
             with pytest.raises(CodeError, match="too few") as error:
-                decode(code.table, units[:-8], 64)
+                WeightDecoder().decode(words[:-1], 64, True)
             np.testing.assert_array_equal(error.value.decoded, weights[: len(error.value.decoded)])
             found += 1
     assert found

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes chunks of coded weights, up to 16 weights a cycle; model/weight_codes.py has the format.
 //
-// A start names the words that a chunk becomes, and whether it begins with a table of classes. Its
-// beats follow, the last one marked. A step makes two words; out_single_o: only word 0 is valid,
+// A start names the words that a chunk becomes, and whether it begins a chain, with a table of
+// classes. Other chunks go on with the bits and units that the chunk before left. The beats of the
+// chunk follow, the last one marked. A step makes two words; out_single_o: only word 0 is valid,
 // since the words are odd. The decoder reads no beat of the next chunk before all weights of this
 // one are decoded. in_ready_o depends on out_ready_i, and nothing else on an input within a cycle.
 //
@@ -50,7 +51,7 @@ module weight_decoder
   typedef enum logic [2:0] {
     StIdle,
     StTable,  // beats of the table
-    StFirst,  // the first units
+    StFirst,  // the first units of a chain
     StSteps,
     StError
   } state_e;
@@ -100,7 +101,8 @@ module weight_decoder
   logic [CodeLanes-1:0]               active, wants, lacks, short, unit_valid;
   logic [CodeLanes-1:0][UnitBits-1:0] unit;
   logic [CodeLanes-1:0][7:0]          weight;
-  logic                               start, turn, step, first, any_lacks;
+  logic                               start, begins, turn, step, first, any_lacks;
+  logic                               begun_q;       // there was a chunk since the reset
   logic [Units-1:0][UnitBits-1:0]     window_q;
   logic [CountWidth-1:0]              count_q, wanted, kept;
 
@@ -111,7 +113,7 @@ module weight_decoder
     assign wants[l] = first || (lane_wants && active[l]);
     weight_lane #(.UNIT_BITS(UnitBits)) u_lane (
       .clk_i,
-      .clear_i     (start),
+      .clear_i     (begins),
       .code_i      (code_q),
       .centre_i    (centre_q),
       .turn_i      (turn && !first && active[l]),
@@ -147,6 +149,7 @@ module weight_decoder
   logic [CountWidth-1:0] left;
 
   assign start     = start_valid_i && start_ready_o;
+  assign begins    = start && (start_table_i || !begun_q);
   assign first     = state_q == StFirst;
   assign enough    = ended_q || wanted <= count_q;
   assign any_lacks = (lacks & active) != '0;
@@ -157,13 +160,14 @@ module weight_decoder
   assign step      = turn && !first && !any_lacks;
   assign left      = turn ? kept : count_q;
 
-  assign start_ready_o = state_q == StIdle;
+  // A chunk starts in the last step of the chunk before, at the earliest.
+  assign start_ready_o = state_q == StIdle || (step && last && !bad);
   assign error_o       = state_q == StError;
 
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
-      StIdle:  if (start_valid_i) state_d = start_table_i ? StTable : StFirst;
+      StIdle: ;
       StTable: if (load_table) begin
         if (in_last_i) state_d = StError;
         else if (32'(table_q) == TableBeats - 1) state_d = StFirst;
@@ -172,11 +176,12 @@ module weight_decoder
       StSteps: if (step) state_d = bad ? StError : last ? StIdle : StSteps;
       default: state_d = StError;
     endcase
+    if (start) state_d = start_table_i ? StTable : begins ? StFirst : StSteps;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) state_q <= StIdle;
-    else         state_q <= state_d;
+    if (!rst_ni) {state_q, begun_q} <= {StIdle, 1'b0};
+    else         {state_q, begun_q} <= {state_d, begun_q || start};
   end
 
   always_ff @(posedge clk_i) begin
@@ -202,17 +207,19 @@ module weight_decoder
     window_d = accept ? rest | (more << (UnitBits * left)) : rest;
   end
 
-  // The window needs no reset: each chunk begins with a start, which clears it.
+  // The window needs no reset: the first chunk clears it.
   always_ff @(posedge clk_i) begin
-    if (start) begin
+    if (begins) begin
       window_q <= '0;
       count_q  <= '0;
-      ended_q  <= 1'b0;
     end else begin
       window_q <= window_d;
       count_q  <= left + (accept ? CountWidth'(BeatUnits) : '0);
-      ended_q  <= ended_q || (accept && in_last_i);
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    ended_q <= !start && (ended_q || (accept && in_last_i));
   end
 
   // ---- Words ----

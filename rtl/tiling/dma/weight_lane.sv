@@ -12,7 +12,7 @@ module weight_lane
   parameter int unsigned UNIT_BITS = 8  // bits of a unit
 ) (
   input  logic                 clk_i,
-  input  logic                 clear_i, // the chunk begins: the buffer is empty
+  input  logic                 clear_i, // a chain begins: the buffer is empty
   input  weight_class_t [CodeClasses-1:0] code_i,
   input  logic [7:0]           centre_i, // of the code
 
