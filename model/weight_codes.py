@@ -4,7 +4,8 @@
 A code is a table of at most ten classes. A weight is written as the prefix of its class and some bits that say which
 weight of the class it is: as a JPEG coefficient is (ITU-T T.81, F.1.2), with a free choice of the classes. The prefixes
 are those of a Huffman code (Huffman, 1952), in ascending order. Special cases are weights of k bits, packed, and a bit
-for each weight that tells whether it is zero. Classes count weights from the centre of the code.
+for each weight that tells whether it is zero. Classes count weights from the centre of the code. The prefix of a rest
+stands for all weights that are left of a block, which are the same.
 
 A chain is one or more chunks, each of which becomes some words. The first one begins with a table, two classes in a
 word. The others go on where the chunk before ended: its code, and bits and units that are left, remain.
@@ -15,11 +16,14 @@ a unit. Then there are turns:
 
     1  Each lane whose buffer has less than 14 bits wants a unit: it appends the unit that waits.
     2  These lanes take the next units, in the order of the lanes.
-    3  If no lane has less than 12 bits, each lane decodes a weight.
+    3  If no lane has less than 12 bits, each lane decodes a weight: this is a step.
 
 The last turns of a chunk of odd words are those of 8 lanes. Behind the last unit of a chunk, no lane takes another. A
-lane without a unit decodes from the bits that it has, and zeros. A chunk has as many beats of the DRAM port as its
-turns need, and at least one: less than a beat is left behind its last turn.
+lane without a unit decodes from the bits that it has, and zeros. The bits of a rest stay in their lane up to its last
+weight in a block of 16 steps, or in the chunk.
+
+A chunk has as many beats of the DRAM port as its turns need, and at least one. Before its last step, all of them have
+arrived: not more than 16 units are there before the last beat is.
 """
 
 from dataclasses import dataclass
@@ -31,6 +35,8 @@ from eyrie.model.errors import InputError
 
 PREFIX_BITS = 6  # at most
 EXTRA_BITS = 6  # at most
+REST = 7  # extra bits that tell a rest
+BLOCK_STEPS = 16
 CODED_BITS = PREFIX_BITS + EXTRA_BITS  # of a weight at most
 UNIT_BITS = 8
 WANTED_BITS = 14  # a lane with less wants a unit
@@ -51,8 +57,8 @@ class CodeError(InputError):
 
 @dataclass(frozen=True)
 class WeightClass:
-    """Weights number `base` to `base` + 2**`extra` - 1 of a code. The prefix has `length` bits; `first` is the prefix
-    in the upper bits of PREFIX_BITS."""
+    """Weights number `base` to `base` + 2**`extra` - 1 of a code, or a rest of weights number `base`. The prefix has
+    `length` bits; `first` is the prefix in the upper bits of PREFIX_BITS."""
 
     first: int
     length: int
@@ -75,7 +81,7 @@ class WeightCode:
             raise InputError(f"a code has {len(self.classes)} classes: 1 to {CODE_CLASSES}")
         at = 0
         for each in self.classes:
-            if each.first != at or each.length > PREFIX_BITS or each.extra > EXTRA_BITS:
+            if each.first != at or each.length > PREFIX_BITS or each.extra > REST:
                 raise InputError(f"{each} is no class of a prefix code at {at}")
             at += 1 << PREFIX_BITS - each.length
         if at != 1 << PREFIX_BITS:
@@ -122,7 +128,7 @@ class WeightDecoder:
 
         coded: uint64, whole beats of the DRAM port; with_table: it begins a chain, and with a table of any contents.
         Raise CodeError if the chunk ends within its table or right behind it, if a weight needs more bits than are
-        left, or if beats are left behind the last weight.
+        left, or if the chunk has too many beats.
         """
         if with_table:
             length = -(-TABLE_WORDS // self._beat_words) * self._beat_words
@@ -135,17 +141,18 @@ class WeightDecoder:
             self._take(np.ones(CODE_LANES, bool))
         weights, step = np.zeros((-(-words // 2), CODE_LANES), np.int8), 0
         while step < len(weights):
-            active = np.arange(CODE_LANES) < WORD_WEIGHTS * min(2, words - 2 * step)
+            active, later = (np.arange(CODE_LANES) < WORD_WEIGHTS * (words - 2 * n) for n in (step, step + 1))
+            units = len(self._units)
             if self._refill(active):
-                decoded = self._weights(active)
+                if step == len(weights) - 1 and units > CODE_LANES + WORD_UNITS * self._beat_words:
+                    reason = "the chunk does not end behind its last weight: its words are too many, or damaged"
+                    raise CodeError(reason, weights[:step].ravel())
+                decoded = self._weights(active, ~later if (step + 1) % BLOCK_STEPS else active)
                 if decoded is None:
                     reason = "the chunk ends before its last weight: its words are too few, or damaged"
                     raise CodeError(reason, weights[:step].ravel())
                 weights[step] = decoded
                 step += 1
-        if len(self._units) >= WORD_UNITS * self._beat_words:
-            reason = "the chunk does not end behind its last weight: its words are too many, or damaged"
-            raise CodeError(reason, weights[:-1].ravel())
         return weights.ravel()[: WORD_WEIGHTS * words]
 
     def _begin(self, table: np.ndarray) -> None:
@@ -156,13 +163,14 @@ class WeightDecoder:
             np.array([each[name] for each in classes]) for name in WeightClass.__annotations__
         )
         self._centre = words[0]["centre"]
-        self._length, self._extra = np.minimum(length, PREFIX_BITS), np.minimum(extra, EXTRA_BITS)
+        self._rest = extra == REST
+        self._length, self._extra = np.minimum(length, PREFIX_BITS), np.where(self._rest, 0, extra)
         self._units, self._first = np.zeros(0, np.uint8), True
         self._bits, self._fill = np.zeros((2, CODE_LANES), np.int64)  # the oldest bit is the highest
         self._unit, self._waits = np.zeros(CODE_LANES, np.int64), np.zeros(CODE_LANES, bool)
 
     def _take(self, lanes: np.ndarray) -> None:
-        """Let these lanes take units, those that come last none if there are too few."""
+        """Let these lanes take the units that are left, in their order."""
         wants = np.flatnonzero(lanes)
         taken, self._units = np.split(self._units, [len(wants)])
         self._unit[wants[: len(taken)]] = taken
@@ -179,8 +187,8 @@ class WeightDecoder:
         self._take(wants)
         return not lacks.any()
 
-    def _weights(self, active: np.ndarray) -> np.ndarray | None:
-        """Return a weight of each lane, if no weight has more bits than its lane."""
+    def _weights(self, active: np.ndarray, ends: np.ndarray) -> np.ndarray | None:
+        """Return a weight of each lane, if no weight has more bits than its lane. ends: lanes whose block ends"""
         reached = (self._bits >> BUFFER_BITS - PREFIX_BITS)[:, None] >= np.r_[0, self._prefix[1:]]
         chosen = np.max(reached * np.arange(CODE_CLASSES), axis=1)  # the last class whose prefix is reached
         length, extra = self._length[chosen], self._extra[chosen]
@@ -188,6 +196,7 @@ class WeightDecoder:
             return None
         behind = self._bits << length & (1 << BUFFER_BITS) - 1
         numbers = self._base[chosen] + (behind >> BUFFER_BITS - extra)
-        self._bits = np.where(active, behind << extra & (1 << BUFFER_BITS) - 1, self._bits)
-        self._fill = np.where(active, self._fill - length - extra, self._fill)
+        leave = active & (ends | ~self._rest[chosen])
+        self._bits = np.where(leave, behind << extra & (1 << BUFFER_BITS) - 1, self._bits)
+        self._fill = np.where(leave, self._fill - length - extra, self._fill)
         return weight_of(numbers % 256, self._centre)

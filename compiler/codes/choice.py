@@ -5,10 +5,13 @@ from operator import itemgetter
 
 import numpy as np
 
+from eyrie.compiler.codes.blocks import blocks_of, rests_in
 from eyrie.model.encoding import CODE_CLASSES
-from eyrie.model.weight_codes import EXTRA_BITS, PREFIX_BITS, WeightClass, WeightCode, number_of
+from eyrie.model.weight_codes import EXTRA_BITS, PREFIX_BITS, REST, WeightClass, WeightCode, number_of
 
 NUMBERS = 256  # of int8 weights
+REST_WEIGHTS = 2  # of a rest at least
+REST_SHARE = 0.2  # of the weights at least, in rests, for a code with rests
 Span = tuple[int, int]  # base and extra bits of a class
 
 
@@ -24,13 +27,18 @@ def entropy_bits(counts: np.ndarray) -> float:
 
 
 def best(weights: np.ndarray) -> WeightCode:
-    """Return a code with the fewest bits for int8 weights, around 0 or their median."""
-    centres = sorted({0, int(np.median(weights))})
-    return min((_around(centre, histogram(weights, centre)) for centre in centres), key=itemgetter(0))[1]
+    """Return a code with few bits for int8 weights, around 0 or their median, with rests of it or without."""
+    found, (blocks, active) = list[tuple[int, WeightCode]](), blocks_of([weights])
+    for centre in sorted({0, int(np.median(weights))}):
+        found.append(_around(centre, histogram(weights, centre)))
+        rest, last = rests_in(blocks == centre, active, REST_WEIGHTS)
+        if rest.sum() > REST_SHARE * weights.size and (others := blocks[active & ~rest]).size:
+            found.append(_around(centre, histogram(others, centre), int(last.sum())))
+    return min(found, key=itemgetter(0))[1]
 
 
-def _around(centre: int, counts: np.ndarray) -> tuple[int, WeightCode]:
-    """Return the fewest bits for weights with a histogram, and a code that has them.
+def _around(centre: int, counts: np.ndarray, rests: int = 0) -> tuple[int, WeightCode]:
+    """Return the fewest bits for weights with a histogram, and for so many rests, and a code that has them.
 
     Dynamic programming, from the last number to the first: the fewest bits of the weights from a number on, in so many
     classes whose prefixes fill so much of 2**PREFIX_BITS.
@@ -51,13 +59,19 @@ def _around(centre: int, counts: np.ndarray) -> tuple[int, WeightCode]:
         if not counts[base]:
             skips = bits[:, base + 1] <= bits[:, base]
             bits[:, base][skips], chosen[:, base][skips] = bits[:, base + 1][skips], -1
-    classes = int(bits[:, 0, space].argmin())
-    return int(bits[classes, 0, space]), coded(_classes(chosen, extra, length, classes), centre)
+    prefix = np.arange(1, PREFIX_BITS + 1) if rests else np.zeros(1, int)
+    spaces = space - (space >> prefix) if rests else np.array([space])
+    ends = bits[: CODE_CLASSES if rests else CODE_CLASSES + 1, 0, spaces] + rests * prefix
+    classes, at = divmod(int(ends.argmin()), len(prefix))
+    found = _classes(chosen, extra, length, classes, int(spaces[at]))
+    return int(ends.min()), coded(found + [(int(prefix[at]), (0, REST))] * bool(rests), centre)
 
 
-def _classes(chosen: np.ndarray, extra: np.ndarray, length: np.ndarray, classes: int) -> list[tuple[int, Span]]:
-    """Return the prefix bits and the spans of so many classes that were chosen for all weights."""
-    found, base, space = list[tuple[int, Span]](), 0, 1 << PREFIX_BITS
+def _classes(
+    chosen: np.ndarray, extra: np.ndarray, length: np.ndarray, classes: int, space: int
+) -> list[tuple[int, Span]]:
+    """Return the prefix bits and the spans of so many classes that were chosen for all weights, in so much space."""
+    found, base = list[tuple[int, Span]](), 0
     while classes:
         at = chosen[classes, base, space]
         if at < 0:

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from eyrie.compiler.codes.blocks import blocks_of, rests_in
 from eyrie.model.encoding import CODE_LANES
 from eyrie.model.weight_codes import (
     CODED_BITS,
     PREFIX_BITS,
+    REST,
     UNIT_BITS,
     WANTED_BITS,
     WORD_UNITS,
-    WORD_WEIGHTS,
     WeightCode,
     number_of,
 )
@@ -24,27 +25,19 @@ _FLAG = 7  # bit of a lane's byte that answers a question
 def encode(code: WeightCode, chunks: Sequence[np.ndarray], beat_words: int = 1) -> list[np.ndarray] | None:
     """Encode a chain, without its table: uint64 words of each chunk, whole beats.
 
-    chunks: int8 [8 * words] of each; the code has all of their weights. Return None if a chunk is so short that the
-    beats before have all of its bits.
+    chunks: int8 [8 * words] of each; the code has all of their weights. Return None if chunks are so short that their
+    beats would come too early.
     """
-    steps = [-(-chunk.size // CODE_LANES) for chunk in chunks]
-    weights = np.zeros((sum(steps), CODE_LANES), np.int8)
-    active = np.zeros(weights.shape, bool)
-    for end, chunk in zip(np.cumsum(steps), chunks, strict=True):
-        assert chunk.size % WORD_WEIGHTS == 0, "a word is not whole"
-        first = (end - -(-chunk.size // CODE_LANES)) * CODE_LANES
-        weights.ravel()[first : first + chunk.size] = chunk
-        active.ravel()[first : first + chunk.size] = True
-    bits, sizes = (of[number_of(weights, code.centre)] for of in _tables(code))
-    sizes *= active
-    assert (sizes >= 0).all(), "the code lacks a weight"
+    bits, sizes, active = _bits(code, chunks)
     taken, turns = _taken(sizes, active)
     units = _units(bits, sizes, taken)
-    ends = np.cumsum(taken.sum(axis=1))[turns[np.cumsum(steps) - 1]]  # units taken by the end of each chunk
-    ends[-1] = min(ends[-1], max(len(units), ends[-2] + 1 if len(ends) > 1 else 1))
-    beat = WORD_UNITS * beat_words
-    beats = -(-ends // beat)
-    if (np.diff(beats) < 1).any():
+    steps = np.cumsum([-(-chunk.size // CODE_LANES) for chunk in chunks])
+    counts = np.cumsum(taken.sum(axis=1))  # units taken by the end of each turn
+    last = turns[steps - 1]  # turn of each chunk
+    ends, beat, number = counts[last], WORD_UNITS * beat_words, np.arange(len(chunks))
+    ends[-1] = min(ends[-1], max(len(units), 1))
+    beats = np.maximum.accumulate(-(-ends // beat) - number) + number
+    if (beats * beat - counts[last - 1] > CODE_LANES + beat).any():
         return None
     padded = np.zeros(beats[-1] * beat, np.uint8)
     padded[: len(units)] = units
@@ -52,14 +45,31 @@ def encode(code: WeightCode, chunks: Sequence[np.ndarray], beat_words: int = 1) 
 
 
 def coded_bits(code: WeightCode, weights: np.ndarray) -> int:
-    """Return the bits of all weights, which the code has."""
-    return int(_tables(code)[1][number_of(weights, code.centre)].sum())
+    """Return the bits of the weights of a chunk, which the code has."""
+    return int(_bits(code, [weights])[1].sum())
+
+
+def _bits(code: WeightCode, chunks: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the coded bits of each weight, how many they are, and the lanes that have one: [steps, lanes]."""
+    weights, active = blocks_of(chunks)
+    numbers = number_of(weights, code.centre)
+    bits, sizes = (of[numbers] for of in _tables(code))
+    for each in code.classes:
+        if each.extra == REST:
+            least = 1 + each.length // max(sizes[numbers == each.base].max(initial=1), 1)
+            rest, last = rests_in(numbers == each.base, active, least)
+            sizes[rest], sizes[last], bits[last] = 0, each.length, each.first >> PREFIX_BITS - each.length
+    sizes *= active
+    assert (sizes >= 0).all(), "the code lacks a weight"
+    used = active.any(axis=2)
+    return bits[used], sizes[used], active[used]
 
 
 def _tables(code: WeightCode) -> tuple[np.ndarray, np.ndarray]:
-    """Return, by the number of a weight, its coded bits and how many they are; -1 if the code does not have it."""
+    """Return, by the number of a weight that is in no rest, its coded bits and how many they are; -1 if the code does
+    not have it."""
     bits, sizes = np.zeros(256, np.int64), np.full(256, -1)
-    for each in reversed(code.classes):
+    for each in reversed([each for each in code.classes if each.extra != REST]):
         numbers = np.arange(each.base, min(each.base + (1 << each.extra), 256))
         prefix = each.first >> PREFIX_BITS - each.length
         bits[numbers], sizes[numbers] = (prefix << each.extra) + numbers - each.base, each.length + each.extra

@@ -66,12 +66,12 @@ class CodedArea:
 
     @property
     def worth(self) -> bool:
-        """Return whether there are coded words, which are fewer, and have room in the area."""
+        """Return whether the words are coded, fewer, and have room in the area."""
         stored = sum(words.size for _, parts in self.chains for words in parts)
         return 0 < stored <= self.words.size and self.coded_words <= WORTH * self.loaded
 
     def encode(self, chains: list[Chain], beat_words: int) -> None:
-        """Code all chains, or none if one cannot be coded."""
+        """Code all chains, if each of them can be coded."""
         assert self.code
         if chains == [chain for chain, _ in self.chains]:
             return

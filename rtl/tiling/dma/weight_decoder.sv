@@ -8,9 +8,9 @@
 // one are decoded. in_ready_o depends on out_ready_i, and nothing else on an input within a cycle.
 //
 // error_o: the chunk ends within its table, a weight needs more bits than the chunk has left, or
-// beats are left behind its last weight. It stays until reset; the two words of this step do not
-// leave, and beats are discarded. No chunk makes more words than its start names, whatever its bits
-// are.
+// the window is full before the last step, and beats are left. It stays until reset; the two words
+// of this step do not leave, and beats are discarded. No chunk makes more words than its start
+// names, whatever its bits are.
 `include "assertions.svh"
 
 module weight_decoder
@@ -68,7 +68,6 @@ module weight_decoder
   function automatic weight_class_t legal(weight_class_t entry);
     legal        = entry;
     legal.length = (entry.length == 3'd7) ? 3'd6 : entry.length;
-    legal.extra  = (entry.extra == 3'd7) ? 3'd6 : entry.extra;
   endfunction
 
   assign load_table = in_valid_i && state_q == StTable;
@@ -98,6 +97,7 @@ module weight_decoder
   // ---- Lanes, and the units that they want ----
 
   logic [15:0]                        words_q;       // left to decode
+  logic [3:0]                         block_step_q;
   logic [CodeLanes-1:0]               active, wants, lacks, short, unit_valid;
   logic [CodeLanes-1:0][UnitBits-1:0] unit;
   logic [CodeLanes-1:0][7:0]          weight;
@@ -118,6 +118,7 @@ module weight_decoder
       .centre_i    (centre_q),
       .turn_i      (turn && !first && active[l]),
       .step_i      (!any_lacks),
+      .block_end_i (block_step_q == '1 || words_q <= (l < HalfLanes ? 16'd2 : 16'd3)),
       .take_i      (turn && wants[l]),
       .unit_valid_i(unit_valid[l]),
       .unit_i      (unit[l]),
@@ -145,17 +146,17 @@ module weight_decoder
 
   // ---- Turns and steps ----
 
-  logic                  ended_q, enough, last, bad;
+  logic                  ended_q, room, enough, last, bad;
   logic [CountWidth-1:0] left;
 
   assign start     = start_valid_i && start_ready_o;
   assign begins    = start && (start_table_i || !begun_q);
   assign first     = state_q == StFirst;
-  assign enough    = ended_q || wanted <= count_q;
+  assign room      = count_q <= CountWidth'(CodeLanes);
+  assign enough    = ended_q || (wanted <= count_q && !(last && room));
   assign any_lacks = (lacks & active) != '0;
   assign last      = words_q <= 16'd2;
-  assign bad       = (short & active) != '0
-                     || (last && !(ended_q && kept < CountWidth'(BeatUnits)));
+  assign bad       = (short & active) != '0 || (last && !ended_q);
   assign turn      = enough && (first || (state_q == StSteps && (any_lacks || out_ready_i)));
   assign step      = turn && !first && !any_lacks;
   assign left      = turn ? kept : count_q;
@@ -185,8 +186,8 @@ module weight_decoder
   end
 
   always_ff @(posedge clk_i) begin
-    if (start)     words_q <= start_words_i;
-    else if (step) words_q <= words_q - 16'd2;
+    if (start)     {words_q, block_step_q} <= {start_words_i, 4'd0};
+    else if (step) {words_q, block_step_q} <= {words_q - 16'd2, block_step_q + 4'd1};
   end
 
   // ---- The window of units ----

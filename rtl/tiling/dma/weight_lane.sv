@@ -4,7 +4,8 @@
 // In a turn, a lane whose buffer has less than 14 bits (wants_o) appends its unit, and receives
 // another one if there is one (take_i). In a step, which is a turn of lanes that lack nothing, it
 // also decodes a weight: the last class of the code whose prefix the first 6 bits reach, and the
-// extra bits behind the prefix. lacks_o: the buffer has less than 12 bits, and the next turn may
+// extra bits behind the prefix. A rest, whose extra bits are 7, has none, and its prefix stays for
+// the next weight, up to that of block_end_i. lacks_o: the buffer has less than 12 bits, and the next turn may
 // bring more. short_o: the weight has more bits than there are. Missing bits are zero.
 module weight_lane
   import encoding_pkg::*;
@@ -18,6 +19,7 @@ module weight_lane
 
   input  logic                 turn_i,
   input  logic                 step_i, // no lane lacks bits: the turn is a step
+  input  logic                 block_end_i, // the last step of a block
   input  logic                 take_i,
   input  logic                 unit_valid_i,
   input  logic [UNIT_BITS-1:0] unit_i,
@@ -49,6 +51,7 @@ module weight_lane
 
   logic [CodeClasses-1:0] reached;
   logic [2:0]             length, extra;
+  logic                   rest;
   logic [3:0]             bits, leaving;
   logic [7:0]             base;
 
@@ -66,8 +69,9 @@ module weight_lane
     end
   end
 
-  assign bits    = 4'(length) + 4'(extra);
-  assign leaving = bits & {4{step_i}};
+  assign rest    = extra == 3'd7;
+  assign bits    = 4'(length) + 4'(extra & {3{!rest}});
+  assign leaving = bits & {4{step_i && (!rest || block_end_i)}};
   assign short_o = 5'(bits) > fill;
 
   // ---- The weight ----
