@@ -197,7 +197,7 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     "CodedCommand": {
         "opcode": _OPCODE,
         "chunk": "Each LOAD completes one chunk of filters. 0: `count` is 1.",
-        "with_table": "The first LOAD begins with a table: five words of `CodeTable`.",
+        "with_table": "The first LOAD begins a chain, with a table: five words of `CodeTable`.",
         "wait_passes": "Each LOAD waits until this number of passes are done. 0: no dependency.",
         "wait_chunks": "The first LOAD waits until this number of chunks are freed, each other one for one more.",
     },
@@ -208,7 +208,7 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     "WeightClass": {
         "first": "Prefix of the class, in the upper bits. Prefixes ascend.",
         "length": "Bits of the prefix, at most 6.",
-        "extra": "Bits behind the prefix, at most 6: a number that is added to `base`.",
+        "extra": "Bits behind the prefix, at most 6: a number that is added to `base`. 7: a rest, up to the end of a block.",
         "base": "First weight of the class less the centre, in the order 0, -1, 1, -2, ... to -128.",
     },
     "CodeTable": {

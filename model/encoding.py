@@ -47,12 +47,12 @@ TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 
 # previous one.
 TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
 # CODED is `count` LOADs of as many words of the GLB each, at an even address. Their lengths are words of DRAM. `chunk`
-# marks filter chunks, without which `count` is 1; `with_table`: the first one begins with a table.
+# marks filter chunks, without which `count` is 1; `with_table`: the first one begins a chain, with a table.
 CODED = Word("CodedCommand", fields("opcode:4 chunk:1 with_table:1 wait_passes:29 wait_chunks:29"))
 CODED_LENGTHS = Word("CodedLengths", fields("first:16 second:16 third:16 fourth:16"))
 # A class of a code of weights. `first` is its prefix, left-aligned, `length` the bits of the prefix, at most 6. `extra`
-# bits follow, at most 6, a number that is added to `base`. The sum, modulo 256, stands for a weight less the centre of
-# the code, in the order 0, -1, 1, -2, ... (model/weight_codes.py).
+# bits follow, at most 6, a number that is added to `base`; 7 is a rest. The sum, modulo 256, stands for a weight less
+# the centre of the code, in the order 0, -1, 1, -2, ... (model/weight_codes.py).
 CODE_CLASSES = 10
 CODE_LANES = 16
 WEIGHT_CLASS = Word("WeightClass", fields("first:6 length:3 extra:3 base:8"))

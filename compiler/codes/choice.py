@@ -33,7 +33,9 @@ def best(weights: np.ndarray) -> WeightCode:
         found.append(_around(centre, histogram(weights, centre)))
         rest, last = rests_in(blocks == centre, active, REST_WEIGHTS)
         if rest.sum() > REST_SHARE * weights.size and (others := blocks[active & ~rest]).size:
-            found.append(_around(centre, histogram(others, centre), int(last.sum())))
+            counts = histogram(others, centre)
+            counts[0] = max(counts[0], 1)  # where a rest would be too short
+            found.append(_around(centre, counts, int(last.sum())))
     return min(found, key=itemgetter(0))[1]
 
 

@@ -56,7 +56,7 @@ def _bits(code: WeightCode, chunks: Sequence[np.ndarray]) -> tuple[np.ndarray, n
     bits, sizes = (of[numbers] for of in _tables(code))
     for each in code.classes:
         if each.extra == REST:
-            least = 1 + each.length // max(sizes[numbers == each.base].max(initial=1), 1)
+            least = 1 + each.length // max(int(sizes[numbers == each.base].max(initial=1)), 1)
             rest, last = rests_in(numbers == each.base, active, least)
             sizes[rest], sizes[last], bits[last] = 0, each.length, each.first >> PREFIX_BITS - each.length
     sizes *= active

@@ -6,10 +6,11 @@ import pytest
 
 from eyrie.compiler.codes import choice
 from eyrie.compiler.codes.encode import coded_bits, encode
-from eyrie.model.encoding import CODE_TABLE, WEIGHT_CLASS
+from eyrie.model.encoding import CODE_LANES, CODE_TABLE, WEIGHT_CLASS
 from eyrie.model.errors import InputError
 from eyrie.model.weight_codes import (
     PREFIX_BITS,
+    REST,
     TABLE_WORDS,
     CodeError,
     WeightClass,
@@ -67,12 +68,43 @@ def test_a_chain_has_no_words_between_its_chunks(seed: int) -> None:
     assert size + 64 < sum(words.size for chunk in weights for words in encode(code, [chunk]) or [])
 
 
-def test_a_chunk_without_bits_of_its_own() -> None:
-    """The lanes have the bits of a second chunk of one word: it would have no beat."""
+def test_chunks_that_are_too_short() -> None:
+    """The lanes have the bits of some chunks of one word: their beats come early, and those of more have no room."""
     weights = np.arange(64, dtype=np.int8) % 2
     code = choice.best(weights)
-    assert encode(code, [weights]) is not None
-    assert encode(code, [weights, weights[:8]]) is None
+    coded = chain(code, [weights, weights[:8]])
+    assert [words.size for words in coded] == [coded[0].size, 1]
+    decoder = WeightDecoder()
+    decoder.decode(coded[0], 8, True)
+    np.testing.assert_array_equal(decoder.decode(coded[1], 1, False), weights[:8])
+    assert not chain(code, [weights] + [weights[:8]] * 8)
+
+
+@pytest.mark.parametrize(("zeros", "share"), [(0.8, 1.2), (0.95, 1.5), (0.99, 2.2)])
+@pytest.mark.parametrize("centre", [0, 100])
+def test_rests(zeros: float, share: float, centre: int, seed: int) -> None:
+    """Weights that are nearly all the same take less than a bit, and come back."""
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.random(1 << 15) < zeros, centre, rng.integers(-128, 128, 1 << 15)).astype(np.int8)
+    code, parts = choice.best(weights), np.split(weights, 16)
+    coded = chain(code, parts)
+    assert 64 * sum(words.size for words in coded) <= share * choice.entropy_bits(choice.histogram(weights))
+    decoder = WeightDecoder()
+    decoded = [decoder.decode(words, 256, n == 0) for n, words in enumerate(coded)]
+    np.testing.assert_array_equal(decoded, parts)
+
+
+def test_a_rest_ends_with_its_block_or_chunk() -> None:
+    """Zeros in front of another weight of their block are in no rest."""
+    half = 1 << PREFIX_BITS - 1
+    rest, weight = WeightClass(0, 1, REST, 0), WeightClass(half, 1, 6, 0)
+    code = WeightCode((rest, weight))
+    lane = np.ones((40, CODE_LANES), np.int8)  # two blocks and a half
+    assert coded_bits(code, lane.ravel()) == 7 * lane.size
+    for first, last, found in ((14, 16, 1), (15, 16, 1), (14, 15, 7), (30, 40, 1 + 1), (28, 30, 14)):
+        lane[:] = 1
+        lane[first:last, 3] = 0
+        assert coded_bits(code, lane.ravel()) == 7 * (lane.size - (last - first)) + found
 
 
 @pytest.mark.parametrize(
@@ -113,6 +145,6 @@ def test_tables_that_are_no_prefix_code() -> None:
     assert [word["centre"] for word in words] == [-5] * 5
     entries = [word[name] for word in words for name in ("first", "second")]
     assert entries[1:] == [WEIGHT_CLASS.pack(**vars(second))] * 9
-    for classes in ((), (first,), (second, first), (first, second, second), (first, WeightClass(half, 1, 7, 1))):
+    for classes in ((), (first,), (second, first), (first, second, second), (first, WeightClass(half, 1, 8, 1))):
         with pytest.raises(InputError):
             WeightCode(classes)
