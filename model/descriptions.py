@@ -208,7 +208,7 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     "WeightClass": {
         "first": "Prefix of the class, in the upper bits. Prefixes ascend.",
         "length": "Bits of the prefix, at most 6.",
-        "extra": "Bits behind the prefix, at most 6: a number that is added to `base`. 7: a rest, up to the end of a block.",
+        "extra": "Bits behind the prefix, at most 6: a number that is added to `base`. 7: a rest of a block.",
         "base": "First weight of the class less the centre, in the order 0, -1, 1, -2, ... to -128.",
     },
     "CodeTable": {
