@@ -79,8 +79,8 @@ def _tables(code: WeightCode) -> tuple[np.ndarray, np.ndarray]:
 def _taken(sizes: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which lanes take a unit in each turn, bool [turns, lanes], and the turn of each step.
 
-    sizes: bits by step and lane; active: the lanes that decode a weight. At first, all lanes
-    take a unit. The fills of all lanes are one number.
+    sizes: bits by step and lane; active: the lanes that decode a weight. At first, all lanes take a unit. The fills of
+    all lanes are one number.
     """
     turns, steps, fill = [_ONES << _FLAG], list[int](), 0
     for size, decodes in zip(_by_lane(sizes), _by_lane(active << _FLAG), strict=True):
