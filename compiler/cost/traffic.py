@@ -90,7 +90,7 @@ def _pairs_inside(stream: StreamDescriptor) -> int:
 
 
 def read_words(stream: StreamDescriptor, lanes: int, keeps: bool = False) -> int:
-    """GLB words that a read stream of one or two lanes fetches in a pass; what is outside costs none.
+    """GLB words that a read stream of one or two lanes fetches in a pass; places outside cost none.
 
     keeps: the stream keeps the word that it read last
     """

@@ -69,7 +69,7 @@ def test_a_chain_has_no_words_between_its_chunks(seed: int) -> None:
 
 
 def test_chunks_that_are_too_short() -> None:
-    """The lanes have the bits of some chunks of one word: their beats come early, and those of more have no room."""
+    """The lanes have the bits of some chunks of one word: their beats come early. More beats have no room."""
     weights = np.arange(64, dtype=np.int8) % 2
     code = choice.best(weights)
     coded = chain(code, [weights, weights[:8]])

@@ -5,8 +5,9 @@
 // another one if there is one (take_i). In a step, which is a turn of lanes that lack nothing, it
 // also decodes a weight: the last class of the code whose prefix the first 6 bits reach, and the
 // extra bits behind the prefix. A rest, whose extra bits are 7, has none, and its prefix stays for
-// the next weight, up to that of block_end_i. lacks_o: the buffer has less than 12 bits, and the next turn may
-// bring more. short_o: the weight has more bits than there are. Missing bits are zero.
+// the next weight, up to the step of block_end_i. lacks_o: the buffer has less than 12 bits, and
+// the next turn may bring more. short_o: the weight has more bits than there are. Missing bits are
+// zero.
 module weight_lane
   import encoding_pkg::*;
 #(
