@@ -17,14 +17,14 @@ def with_other_shapes(
     changes: Callable[[Node], bool],
     shaped: Callable[[Tensor], Tensor | None],
     operator: Callable[[Operator], Operator],
-    inputs: Mapping[str, Tensor],
+    ends: Mapping[str, Tensor],
 ) -> Graph:
     """Return the graph in which the nodes that change work on other shapes, with RESHAPEs at the borders to the rest.
 
     changes(node): whether it does; shaped(tensor): in its other shape, None: it stays; operator(operator): for the
-    other shapes; inputs: of the network, those that are in their other shape already
+    other shapes; ends: inputs and outputs of the network in their other shape, which they keep
     """
-    others, nodes = dict(inputs), list[Node]()  # by the name of the tensor
+    others, nodes = dict(ends), list[Node]()  # by the name of the tensor
     for node in graph.nodes:
         if not changes(node):
             nodes.append(node)
@@ -35,13 +35,16 @@ def with_other_shapes(
                 nodes.append(_reshape(node, tensor, other))
         (made,) = node.outputs
         taken = tuple(others.get(tensor.name, tensor) for tensor in node.inputs)
-        if other := shaped(made):
+        if made.name not in ends and (other := shaped(made)):
             others[made.name] = other
         result = others.get(made.name, made)
         nodes.append(replace(node, operator=operator(node.operator), inputs=taken, outputs=(result,)))
-        if result is not made:
+        if result is not made and made.name not in ends:
             nodes.append(_reshape(node, result, made))
-    return replace(graph, inputs=tuple(inputs.get(tensor.name, tensor) for tensor in graph.inputs), nodes=tuple(nodes))
+    inputs, outputs = (
+        tuple(ends.get(each.name, each) for each in tensors) for tensors in (graph.inputs, graph.outputs)
+    )
+    return replace(graph, inputs=inputs, outputs=outputs, nodes=tuple(nodes))
 
 
 def works_by_pixel(node: Node) -> bool:

@@ -22,12 +22,13 @@ from eyrie.compiler.passes.other_shapes import with_other_shapes, works_by_pixel
 
 def turn_maps(graph: Graph) -> Graph:
     """Return the graph whose operators on maps of one column work on rows, with RESHAPEs at the borders to other
-    operators. An input that only such operators read is a row: its values have the same order."""
-    others = {tensor.name for node in graph.nodes if not _turns(node) for tensor in node.inputs}
-    others |= {tensor.name for tensor in graph.outputs}
-    columns = [tensor for tensor in graph.inputs if _is_column(tensor) and tensor.name not in others]
-    read = {tensor.name: replace(_row(tensor), name=tensor.name) for tensor in columns}
-    return with_other_shapes(graph, _turns, lambda tensor: _row(tensor) if _is_column(tensor) else None, _turned, read)
+    operators. An input or output that others neither read nor make is a row: its values have the same order."""
+    others = {tensor.name for node in graph.nodes if not _turns(node) for tensor in (*node.inputs, *node.outputs)} | {
+        tensor.name for tensor in graph.inputs
+    }.intersection(tensor.name for tensor in graph.outputs)
+    columns = [tensor for tensor in (*graph.inputs, *graph.outputs) if _is_column(tensor) and tensor.name not in others]
+    ends = {tensor.name: replace(_row(tensor), name=tensor.name) for tensor in columns}
+    return with_other_shapes(graph, _turns, lambda tensor: _row(tensor) if _is_column(tensor) else None, _turned, ends)
 
 
 def has_columns(graph: Graph) -> bool:

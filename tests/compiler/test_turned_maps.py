@@ -111,7 +111,7 @@ def test_random_networks(seed: int) -> None:
         turned = simplified(graph, turn=True).verified()
         made = turned.run(values[0].reshape(turned.inputs[0].shape))
         for tensor, want in zip(turned.outputs, expected, strict=True):
-            np.testing.assert_array_equal(made[tensor.name], want, err_msg=f"seed {seed + n}")
+            np.testing.assert_array_equal(made[tensor.name].reshape(want.shape), want, err_msg=f"seed {seed + n}")
         seen["turned"] += turns(graph)
         try:
             image = compiled(graph, config, turn=True).image
@@ -127,6 +127,21 @@ def column_convolutions(rows: int) -> Graph:
     net = Drawn(1, (1, rows, 1, 40))
     x = net.conv(net.conv(net.conv(net.input, 48, rows=9), 40), 24, rows=9)
     return tflite.from_bytes(net.builder.pack([net.input], [net.fully_connected(x, 4)]))
+
+
+def test_inputs_and_outputs_are_rows() -> None:
+    """No pass moves them; an output that others read as a column is one."""
+    net = Drawn(1, (1, 30, 1, 8))
+    x = net.conv(net.input, 16, rows=9)
+    graph = tflite.from_bytes(net.builder.pack([net.input], [x, net.conv(x, 24, rows=9)]))
+    stages = compiled(graph, DEFAULT, turn=True)
+    assert [group.operators for group in stages.groups] == ["conv"] * 2
+    shapes = [map_.shape for map_ in (*stages.image.inputs.values(), *stages.image.outputs.values())]
+    assert shapes == [(1, 30, 8), (1, 22, 16), (1, 14, 24)]
+    vector = net.tensor((1, 22 * 16))
+    net.builder.operator("RESHAPE", [x], [vector])
+    read = simplified(tflite.from_bytes(net.builder.pack([net.input], [x, vector])), turn=True)
+    assert [tensor.shape for tensor in read.outputs] == [(1, 22, 1, 16), (1, 22 * 16)]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
