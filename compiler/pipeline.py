@@ -74,7 +74,7 @@ def _groups(work: Simplified) -> Grouped:
     from eyrie.compiler.target.suit import suited
 
     maps = maps_of(work.folded)
-    groups = form_groups(work.folded)
+    groups = form_groups(work.folded, work.config.bus_words)
     if work.input_tables:
         groups = with_input_tables(groups, work.unpacked)
     groups = suited(groups, work.config)

@@ -119,7 +119,7 @@ class FeatureMap:
         """Return a slice of the channels, of whole words."""
         groups = self.groups // slices
         sizes = self.rows, self.cols, groups, self.address + number * groups * self.group_step, self.ring_rows
-        return PartMap(*sizes, self.shift, self.planar, self.images, self.packed, self.row_step)
+        return PartMap(*sizes, self.shift, self.planar, self.images, self.packed, self.row_step, self.pitch)
 
     def row_address(self, y: int) -> int:
         return self.address + (y + self.shift) % self.ring_rows * self.row_step
@@ -146,10 +146,16 @@ class FeatureMap:
 
 @dataclass(frozen=True)
 class PartMap(FeatureMap):
-    """A map that lies in a larger one. whole_row: words from one row to the next there"""
+    """A map that lies in a larger one. whole_row: words from one row to the next there; whole_pitch: of a row of one
+    group"""
 
     whole_row: int = 0
+    whole_pitch: int = 0
 
     @property
     def row_step(self) -> int:
         return self.whole_row
+
+    @cached_property
+    def pitch(self) -> int:
+        return self.whole_pitch

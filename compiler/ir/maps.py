@@ -76,9 +76,14 @@ class Map:
 
     @property
     def is_strip(self) -> bool:
-        """Return whether it has only some columns of its storage: it goes through DRAM, a row of each word group by
-        itself."""
+        """Return whether it has only some columns of its storage: DRAM has a row of each word group by itself."""
         return self.shape[1] < self.storage.shape[1]
+
+    @property
+    def begins_pair(self) -> bool:
+        """Return whether passes can write it in its storage: they write pairs of words from even columns on, or single
+        words."""
+        return self.first_column % 2 == 0 or self.shape[1] == 1
 
     @cached_property
     def offset(self) -> int:

@@ -37,11 +37,11 @@ class Unmovable(ValueError):
 
 @dataclass(frozen=True)
 class Block:
-    """Rows and words of a feature map that another one has, too, in the same order. source, made: the first row and
-    word group in each; shape: (H, W, C)"""
+    """Pixels and words of a feature map that another one has, too, in the same order. source, made: the first row, word
+    group and column in each; shape: (H, W, C)"""
 
-    source: tuple[int, int]
-    made: tuple[int, int]
+    source: tuple[int, int, int]
+    made: tuple[int, int, int]
     shape: tuple[int, int, int]
 
 
@@ -76,7 +76,7 @@ class Move:
 
     @property
     def block(self) -> Block | None:
-        """Return what the result has of the source if that is whole rows and whole words of channels."""
+        """Return what the result has of the source if that is a rectangle and whole words of channels."""
         top, bottom, left, right = self.window.pads
         taken = np.flatnonzero(self.channels >= 0)
         made, count = int(taken[0]), len(taken)
@@ -84,11 +84,12 @@ class Move:
         in_order = np.array_equal(self.channels[made : made + count], np.arange(first, first + count))
         of_words = first % 8 == made % 8 == 0
         of_words &= count % 8 == 0 or (first + count, made + count) == (self.source[2], self.made[2])
-        as_they_are = not self.loops and self.repeat == (1, 1) and self.window.stride == (1, 1) and left == right == 0
+        as_they_are = not self.loops and self.repeat == (1, 1) and self.window.stride == (1, 1)
         if self.words or not (in_order and of_words and as_they_are):
             return None
-        rows = self.made[0] - max(top, 0) - max(bottom, 0)
-        return Block((max(-top, 0), first // 8), (max(top, 0), made // 8), (rows, self.source[1], count))
+        rows, cols = self.made[0] - max(top, 0) - max(bottom, 0), self.made[1] - max(left, 0) - max(right, 0)
+        source = max(-top, 0), first // 8, max(-left, 0)
+        return Block(source, (max(top, 0), made // 8, max(left, 0)), (rows, cols, count))
 
 
 def moves_of(node: Node) -> list[list[Move]]:
@@ -285,20 +286,29 @@ def _decomposed(places: np.ndarray) -> list[Loop]:
 # ---- As parts of other maps ----
 
 
-def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str]) -> list[list[Block]]:
+def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str], beat: int = 1) -> list[list[Block]]:
     """Return the blocks of its inputs that each output consists of. Return [] if an output is more than that, or if it
-    has to lie by itself. ends: names of the outputs of the network. Raise Unmovable."""
+    has to lie by itself. ends: names of the outputs of the network; beat: words of a DRAM beat. Raise Unmovable."""
     inputs, outputs = ([maps[tensor.name] for tensor in side] for side in (node.inputs, node.outputs))
-    if len({map_.layout.pitch for map_ in (*inputs, *outputs)}) > 1:
-        return []
     found = []
     for output, moves in zip(outputs, moves_of(node), strict=True):
         blocks = [block for block in (move.block for move in moves) if block]
         whole = sum(prod(block.shape) for block in blocks) == prod(output.shape)
         if not whole or len(blocks) < len(moves) or (len(moves) == 1 and output.name in ends):
             return []
+        strips = [block for block in blocks if block.shape[1] < output.shape[1]]
+        by_row = all(block.shape[1] == source.shape[1] for block, source in zip(blocks, inputs))
+        if not by_row or not all(_in_words(strip, beat) for strip in strips):
+            return []
         found.append(blocks)
     return found
+
+
+def _in_words(strip: Block, beat: int) -> bool:
+    """Return whether a pass can write columns of a map in place, in pairs of words or a single one, and DRAM has whole
+    beats of them."""
+    first, width = strip.made[2], strip.shape[1]
+    return (first % 2 == 0 or width == 1) and first % beat == width % beat == 0
 
 
 def copy_of(where: str, source: Map, name: str) -> Elementwise:

@@ -34,13 +34,13 @@ from eyrie.compiler.passes.other_shapes import works_by_pixel
 _NAMES = {"separable": "block"}  # other groups are named by their kind
 
 
-def form_groups(graph: Graph) -> list[Group]:
+def form_groups(graph: Graph, beat: int = 1) -> list[Group]:
     """Return the fused operators of a graph that meets all constraints (constraints.py), each after the makers of its
-    inputs.
+    inputs. beat: words of a DRAM beat
 
     Raise Unsupported if they do not cover the network.
     """
-    forming = _Forming(graph)
+    forming = _Forming(graph, beat)
     for node in graph.nodes:
         if not is_view(node):
             forming.take(node)
@@ -54,8 +54,8 @@ class _Forming:
     name; halves: depthwise nodes that wait for the pointwise node after them, with their operator, by output
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph, self.maps = graph, maps_of(graph)
+    def __init__(self, graph: Graph, beat: int) -> None:
+        self.graph, self.maps, self.beat = graph, maps_of(graph), beat
         nodes = [node for node in graph.nodes if not is_view(node)]
         self.readers: dict[str, list[Node]] = {}
         for node in nodes:
@@ -82,7 +82,7 @@ class _Forming:
             self.halves[maps[node.outputs[0].name].name] = node, operator
         elif isinstance(operator, Weighted) and source.name in self.halves and operator.is_pointwise(node):
             self._add(_separable(*self.halves.pop(source.name), node, operator, maps))
-        elif isinstance(operator, Movement) and (blocks := blocks_of(node, maps, self.ends)):
+        elif isinstance(operator, Movement) and (blocks := blocks_of(node, maps, self.ends, self.beat)):
             self._divide(node, blocks)
         else:
             assert isinstance(operator, Record)  # constraints.check
@@ -160,8 +160,8 @@ class _Forming:
         for frame, block in zip(framed, blocks):
             values[frame] += prod(block.shape)
         for n, (frame, block) in enumerate(zip(framed, blocks)):
-            place = Part(whole, frame.row, frame.group)
-            if values[frame] != prod(frame.whole.shape) or not self._can_be_part(frame.whole, place):
+            place = Part(whole, frame.row, frame.group, frame.column)
+            if values[frame] != prod(frame.whole.shape) or not self._can_be_part(frame.whole, place, node):
                 source = self.maps[node.inputs[n].name]
                 self.parts[self._copied(node, source, block, f"{whole.name}#{n}").name] = Part(whole, *block.made)
             else:
@@ -169,15 +169,17 @@ class _Forming:
 
     def _framed(self, source: Map, block: Block) -> Part:
         """Return the map that a block of an input lies in, and its place in the result if all of it is there."""
-        row, group = block.made[0] - block.source[0], block.made[1] - block.source[1]
+        row, group, column = (made - own for made, own in zip(block.made, block.source))
         while known := self.parts.get(source.name):
-            source, row, group = known.whole, row - known.row, group - known.group
-        return Part(source, row, group)
+            source, row, group, column = known.whole, row - known.row, group - known.group, column - known.column
+        return Part(source, row, group, column)
 
-    def _can_be_part(self, map_: Map, place: Part) -> bool:
-        """Return whether fused operators of this network make a feature map, and it has no other place."""
+    def _can_be_part(self, map_: Map, place: Part, node: Node) -> bool:
+        """Return whether fused operators of this network make a feature map, and it has no other place. Passes read whole
+        rows, so that nothing but the node may read a map of some columns."""
         made = map_.name in self.made or map_.name in self.joined
-        return made and map_.name not in self.ends and self.parts.get(map_.name, place) == place
+        by_row = map_.shape[1] == place.whole.shape[1] or self.readers[map_.name] == [node]
+        return made and by_row and map_.name not in self.ends and self.parts.get(map_.name, place) == place
 
     def _copied(self, node: Node, source: Map, block: Block, name: str) -> Map:
         """Add a copy of a block of a feature map."""

@@ -118,9 +118,13 @@ class Flow:
 
     @cached_property
     def _never_held(self) -> frozenset[str]:
-        """Return the names of the maps that go through DRAM: chosen ones, and maps with strips."""
-        maps = (map_ for group in self.groups for map_ in (group.output, *group.operands) if map_.is_strip)
-        return self.in_dram | {map_.storage.name for map_ in maps}
+        """Return the names of the maps that go through DRAM: chosen ones, and maps with strips, unless fused operators
+        write these in place."""
+        strips = [map_ for group in self.groups for map_ in group.operands if map_.is_strip]
+        for group in self.groups:
+            if group.output.is_strip and (group.whole or not group.output.begins_pair):
+                strips.append(group.output)
+        return self.in_dram | {map_.storage.name for map_ in strips}
 
     def from_dram(self, maker: int) -> bool:
         """Whether a map that is not passed on comes from DRAM; maker: the group that makes it."""

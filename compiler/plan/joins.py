@@ -30,19 +30,28 @@ class Joins:
         return _inside(map_, shared or made.buffer) if shared or map_.part else made
 
     def _lives(self, storage: str, image: int) -> list[LiveRange]:
-        """Return the lifetimes of the rows of all parts."""
-        found = []
-        for n, group in enumerate(self._flow.groups):
-            output = group.output
-            if output.storage.name == storage and group.image == image:
-                for row, life in enumerate(row_lives(self._jobs, n, self._flow)):
-                    found.append(LiveRange(output.offset + row * output.row_step, output.layout.row_words, *life))
-        return merged(sorted(found, key=lambda part: part.offset))
+        """Return the lifetimes of the rows of all parts; of whole rows of the map if a part has some columns of it."""
+        lives: dict[tuple[int, int], tuple[int, int]] = {}  # by first word and words
+        makers = [
+            (n, group.output)
+            for n, group in enumerate(self._flow.groups)
+            if group.output.storage.name == storage and group.image == image
+        ]
+        by_column = any(output.is_strip for _, output in makers)
+        for n, output in makers:
+            for row, (birth, death) in enumerate(row_lives(self._jobs, n, self._flow)):
+                step = output.row_step
+                own = output.offset + row * step, output.layout.row_words
+                words = ((output.first_row + row) * step, step) if by_column else own
+                first, last = lives.get(words, (birth, death))
+                lives[words] = min(first, birth), max(last, death)
+        return merged([LiveRange(*words, *life) for words, life in sorted(lives.items())])
 
 
 def _inside(map_: Map, buffer: Buffer) -> MapPlan:
     own = map_.layout
-    layout = PartMap(own.rows, own.cols, own.groups, 0, own.rows, whole_row=map_.row_step)
+    steps = {"whole_row": map_.row_step, "whole_pitch": map_.storage.layout.pitch}
+    layout = PartMap(own.rows, own.cols, own.groups, 0, own.rows, **steps)
     return MapPlan(layout, buffer, map_.offset)
 
 
