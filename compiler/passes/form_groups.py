@@ -175,8 +175,8 @@ class _Forming:
         return Part(source, row, group, column)
 
     def _can_be_part(self, map_: Map, place: Part, node: Node) -> bool:
-        """Return whether fused operators of this network make a feature map, and it has no other place. Passes read whole
-        rows, so that nothing but the node may read a map of some columns."""
+        """Return whether fused operators of this network make a feature map, and it has no other place. Passes read
+        whole rows, so that only the node may read a map of some columns."""
         made = map_.name in self.made or map_.name in self.joined
         by_row = map_.shape[1] == place.whole.shape[1] or self.readers[map_.name] == [node]
         return made and by_row and map_.name not in self.ends and self.parts.get(map_.name, place) == place

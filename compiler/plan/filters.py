@@ -9,7 +9,7 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from eyrie.compiler.plan.mappings import Access, cheapest, job_key, mappings_of, remembered, stays
-from eyrie.compiler.target.limits import filter_sets, row_stationary_groups, single_tile, slides
+from eyrie.compiler.target.limits import filter_sets, row_stationary_groups, single_tile, slides, tile_words
 from eyrie.compiler.target.mapping import Mapping, Packing
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
@@ -19,14 +19,14 @@ PLACES = 2  # of slices that come in turn: one is used while the next one comes
 
 
 def pack(group: Filtered, packing: Packing, config: AcceleratorConfig) -> np.ndarray:
-    """uint64 [tiles, groups, ...]; of a pointwise pass [tiles, groups, tile]."""
+    """uint64 [tiles, groups, ...]; of a pointwise pass [tiles, groups, words of a tile]."""
     if packing.mode == ArrayMode.CONVOLUTION:
         filters = group.filters.transpose(0, 3, 1, 2)
         sets = filter_sets(config)
         packed = pack_convolution(filters, WORD_CHANNELS, packing.tile // sets, 1, sets, split=False)
         return packed[:, : row_stationary_groups(group.source.shape[2])]
     filters = group.spread() if isinstance(group, Grouped) else group.filters
-    return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, packing.tile)
+    return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, tile_words(packing.tile))
 
 
 def in_turn(words: int, slices: int) -> int:
@@ -122,8 +122,10 @@ def pass_groups(group: Filtered, mode: ArrayMode) -> int:
 
 def filter_words(group: Filtered, mode: ArrayMode, count: int) -> int:
     """All of a group's filters, which padding makes so many."""
-    words = pass_groups(group, mode) * count
-    return words * group.window.taps // 2 if mode == ArrayMode.CONVOLUTION else words  # a word: two filters' half
+    groups = pass_groups(group, mode)
+    if mode == ArrayMode.CONVOLUTION:
+        return groups * count * group.window.taps // 2  # a word: two filters' half
+    return groups * tile_words(count)
 
 
 def resident_words(group: Filtered, config: AcceleratorConfig) -> int:

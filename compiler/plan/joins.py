@@ -50,8 +50,8 @@ class Joins:
 
 def _inside(map_: Map, buffer: Buffer) -> MapPlan:
     own = map_.layout
-    steps = {"whole_row": map_.row_step, "whole_pitch": map_.storage.layout.pitch}
-    layout = PartMap(own.rows, own.cols, own.groups, 0, own.rows, **steps)
+    pitch = map_.storage.layout.pitch
+    layout = PartMap(own.rows, own.cols, own.groups, 0, own.rows, whole_row=map_.row_step, whole_pitch=pitch)
     return MapPlan(layout, buffer, map_.offset)
 
 

@@ -24,7 +24,7 @@ from eyrie.compiler.single_layer.layer_run import (
 )
 from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
-from eyrie.compiler.target.limits import bands, ifmap_rows, most_filters, most_pixels, single_tile
+from eyrie.compiler.target.limits import bands, ifmap_rows, most_filters, most_pixels, single_tile, tile_words
 from eyrie.compiler.target.packing import pack_depthwise, pack_pointwise, pack_table
 from eyrie.model import encoding as enc
 from eyrie.model.array import drain_transfers
@@ -181,7 +181,7 @@ def pointwise_blocks(
 
 def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, tile: int) -> Filters:
     """Place filters [M, C], and their quantisation parameters if they have any."""
-    packed, count = pack_pointwise(filters, tile), len(filters)
+    packed, count = pack_pointwise(filters, tile_words(tile)), len(filters)
     address = memory.place(packed)
     found = Filters(tile, len(packed), address, 0)
     blocks = found.blocks * found.tiles

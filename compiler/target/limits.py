@@ -142,11 +142,19 @@ def equal_stride(window: Window, depthwise: bool = False) -> int:
     return window.stride[0]
 
 
-def beat_filters(config: AcceleratorConfig, pixels: Count) -> Count:
+SHARED_TILE = SET_ROWS  # filters of a tile that is one filter, which all rows of a set take; other tiles are even
+
+
+def tile_words(tile: Count) -> Count:
+    """Filters of a tile that come from the GLB."""
+    return tile - (SHARED_TILE - 1) * (tile == SHARED_TILE)
+
+
+def beat_filters(config: AcceleratorConfig, pixels: Count, tile: Count) -> Count:
     """Filters of a beat in pointwise work of so many pixels a PE: as many as the port has where the PEs would wait for
     the next otherwise, else one, since rows are dealt one at a time more evenly."""
     slow = WORD_CHANNELS // config.multipliers
-    return 1 + (config.filter_lanes - 1) * (pixels * slow < SET_ROWS)
+    return 1 + (config.filter_lanes - 1) * (pixels * slow < SET_ROWS) * (tile != SHARED_TILE)
 
 
 def dealt_filters(count: int, each: int) -> tuple[int, ...]:
@@ -162,14 +170,16 @@ def deal_of(count: int, each: int, tiles: int) -> int:
 
 def single_tile(config: AcceleratorConfig, filters: int) -> int:
     """Filters of a tile that has all of a group: as many as there are, but an even number, so that words of DRAM and of
-    ports come whole, and for each row of a set."""
+    ports come whole, and for each row of a set. All rows take a single filter, if its words may come one by one."""
+    if filters == 1 and config.bus_words == 1 and not config.weight_codes:
+        return SHARED_TILE
     least = max(filters, SET_ROWS * config.filter_lanes)
     return least + least % 2
 
 
 def most_dealt(config: AcceleratorConfig, count: Count, pixels: Count) -> Count:
     """Filters of a tile for the row of a set that has most, the first, in work of so many pixels a PE."""
-    each = beat_filters(config, pixels)
+    each = beat_filters(config, pixels, count)
     return each * -(-(count // each) // SET_ROWS)
 
 

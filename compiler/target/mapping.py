@@ -27,6 +27,7 @@ from eyrie.compiler.target.limits import (
     slides,
     slides_depthwise,
     tap_beats,
+    tile_words,
     walks,
 )
 from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
@@ -292,7 +293,7 @@ def _separable_cycles(
     groups = word_groups(group.source.shape[2]) * (2 if config.sets == 1 else 1)
     left = group.window.pads[2]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
-    arrival = tile // beat_filters(config, blocks.pixels)
+    arrival = tile_words(tile) // beat_filters(config, blocks.pixels, tile)
     if isinstance(group, Pointwise):
         beats = blocks.columns * pairs(blocks.pixels, left)
         first = later = np.maximum(np.maximum(pointwise, beats), arrival)
@@ -325,7 +326,7 @@ def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int)
     legal &= tiles <= ARRAY_LOOPS.largest("tiles")
     legal &= np.array([walks(group.window, each, groups) for each in blocks.blocks], bool)[:, None]
     pointwise = most_dealt(config, tile, blocks.pixels) * blocks.pixels * slow
-    arrival = tile // beat_filters(config, blocks.pixels)
+    arrival = tile_words(tile) // beat_filters(config, blocks.pixels, tile)
     busy = np.maximum(pointwise, arrival)
     words = np.maximum(busy, blocks.columns * blocks.pixels)
     paired = np.maximum(busy, blocks.columns * tap_beats(group.window, blocks.pixels))

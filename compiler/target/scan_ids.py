@@ -78,14 +78,20 @@ def convolution_ids(
 
 
 def block_ids(
-    config: AcceleratorConfig, block_rows: int, block_cols: int, stride: int | None, images: int = 0, bands: int = 1
+    config: AcceleratorConfig,
+    block_rows: int,
+    block_cols: int,
+    stride: int | None,
+    images: int = 0,
+    bands: int = 1,
+    shared: bool = False,
 ) -> ScanIds:
     """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols; with images
     output row j % block_rows of image j // block_rows.
 
     stride: depthwise work, the PEs of a column need three ifmap rows of each band, and the ID is the
     first of a PE's; None: pointwise, all PEs of a column need the same pixels. Two sets share a word's
-    channels; further sets rest.
+    channels; further sets rest. shared: all rows take the same filter.
     """
     columns = block_rows * block_cols * max(images, 1)
     if columns > config.cols:
@@ -102,6 +108,6 @@ def block_ids(
         ifmap = col if stride is None else block * span + block_row * stride + row % SET_ROWS
         return {"ifmap": ifmap, "filter": 0}
 
-    rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(config.rows)]
+    rows = [{"ifmap": 0, "filter": 0 if shared else row % SET_ROWS} for row in range(config.rows)]
     pes = [[column_ids(row, col) for col in range(config.cols)] for row in range(config.rows)]
     return ScanIds(rows, pes, link_enable_word(config, min(config.sets, 2)))

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters with a zero point, as they lie in the GLB."""
+"""Filters as they lie in the GLB: with a zero point, and a single one."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import eyrie
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import ModelImportError
 from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
+from eyrie.model.config import CODED, DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.encoding import PARAMETER_WORDS
+from eyrie.model.interpreters import RUN
 from eyrie.model.operators.quantization import stored_zero_point
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.tflite_builder import STEPS, Builder
+from tests.compiler.test_moves import Drawn
+from tests.compiler.test_turned_maps import check_program, compiled
 
 
 @pytest.mark.parametrize("zero_point", [0, 1, 100, 127, 128, 129, 254, 255])
@@ -87,3 +96,36 @@ def test_zero_point_that_is_no_uint8(zero_point: int) -> None:
     assert str(caught.value).startswith(
         f"operator #0 CONV_2D: uint8 filters with zero point {zero_point}, must be 0 to 255: "
     )
+
+
+def single_filter(rows: int, cols: int) -> bytes:
+    net = Drawn(1, (1, 9, 10, 40))
+    return net.model(net.conv(net.input, 1, rows, cols))
+
+
+@pytest.mark.parametrize("kernel", [(1, 1), (4, 3)])
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [(DEFAULT, 1), (AcceleratorConfig(rows=3), 1), (AcceleratorConfig(filter_lanes=2), 1), (WIDE, 6), (CODED, 6)],
+)
+def test_all_rows_of_a_set_take_a_single_filter(
+    config: AcceleratorConfig, words: int, kernel: tuple[int, int], seed: int
+) -> None:
+    """Where its words may come one by one: elsewhere it has others of zeros beside it."""
+    model = single_filter(*kernel)
+    graph = tflite.from_bytes(model)
+    [values] = random_inputs(graph, 1, seed)
+    built = compiled(graph, config, turn=False)
+    check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, str(kernel))
+    [filters] = (buffer for buffer in built.image.buffers if buffer.name.endswith("filters"))
+    held = words * kernel[0] * kernel[1] * 40
+    assert held <= filters.bytes < held + 16
+
+
+def test_a_single_filter_takes_as_long_as_predicted(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(single_filter(4, 3))
+    session = eyrie.load(path, back_end="rtl")
+    [values] = random_inputs(tflite.from_bytes(path.read_bytes()), 1, seed)
+    session(values[0])
+    assert session.profile().measured_cycles == pytest.approx(session.profile().predicted_cycles, rel=0.01)

@@ -57,7 +57,8 @@ def joined_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
 
     def branch(count: int = 0) -> int:
         if axis == COLUMNS:  # an even number of columns, or one
-            return net.conv(net.input, filters, cols=width if count % 8 else width - 1 - 2 * int(rng.integers(width // 2)))
+            even = 2 * int(rng.integers(1, width // 2 + 1))
+            return net.conv(net.input, filters, cols=width + 1 - (1 if count % 8 else even))
         return net.conv(net.input, filters if axis == ROWS else count or int(rng.choice(WIDTHS)))
 
     widths = [int(rng.choice(WIDTHS)) for _ in range(rng.integers(2, 5))]

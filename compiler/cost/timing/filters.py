@@ -40,6 +40,7 @@ class Filters:
         self._shape: PassShape  # of the last pass
         self._is_pointwise = False  # it is under way, and no convolution
         self._is_chunked = False  # as well, and waits for chunks of filters
+        self._is_shared = False  # as well, and all rows take each filter
 
     def take(self, first: int, shape: PassShape, waits: bool) -> None:
         """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself. waits: for its
@@ -48,6 +49,7 @@ class Filters:
         self._is_chunked = waits and shape.chunk_groups > 0
         self.stream.gate = self._chunk_there if self._is_chunked else None
         self._group_beats = len(shape.banks_filter) // shape.turns
+        self._is_shared = self._is_pointwise and self._group_beats * shape.each < shape.tile
         self._filter = self._place = self._to = 0  # of the next beat: filter of its row, in its group; row, as dealt
         self._round = self._freed = 0  # filter that rows use next; chunks freed in the pass
         self._turns_sent = self._turns_used = 0
@@ -138,9 +140,15 @@ class Filters:
         stream, shape, filters, each = self.stream, self._shape, self._shape.filters, self._shape.each
         seen, used = self._seen[self._to], self._used[self._to]
         at, before = stream.first(), len(seen) + each - 1 - self._depth
-        if before >= 0 and used[before] >= at:
-            at = used[before] + 1
+        if before >= 0:
+            last = max(row[before] for row in self._used) if self._is_shared else used[before]
+            at = max(at, last + 1)
         self.send(at)
+        if self._is_shared:
+            for row in self._seen:
+                row.append(at + 1)
+            self._turns_sent += 1
+            return
         seen += (at + 1,) * each
         place = self._place + 1
         while place < SET_ROWS and self._filter >= filters[place]:

@@ -16,6 +16,7 @@ from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_a
 from eyrie.compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from eyrie.compiler.target.descriptors.taps import tap_stream
 from eyrie.compiler.target.limits import (
+    SHARED_TILE,
     alike,
     bands,
     bands_at_once,
@@ -30,6 +31,7 @@ from eyrie.compiler.target.limits import (
     most_pixels,
     pairs,
     row_words,
+    tile_words,
 )
 from eyrie.compiler.target.scan_ids import block_ids
 from eyrie.model import encoding as enc
@@ -152,7 +154,7 @@ def _rows_and_columns(p: SeparablePass) -> tuple[int, int]:
 
 def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
     """Pointwise filters, dealt in turn over the rows of a set."""
-    blocks, groups = p.blocks, p.groups
+    blocks, groups, words = p.blocks, p.groups, tile_words(filters.count)
     size = filters.ring[1] if filters.ring else 0
 
     def along(count: int, words: int, **tags: int) -> Level:
@@ -163,20 +165,20 @@ def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters
     chunk = filters.chunk_groups or groups
     if groups % chunk:
         raise InputError(f"chunks of {chunk} groups do not divide {groups}")
-    if size and not chunked and size < filters.tiles * groups * filters.count:
+    if size and not chunked and size < filters.tiles * groups * words:
         raise InputError("a filter ring smaller than the filters needs chunks")
-    each = beat_filters(config, blocks.pixels)
-    levels = [along(filters.count // each, each, tag=enc.TAG.pack(row=1))]
+    each = beat_filters(config, blocks.pixels, filters.count)
+    levels = [along(words // each, each, tag=enc.TAG.pack(row=1))]
     if not split:
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
-    levels.append(along(chunk, filters.count))
-    levels.append(along(groups // chunk, chunk * filters.count))
+    levels.append(along(chunk, words))
+    levels.append(along(groups // chunk, chunk * words))
     chunk_level = len(levels) - 1
     if chunked and blocks.outer > 1:
         raise InputError("filters that come in chunks are used by one outer block only")
     levels.append(Level(blocks.inner))
     deal = deal_of(filters.count, each, filters.tiles)
-    levels.append(along(filters.tiles, groups * filters.count, tag=enc.TAG.pack(row=deal)))
+    levels.append(along(filters.tiles, groups * words, tag=enc.TAG.pack(row=deal)))
     levels.append(Level(blocks.outer))
     ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
     return StreamDescriptor(
@@ -201,7 +203,8 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
     _check(config, p, mode)
     stride = None if depthwise is None else p.window.stride[0]
     at_once = bands_at_once(config, p.window, blocks.pixels)
-    ids = block_ids(config, blocks.rows, blocks.cols, stride, blocks.images, at_once)
+    shared = filters is not None and filters.count == SHARED_TILE
+    ids = block_ids(config, blocks.rows, blocks.cols, stride, blocks.images, at_once, shared)
     set_array(descriptor, ids, _work(config, p, mode))
     if depthwise is not None:
         descriptor.set_stream(Stream.IFMAP, _depthwise_ifmap(config, p))
@@ -233,8 +236,9 @@ def separable_descriptor(config: AcceleratorConfig, p: SeparablePass) -> Descrip
 
 
 def _work(config: AcceleratorConfig, p: SeparablePass, mode: ArrayMode) -> ArrayWork:
-    depthwise, each = mode != ArrayMode.POINTWISE, beat_filters(config, p.blocks.pixels)
-    dealt = dealt_filters(p.filters.count, each) if p.filters else (0, 0, 0)
+    depthwise, count = mode != ArrayMode.POINTWISE, p.filters.count if p.filters else 0
+    each = beat_filters(config, p.blocks.pixels, count)
+    dealt = dealt_filters(count, each)
     tiles = p.filters.tiles if p.filters else 1
     return ArrayWork(
         mode,
@@ -311,7 +315,7 @@ def _set_output(config: AcceleratorConfig, descriptor: Descriptor, p: SeparableP
             "rows": 7,
             "link_enable": joined,
             "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1,
-            "pairs": beat_filters(config, p.blocks.pixels) - 1,
+            "pairs": beat_filters(config, p.blocks.pixels, p.filters.count) - 1,
         }
     else:  # the words of both sets, which are the halves of a GLB word
         drain = {
