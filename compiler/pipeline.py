@@ -63,10 +63,13 @@ def _passes(work: Imported) -> Simplified:
     from eyrie.compiler.passes.order_nodes import order_nodes
     from eyrie.compiler.passes.simplify import simplified
 
-    return following(Simplified, work, folded=check(order_nodes(simplified(work.graph, work.compose, work.turn))))
+    simple = simplified(work.graph, work.compose, work.turn, work.unpacked)
+    return following(Simplified, work, folded=check(order_nodes(simple)))
 
 
 def _groups(work: Simplified) -> Grouped:
+    from eyrie.compiler.ir.graph import map_shape
+    from eyrie.compiler.ir.maps import upright
     from eyrie.compiler.passes.form_groups import form_groups, maps_of
     from eyrie.compiler.plan.input_tables import with_input_tables
     from eyrie.compiler.plan.packed_maps import with_packed_inputs
@@ -81,14 +84,15 @@ def _groups(work: Simplified) -> Grouped:
     groups = with_packed_inputs(groups, work.config, work.unpacked)
     groups = with_patched_inputs(groups, work.config, work.unpacked, work.objective == "cycles")
     inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
-    ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
+    pairs = zip(work.graph.outputs, work.folded.outputs)
+    ends = {tensor.name: upright(maps[folded.name], map_shape(tensor.shape)) for tensor, folded in pairs}
     return following(Grouped, work, origin=work, groups=groups, inputs=inputs, ends=ends)
 
 
 def _verify_groups(work: Grouped) -> None:
     from eyrie.compiler.ir.verify import verify_groups
 
-    verify_groups(work.groups, work.inputs, work.ends.values())
+    verify_groups(work.groups, work.inputs, [map_.name for map_ in work.ends.values()])
 
 
 def _dump_fusion(work: Grouped) -> str:

@@ -33,7 +33,7 @@ class Request:
 
     compose, turn  whether data-movement operators are composed, and feature maps of one column become rows
                    (passes/simplify.py)
-    unpacked       names of inputs that another program lays out, pixel by pixel
+    unpacked       names of inputs and outputs that another program lays out, pixel by pixel
     input_tables   whether the host looks up the values of inputs in tables (plan/input_tables.py)
     greedy         whether segments are chosen greedily (plan/greedy.py)
     given          a schedule to use in place of the planner's
@@ -73,13 +73,13 @@ class Grouped(Request):
 
     origin  the graphs; None if compilation begins at the text of this stage or of a later one
     inputs  the inputs that the network reads
-    ends    the output feature maps by the names of the model's outputs, in the model's order
+    ends    the output feature maps, in the model's shapes, by the names of the model's outputs, in the model's order
     """
 
     origin: Simplified | None = None
     groups: list[Group]
     inputs: list[Map]
-    ends: dict[str, str]
+    ends: dict[str, Map]
 
     @property
     def graph(self) -> Graph:

@@ -122,7 +122,7 @@ class CompiledNetwork:
 
     def check(self) -> None:
         """Raise InputError, with one line, unless each subgraph reads what the network or earlier ones give, in their
-        shapes, and all outputs are made. A map of one column may be one of one row (passes/turn_maps.py).
+        shapes, and all outputs are made. A map of one column may be read as one of one row (passes/turn_maps.py).
         """
         known = dict(_shapes(self.inputs))
         for number, subgraph in enumerate(self.subgraphs):
@@ -147,7 +147,7 @@ def _check_known(known: Mapping[str, Shape], read: Mapping[str, Shape], who: str
     for name, shape in read.items():
         if name not in known:
             raise InputError(f"{who} {name}, which no earlier subgraph computes")
-        if _turned(shape) != _turned(known[name]):
+        if shape not in (known[name], _turned(known[name])):
             raise InputError(f"{who} {name} as {times(shape)}, it is {times(known[name])}")
 
 

@@ -51,19 +51,19 @@ class Linker:
 
     # ---- Blocks ----
 
-    def take_layers(self, schedule: Schedule, ends: dict[str, str], place: tuple[int, int]) -> None:
-        """Add a block of layers that the compiler has planned. ends: the names of feature maps, by output.
+    def take_layers(self, schedule: Schedule, ends: dict[str, Map], place: tuple[int, int]) -> None:
+        """Add a block of layers that the compiler has planned. ends: feature maps, by output.
 
         Raise AssemblyError if a tensor has another layout than in an earlier block.
         """
         self._blocks += 1
-        names = {map_: name for name, map_ in ends.items()}
+        names = {map_.name: name for name, map_ in ends.items()}
         shared = {
             end.address: self._place(names.get(end.map.name, end.map.name), end.map, place)
             for end in (*schedule.inputs, *schedule.outputs)
         }
         for name, map_ in ends.items():
-            self.maps.setdefault(name, self.maps[names[map_]])
+            self.maps.setdefault(name, self.maps[names[map_.name]])
         moved = {}  # areas of the block, by their addresses there
         contents = dict(schedule.dram.parts)
         for name, (address, size) in schedule.dram.areas.items():

@@ -219,12 +219,12 @@ class Source:
         return set(self.outputs).union(*(block.reads if isinstance(block, Layers) else block.words for block in behind))
 
     def shared(self, number: int) -> frozenset[str]:
-        """Return the names of tensors that a block of layers reads and another block reads or makes."""
+        """Return the names of tensors that a block of layers and another block read or make."""
         own = self.blocks[number]
         assert isinstance(own, Layers)
         others = self.blocks[:number] + self.blocks[number + 1 :]
         known = (block.words if isinstance(block, Commands) else {*block.reads, *block.places} for block in others)
-        return frozenset(own.reads).intersection(set().union(*known))
+        return frozenset((*own.reads, *own.places)).intersection(set().union(*known))
 
     def checked(self) -> Source:
         """Return the source. Raise AssemblyError if the program is empty."""

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A schedule becomes a DRAM image."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import Area, DramMap, ImageBuffer, ImageStep, ValueTable
+from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.program import Command, assemble
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -15,20 +18,22 @@ PROGRAM = "program"  # the area of the commands
 ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits
 
 
-def build(schedule: Schedule, config: AcceleratorConfig, outputs: dict[str, str]) -> Image:
-    """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises InputError as
-    image_of does."""
+def build(schedule: Schedule, config: AcceleratorConfig, outputs: dict[str, Map]) -> Image:
+    """The image of a schedule; outputs: of the model, in its order and shapes, the maps that they are. Raises
+    InputError as image_of does."""
     made = {place.map.name: place for place in schedule.outputs}
-    return image_of(
+    image = image_of(
         schedule.commands,
         schedule.dram,
         config,
         {place.map.name: place for place in schedule.inputs},
-        {name: made[map_] for name, map_ in outputs.items()},
+        {name: made[map_.name] for name, map_ in outputs.items()},
         step_entries(schedule),
         buffer_entries(schedule),
         schedule.images,
     )
+    shaped = {name: replace(place, shape=outputs[name].shape) for name, place in image.outputs.items()}
+    return replace(image, outputs=shaped)
 
 
 def step_entries(schedule: Schedule) -> list[ImageStep]:

@@ -41,7 +41,7 @@ class DramMap:
     """The memory of an input or output.
 
     address            byte address of the first image
-    shape              (H, W, C) of an image
+    shape              (H, W, C) of an image; a column may lie as a row
     patches            None unless an input is stored as patches
     scale, zero_point  the quantisation
     table              None unless an input is stored as values of a table
@@ -61,7 +61,13 @@ class DramMap:
         if self.table:
             outside = self.table.zero_point
             values = np.array(self.table.values, np.int8)[values.astype(np.int16) - INT8_MIN]
-        return self.layout.pack(self.patches.of(values, outside) if self.patches else values)
+        return self.layout.pack(self.patches.of(values, outside) if self.patches else values.reshape(self.laid))
+
+    @property
+    def laid(self) -> tuple[int, int, int]:
+        """Return (H, W, C) as an image lies, but for patches."""
+        layout = self.layout
+        return self.shape if self.patches else (layout.rows, layout.cols, self.shape[2])
 
     def area(self, images: int) -> Area:
         """Return the area of all images of a run."""
@@ -184,7 +190,8 @@ def _check_map(map_: DramMap) -> None:
     rows, columns, channels = _stored_shape(map_)
     if map_.table and not (len(map_.table.values) == 256 and all(INT8_MIN <= n <= INT8_MAX for n in map_.table.values)):
         raise InputError("a table must have 256 values of int8")
-    if (rows, columns) != (layout.rows, layout.cols) or not (
+    laid = {(rows, columns), (1, rows) if columns == 1 else (rows, columns)}
+    if (layout.rows, layout.cols) not in laid or not (
         0 < channels <= (WORD_CHANNELS if layout.packed else 8 * layout.groups)
     ):
         raise InputError("shape and layout differ")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feature maps of layers, and their places in larger ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
@@ -95,6 +95,12 @@ class Map:
     def row_step(self) -> int:
         """Return the words in its storage from one row to the next."""
         return self.storage.layout.row_words
+
+
+def upright(row: Map, shape: tuple[int, int, int]) -> Map:
+    """Return an output of the network; a row that is a column in the model has its shape there (passes/turn_maps.py).
+    shape: (H, W, C) in the model"""
+    return replace(row, shape=shape) if row.shape == (1, shape[0], shape[2]) and shape[1] == 1 else row
 
 
 def map_of(tensor: Tensor) -> Map:

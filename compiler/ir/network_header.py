@@ -56,7 +56,7 @@ def _table(name: str, table: ValueTable) -> str:
 def _map(name: str, map_: DramMap, table: str) -> str:
     """Return a struct eyrie_map. table: its address in C"""
     layout = map_.layout
-    height, width, channels = map_.shape
+    height, width, channels = map_.laid
     groups = layout.groups
     patches = ", ".join(f"{number}u" for number in patch_numbers(map_.patches))
     return (

@@ -54,7 +54,7 @@ class _Forming:
     name; halves: depthwise nodes that wait for the pointwise node after them, with their operator, by output
     """
 
-    def __init__(self, graph: Graph, beat: int) -> None:
+    def __init__(self, graph: Graph, beat: int = 1) -> None:
         self.graph, self.maps, self.beat = graph, maps_of(graph), beat
         nodes = [node for node in graph.nodes if not is_view(node)]
         self.readers: dict[str, list[Node]] = {}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph optimisations that run first, for all targets. They keep the values of the outputs."""
 
+from collections.abc import Collection
+
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.passes.compose_functions import compose_functions
 from eyrie.compiler.passes.compose_moves import compose_moves
@@ -12,14 +14,14 @@ from eyrie.compiler.passes.stack_images import stack_images
 from eyrie.compiler.passes.turn_maps import has_columns, turn_maps
 
 
-def simplified(graph: Graph, compose: bool = True, turn: bool = False) -> Graph:
+def simplified(graph: Graph, compose: bool = True, turn: bool = False, fixed: Collection[str] = ()) -> Graph:
     """Return the graph with fewer and simpler operators.
 
     compose: compose data-movement operators, or fold them into layers. Layers come first; this may leave a PAD, or no
-    operator. turn: feature maps of one column become rows
+    operator. turn: feature maps of one column become rows, but for inputs and outputs that are fixed, by name
     """
     graph = fold_pads(remove_idle(compose_functions(expand(stack_images(graph)))))
-    graph = turn_maps(graph) if turn else graph
+    graph = turn_maps(graph, fixed) if turn else graph
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 
 

@@ -5,6 +5,7 @@ PEs take pixels along a row, and a row of the GLB begins at an even word, so tha
 unused. Sound and sensor data often have such feature maps.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -20,12 +21,12 @@ from eyrie.compiler.operators.pooling import Pool
 from eyrie.compiler.passes.other_shapes import with_other_shapes, works_by_pixel
 
 
-def turn_maps(graph: Graph) -> Graph:
+def turn_maps(graph: Graph, fixed: Collection[str] = ()) -> Graph:
     """Return the graph whose operators on maps of one column work on rows, with RESHAPEs at the borders to other
-    operators. An input or output that others neither read nor make is a row: its values have the same order."""
-    others = {tensor.name for node in graph.nodes if not _turns(node) for tensor in (*node.inputs, *node.outputs)} | {
-        tensor.name for tensor in graph.inputs
-    }.intersection(tensor.name for tensor in graph.outputs)
+    operators. An input or output that others neither read nor make is a row: its values have the same order. fixed:
+    names of those that stay columns"""
+    others = {tensor.name for node in graph.nodes if not _turns(node) for tensor in (*node.inputs, *node.outputs)}
+    others |= {*fixed} | ({tensor.name for tensor in graph.inputs} & {tensor.name for tensor in graph.outputs})
     columns = [tensor for tensor in (*graph.inputs, *graph.outputs) if _is_column(tensor) and tensor.name not in others]
     ends = {tensor.name: replace(_row(tensor), name=tensor.name) for tensor in columns}
     return with_other_shapes(graph, _turns, lambda tensor: _row(tensor) if _is_column(tensor) else None, _turned, ends)

@@ -10,7 +10,7 @@ from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from eyrie.compiler.plan.mappings import Access, cheapest, job_key, mappings_of, remembered, stays
 from eyrie.compiler.target.limits import filter_sets, row_stationary_groups, single_tile, slides, tile_words
-from eyrie.compiler.target.mapping import Mapping, Packing
+from eyrie.compiler.target.mapping import Mapping, Packing, pass_groups
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
 from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
@@ -112,14 +112,6 @@ class Packed:
         return self._filters[packing]
 
 
-def pass_groups(group: Filtered, mode: ArrayMode) -> int:
-    """Channel groups that are multiplied for a tile of filters; by taps, each tap is one."""
-    if mode == ArrayMode.CONVOLUTION:
-        return row_stationary_groups(group.source.shape[2])
-    taps = group.window.taps if group.filters.ndim > 2 else 1
-    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps
-
-
 def filter_words(group: Filtered, mode: ArrayMode, count: int) -> int:
     """All of a group's filters, which padding makes so many."""
     groups = pass_groups(group, mode)
@@ -131,7 +123,8 @@ def filter_words(group: Filtered, mode: ArrayMode, count: int) -> int:
 def resident_words(group: Filtered, config: AcceleratorConfig) -> int:
     """All of a group's filters, packed as takes least."""
     whole = word_groups(len(group.filters)) * 8
-    dealt = whole if isinstance(group, Grouped) else single_tile(config, len(group.filters))
+    groups = pass_groups(group, ArrayMode.POINTWISE)
+    dealt = whole if isinstance(group, Grouped) else single_tile(config, len(group.filters), groups)
     words = filter_words(group, ArrayMode.POINTWISE, dealt)
     if isinstance(group, Convolution) and filter_sets(config) and slides(group.window):
         words = min(words, filter_words(group, ArrayMode.CONVOLUTION, whole))

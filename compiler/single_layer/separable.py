@@ -78,7 +78,7 @@ def separable_case(
         depthwise_address = memory.place(pack_depthwise(taps, pack_table(depthwise.table, placed.groups)))
     if pointwise is not None:
         channels = len(pointwise)
-        tile = tiling.tile or tile_of(channels, blocks.pixels, config)
+        tile = tiling.tile or tile_of(channels, placed.groups, blocks.pixels, config)
         filters = place_filters(memory, pointwise, finish.output, tile)
     ofmap, pool = None, 2 if finish.maxima else 1
     if finish.output or pointwise is None:
@@ -189,10 +189,10 @@ def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, t
     return replace(found, table_address=tables, last_channels=last_channels(count, blocks))
 
 
-def tile_of(filters: int, pixels: int, config: AcceleratorConfig) -> int:
+def tile_of(filters: int, groups: int, pixels: int, config: AcceleratorConfig) -> int:
     """Return the filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8; or all of them."""
     tiles = -(-filters // most_filters(config, pixels))
-    return single_tile(config, filters) if tiles == 1 else -(-filters // (tiles * 8)) * 8
+    return single_tile(config, filters, groups) if tiles == 1 else -(-filters // (tiles * 8)) * 8
 
 
 def block_places(

@@ -143,6 +143,7 @@ def equal_stride(window: Window, depthwise: bool = False) -> int:
 
 
 SHARED_TILE = SET_ROWS  # filters of a tile that is one filter, which all rows of a set take; other tiles are even
+SHARED_GROUPS = 16  # channel groups of which such a filter has at least: else other IDs cost more than it saves
 
 
 def tile_words(tile: Count) -> Count:
@@ -168,10 +169,11 @@ def deal_of(count: int, each: int, tiles: int) -> int:
     return count // each % SET_ROWS if tiles > 1 else 0
 
 
-def single_tile(config: AcceleratorConfig, filters: int) -> int:
+def single_tile(config: AcceleratorConfig, filters: int, groups: int) -> int:
     """Filters of a tile that has all of a group: as many as there are, but an even number, so that words of DRAM and of
-    ports come whole, and for each row of a set. All rows take a single filter, if its words may come one by one."""
-    if filters == 1 and config.bus_words == 1 and not config.weight_codes:
+    ports come whole, and for each row of a set. All rows take a single filter of many channel groups, if its words may
+    come one by one."""
+    if filters == 1 and groups >= SHARED_GROUPS and config.bus_words == 1 and not config.weight_codes:
         return SHARED_TILE
     least = max(filters, SET_ROWS * config.filter_lanes)
     return least + least % 2

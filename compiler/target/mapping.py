@@ -253,6 +253,14 @@ def _flat(config: AcceleratorConfig, group: Pointwise) -> Iterator[Mapping]:
         yield replace(mapping, blocks=replace(mapping.blocks, flat=True))
 
 
+def pass_groups(group: Filtered, mode: ArrayMode) -> int:
+    """Channel groups that are multiplied for a tile of filters; by taps, each tap is one."""
+    if mode == ArrayMode.CONVOLUTION:
+        return row_stationary_groups(group.source.shape[2])
+    taps = group.window.taps if group.filters.ndim > 2 else 1
+    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps
+
+
 def _tiles(
     config: AcceleratorConfig, group: Filtered, blocks: _Candidates
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -263,7 +271,7 @@ def _tiles(
     tile = np.array([tile for tile in range(8, shared + 1, 8) if shared % tile == 0])
     tiles = total // tile
     if not isinstance(group, Grouped):
-        tile[-1] = single_tile(config, len(group.filters))
+        tile[-1] = single_tile(config, len(group.filters), pass_groups(group, ArrayMode.POINTWISE))
     return tile, tiles, most_dealt(config, tile, blocks.pixels) * blocks.pixels <= config.psum_words
 
 

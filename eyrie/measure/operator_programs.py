@@ -46,7 +46,7 @@ def _map(name: str, map_: DramMap) -> str:
     return _words(
         name,
         map_.address,
-        *map_.shape,
+        *map_.laid,
         layout.groups,
         layout.pitch,
         int(layout.packed),

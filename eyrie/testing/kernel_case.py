@@ -30,9 +30,9 @@ def kernel_case(
     height, width = output_size(ifmap.shape[1:], window)
     memory = Allocator(config.glb_words)
     placed = place_map(memory, ifmap.values.transpose(1, 2, 0))
-    packed = place_filters(
-        memory, tap_channels(filters.transpose(0, 2, 3, 1)), output, tile_of(len(filters), blocks.pixels, config)
-    )
+    taps = tap_channels(filters.transpose(0, 2, 3, 1))
+    tile = tile_of(len(filters), taps.shape[1] // 8, blocks.pixels, config)
+    packed = place_filters(memory, taps, output, tile)
     ofmap = place_ofmap(memory, height, width, packed.blocks * packed.tiles)
     p = SeparablePass(
         placed,

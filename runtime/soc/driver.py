@@ -158,7 +158,7 @@ def _map(name: str, map_: DramMap) -> Map:
     return Map(
         name.encode(),
         map_.address,
-        *map_.shape,
+        *map_.laid,
         layout.groups,
         layout.pitch,
         layout.packed,

@@ -234,6 +234,28 @@ def test_blocks_that_read_the_same_map_of_few_channels(seed: int, tmp_path: Path
         assert len(np.unique(alone)) > 5 and np.array_equal(barrier, alone)
 
 
+def test_blocks_that_share_a_map_of_one_column(seed: int, tmp_path: Path) -> None:
+    """Alone, the first would make it as a row; the second cannot read that."""
+    rng = np.random.default_rng(seed)
+    lines = """input x 97,1,16 scale=0.1
+        filter w w.npy scale=0.01
+        filter v v.npy scale=0.01
+        conv c x w scale=1
+        barrier
+        conv d c v scale=1 pad=0,0,1,1
+        output c d"""
+    filters = {"w": rng.integers(-127, 128, (8, 9, 1, 16)), "v": rng.integers(-127, 128, (8, 1, 1, 8))}
+    found, whole = (
+        outputs(
+            assemble_file(write(tmp_path, text, **{name: values.astype(np.int8) for name, values in filters.items()})),
+            np.random.default_rng(seed),
+        )
+        for text in (lines, lines.replace("barrier\n", ""))
+    )
+    for barrier, alone in zip(found[1], whole[1], strict=True):
+        assert len(np.unique(alone)) > 5 and np.array_equal(barrier.ravel(), alone.ravel())
+
+
 # ---- Commands ----
 
 

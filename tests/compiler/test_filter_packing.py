@@ -103,15 +103,21 @@ def single_filter(rows: int, cols: int) -> bytes:
     return net.model(net.conv(net.input, 1, rows, cols))
 
 
-@pytest.mark.parametrize("kernel", [(1, 1), (4, 3)])
 @pytest.mark.parametrize(
-    ("config", "words"),
-    [(DEFAULT, 1), (AcceleratorConfig(rows=3), 1), (AcceleratorConfig(filter_lanes=2), 1), (WIDE, 6), (CODED, 6)],
+    ("config", "kernel", "words"),
+    [
+        (DEFAULT, (4, 3), 1),
+        (AcceleratorConfig(rows=3), (4, 3), 1),
+        (AcceleratorConfig(filter_lanes=2), (4, 3), 1),
+        (WIDE, (4, 3), 6),
+        (CODED, (4, 3), 6),
+        (DEFAULT, (1, 1), 4),
+    ],
 )
 def test_all_rows_of_a_set_take_a_single_filter(
-    config: AcceleratorConfig, words: int, kernel: tuple[int, int], seed: int
+    config: AcceleratorConfig, kernel: tuple[int, int], words: int, seed: int
 ) -> None:
-    """Where its words may come one by one: elsewhere it has others of zeros beside it."""
+    """Where its words may come one by one, and are many: elsewhere it has others of zeros beside it."""
     model = single_filter(*kernel)
     graph = tflite.from_bytes(model)
     [values] = random_inputs(graph, 1, seed)

@@ -136,8 +136,9 @@ def test_inputs_and_outputs_are_rows() -> None:
     graph = tflite.from_bytes(net.builder.pack([net.input], [x, net.conv(x, 24, rows=9)]))
     stages = compiled(graph, DEFAULT, turn=True)
     assert [group.operators for group in stages.groups] == ["conv"] * 2
-    shapes = [map_.shape for map_ in (*stages.image.inputs.values(), *stages.image.outputs.values())]
-    assert shapes == [(1, 30, 8), (1, 22, 16), (1, 14, 24)]
+    maps = (*stages.image.inputs.values(), *stages.image.outputs.values())
+    assert [map_.laid for map_ in maps] == [(1, 30, 8), (1, 22, 16), (1, 14, 24)]
+    assert [map_.shape for map_ in stages.image.outputs.values()] == [(22, 1, 16), (14, 1, 24)]
     vector = net.tensor((1, 22 * 16))
     net.builder.operator("RESHAPE", [x], [vector])
     read = simplified(tflite.from_bytes(net.builder.pack([net.input], [x, vector])), turn=True)

@@ -180,7 +180,7 @@ def test_groups(what: str, stages: Built) -> None:
 def test_groups_are_not_verified_by_halves(stages: Built) -> None:
     """A network without outputs, and one whose input is not there."""
     with pytest.raises(InternalError, match="reads image, which no group before it makes$"):
-        verify_groups(stages.groups, [], stages.ends.values())
+        verify_groups(stages.groups, [], [map_.name for map_ in stages.ends.values()])
     with pytest.raises(InternalError, match="mean is no output of the network$"):
         verify_groups(stages.groups, [stages.groups[0].source], [])
 
