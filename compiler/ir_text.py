@@ -72,7 +72,7 @@ def _segments_taken(work: Request, values: Values) -> Planned:
 
     _check_images("segments", work)
     grouped, segments = _groups_taken(work, values), _list(values, "segments", Segment)
-    verify_groups(grouped.groups, grouped.inputs, [map_.name for map_ in grouped.ends.values()])
+    verify_groups(grouped.groups, grouped.inputs, grouped.ends.values())
     check_segments(grouped.groups, segments)
     plan = plan_maps(grouped.groups, segments, work.config, _value(values, "stores_overlap", bool))
     return Planned(**vars(grouped), plan=plan)

@@ -92,7 +92,7 @@ def _groups(work: Simplified) -> Grouped:
 def _verify_groups(work: Grouped) -> None:
     from eyrie.compiler.ir.verify import verify_groups
 
-    verify_groups(work.groups, work.inputs, [map_.name for map_ in work.ends.values()])
+    verify_groups(work.groups, work.inputs, work.ends.values())
 
 
 def _dump_fusion(work: Grouped) -> str:

@@ -9,26 +9,26 @@ from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
-from eyrie.compiler.ir.maps import Map
+from eyrie.compiler.ir.maps import Map, upright
 from eyrie.compiler.ir.window import output_size
 from eyrie.model.config import WORD_CHANNELS
 from eyrie.model.messages import times
 
 
-def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:
+def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[Map]) -> None:
     """Raise InternalError if the list of fused operators is inconsistent.
 
     Each feature map must be made once, before its consumers, in the form that they read, and must be read or stored.
     All outputs must be stored. Only convolutions may read packed maps, which are inputs of few channels. Shapes must
     follow from windows and weights.
 
-    inputs: of the network, in the layout of their first consumer; ends: names of the feature maps that are its outputs
+    inputs: of the network, in the layout of their first consumer; ends: its outputs, in the model's shapes
     """
     read: dict[str, Map] = {}
     for operand in (operand for group in groups for operand in group.operands):
         for map_ in operand.around:
             read.setdefault(map_.name, map_)
-    stored = set(ends)
+    stored = {map_.name: map_.shape for map_ in ends}
     maps = {map_.name: _as_read(map_, read.get(map_.name)) for map_ in inputs}
     names, joins = set[str](), _Joins()
     for group in groups:
@@ -56,9 +56,12 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
         names.add(group.name)
         maps[group.output.name] = group.output
         joins.add(group.output, maps)
-    joins.verify(stored | set(read))
-    if missing := stored - set(maps):
+    joins.verify(stored.keys() | set(read))
+    if missing := stored.keys() - set(maps):
         raise InternalError(f"no group makes the output {min(missing)}")
+    for name, shape in stored.items():
+        if upright(made := maps[name], shape).shape != shape:
+            raise InternalError(f"the output {name} is {times(shape)}, a group makes {times(made.shape)}")
 
 
 class _Joins:

@@ -220,9 +220,9 @@ def test_texts(level: str, seed: int, tmp_path: Path) -> None:
     assert counts["rejected"], counts
 
 
-def joined_groups() -> tuple[list[Group], Map, list[str]]:
+def joined_groups() -> tuple[list[Group], Map, list[Map]]:
     built = compiled(tflite.from_bytes(squeezing(8, 32)), DEFAULT, turn=False)
-    return list(built.groups), built.inputs[0], [map_.name for map_ in built.ends.values()]
+    return list(built.groups), built.inputs[0], list(built.ends.values())
 
 
 def moved(group: Group, row: int, word_group: int) -> Group:

@@ -137,9 +137,9 @@ def test_patches_of_something_else_are_found() -> None:
     [group] = laid([first_layer((28, 28, 1), Window((5, 5)), 8)])
     group = replace(group, stored=True)
     plain = replace(group.source, shape=(28, 28, 1), patches=None, packed=False)
-    verify_groups([group], [plain], [group.output.name])
+    verify_groups([group], [plain], [group.output])
     with pytest.raises(InternalError, match="^group conv0: reads t0 "):
-        verify_groups([group], [replace(plain, shape=(27, 28, 1))], [group.output.name])
+        verify_groups([group], [replace(plain, shape=(27, 28, 1))], [group.output])
 
 
 def run(chain: Chain, config: AcceleratorConfig, rng: np.random.Generator) -> Counter:

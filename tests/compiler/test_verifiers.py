@@ -180,9 +180,15 @@ def test_groups(what: str, stages: Built) -> None:
 def test_groups_are_not_verified_by_halves(stages: Built) -> None:
     """A network without outputs, and one whose input is not there."""
     with pytest.raises(InternalError, match="reads image, which no group before it makes$"):
-        verify_groups(stages.groups, [], [map_.name for map_ in stages.ends.values()])
+        verify_groups(stages.groups, [], stages.ends.values())
     with pytest.raises(InternalError, match="mean is no output of the network$"):
         verify_groups(stages.groups, [stages.groups[0].source], [])
+
+
+def test_the_shape_of_an_output(stages: Built) -> None:
+    [(name, end)] = stages.ends.items()
+    with pytest.raises(InternalError, match=f"^the output {name} is 3 x 1 x .*, a group makes 1 x 1 x "):
+        verify_groups(stages.groups, stages.inputs, [replace(end, shape=(3, 1, end.shape[2]))])
 
 
 @pytest.mark.parametrize(
