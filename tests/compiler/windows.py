@@ -174,6 +174,6 @@ def compile_groups(groups: list[Group], config: AcceleratorConfig = DEFAULT) -> 
         images=1,
         groups=with_patched_inputs(packed, config),
         inputs=[],
-        ends={last.output.name: last.output.name},
+        ends={last.output.name: last.output},
     )
     return run_stages(work, STAGES[NAMES.index("groups") + 1 :])
