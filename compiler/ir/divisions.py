@@ -93,7 +93,7 @@ def _in_beats(map_: Map, beat: int) -> bool:
 
 def _has_strips(group: Group) -> bool:
     laid = group.window.fold > 0 or any(
-        map_.planar or map_.patches or map_.table for map_ in (*group.operands, group.output)
+        map_.planar or map_.storage.patches or map_.table for map_ in (*group.operands, group.output)
     )
     alike = all(map_.shape[1] == group.map_shape[1] for map_ in (group.output, *group.others))
     return isinstance(group, Filtered) and not group.averaged and not group.images and alike and not laid

@@ -174,7 +174,7 @@ class Group:
     @property
     def weight_bytes(self) -> int:
         """Return the bytes of the weights as the model has them."""
-        if patches := self.source.patches:
+        if patches := self.source.storage.patches:
             return self.channels * patches.filter_bytes
         kernel, taps = prod(self.window.kernel), self.window.taps  # fewer taps if the window is folded
         return sum(weights.size * taps // kernel if weights.ndim > 2 else weights.size for weights in self.weights)
@@ -187,7 +187,7 @@ class Group:
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
         source = self.source
-        form = " table" * bool(source.table) + " patches" * bool(source.patches) + " packed" * source.packed
+        form = " table" * bool(source.table) + " patches" * bool(source.storage.patches) + " packed" * source.packed
         said = f"{self.name:10} {self.operators:20} {shape[0]}{form} -> {shape[1]} {self.window}"
         others = [other.name for other in self.others]
         places = [

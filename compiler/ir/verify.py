@@ -113,7 +113,7 @@ def _fits(map_: Map) -> bool:
     inside = all(0 <= begin <= size - own for begin, (own, size) in zip(begins, sizes))
     is_strip = map_.shape[1] < whole.shape[1]
     alike = map_.quantization == whole.quantization and map_.packed == whole.packed
-    by_rows = not any(each.planar or each.patches or each.table for each in (map_, whole))
+    by_rows = not any(each.planar or each.table for each in (map_, whole)) and not map_.patches
     of_words = map_.shape[2] % 8 == 0 or ends == whole.shape[2]
     same_rows = is_strip or (not map_.packed and map_.layout.pitch == whole.layout.pitch)
     return inside and alike and by_rows and of_words and same_rows

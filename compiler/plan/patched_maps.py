@@ -8,16 +8,17 @@ DRAM, and the fewer words are multiplied in vain. The way is chosen that takes l
 the DRAM port.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.input_layout import Patches
-from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Pointwise, divided_maps
-from eyrie.compiler.ir.maps import Map
+from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Pointwise
+from eyrie.compiler.ir.maps import Map, Part
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.plan.filters import filter_words
 from eyrie.compiler.target.limits import filter_sets, slides
@@ -35,24 +36,45 @@ LEAST_GAIN = 0.95  # of the cycles as the input is: below that it is worth the h
 def with_patched_inputs(
     groups: list[Group], config: AcceleratorConfig, unpacked: Collection[str] = (), larger: bool = True
 ) -> list[Group]:
-    """The groups, which read those inputs as patches that a single one reads, to its gain; unpacked: names of those
-    that others lay out; larger: whether patches may be more bytes than the input as it is."""
-    made = {group.output.name for group in groups} | divided_maps(groups)
-    read = [operand.name for group in groups for operand in group.operands]
+    """The groups, which read those inputs as patches of which all readers have the same window, to their gain; unpacked:
+    names of those that others lay out; larger: whether patches may be more bytes than the input as it is."""
+    made = {map_.name for group in groups for map_ in group.output.around}
+    readers: dict[str, list[int]] = {}
+    for n, group in enumerate(groups):
+        for operand in group.operands:
+            readers.setdefault(operand.storage.name, []).append(n)
+    found = list(groups)
+    for name, numbers in readers.items():
+        own = [group for n in numbers if isinstance(group := groups[n], Convolution)]
+        if name not in made and name not in unpacked and len(own) == len(numbers) and _suit(own):
+            for n, group in zip(numbers, _best(own, config, larger)):
+                found[n] = group
+    return found
 
-    def suits(group: Group) -> bool:
-        name = group.source.name
-        return (
-            name not in made
-            and name not in unpacked
-            and read.count(name) == 1
-            and group.source.shape[2] <= MOST_CHANNELS
-            and group.window.dilation == (1, 1)
-        )
 
-    return [
-        _best(group, config, larger) if isinstance(group, Convolution) and suits(group) else group for group in groups
-    ]
+def _suit(readers: Sequence[Convolution]) -> bool:
+    """Return whether the readers of an input, or of rows of it, can have it as the same patches."""
+    source, windows = readers[0].source.storage, {_walk(group.window) for group in readers}
+    return (
+        len(windows) == 1
+        and source.shape[2] <= MOST_CHANNELS
+        and readers[0].window.dilation == (1, 1)
+        and len({group.name for group in readers}) == len(readers)
+        and all(map(_reads_rows, readers))
+    )
+
+
+def _walk(window: Window) -> tuple:
+    """Return what windows along the same rows must have in common."""
+    return window.kernel, window.stride, window.dilation, window.pads[2:]
+
+
+def _reads_rows(group: Convolution) -> bool:
+    """Return whether a group reads rows of an input, and pads where the input ends."""
+    source, whole = group.source, group.source.storage
+    below = whole.shape[0] - source.first_row - source.shape[0]
+    pads_inside = any(pad > 0 and rows for pad, rows in zip(group.window.pads, (source.first_row, below)))
+    return source.shape[1:] == whole.shape[1:] and not pads_inside
 
 
 @dataclass(frozen=True)
@@ -77,60 +99,88 @@ def _splits(kernel: int, stride: int) -> Iterator[_Split]:
             yield _Split(size, step, -(-kernel // size))
 
 
-def _best(group: Convolution, config: AcceleratorConfig, larger: bool) -> Group:
-    """The group as it takes least."""
+def _best(readers: Sequence[Convolution], config: AcceleratorConfig, larger: bool) -> Sequence[Group]:
+    """The readers of an input as they take least."""
+    first = readers[0]
     ways = [
-        _patches(group, rows, cols) for rows, cols in product(*map(_splits, group.window.kernel, group.window.stride))
+        sources
+        for rows, cols in product(*map(_splits, first.window.kernel, first.window.stride))
+        if (sources := _patches(readers, rows, cols))
     ]
     laid = ways + [
-        replace(map_, packed=True)
-        for map_ in ways
-        if filter_sets(config) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, _patches_of(map_)))
+        [replace(source, packed=True)]
+        for source, *others in ways
+        if not (others or source.part)
+        and filter_sets(config)
+        and source.shape[2] <= WORD_CHANNELS
+        and slides(_window(first, _patches_of(source)))
     ]
-    pixels = np.prod(group.map_shape) * len(group.filters) * WORD_CHANNELS * config.sets / config.total_multipliers
+    pixels = len(first.filters) * WORD_CHANNELS * config.sets / config.total_multipliers
+    pixels *= sum(prod(group.map_shape) for group in readers)
 
-    def least(map_: Map) -> float:
+    def least(sources: list[Map]) -> float:
         """Cycles by words alone: two sets share one, those that read a packed map are at work on other filters."""
-        patches = _patches_of(map_)
+        patches = _patches_of(sources[0])
         words = (
             1 / filter_sets(config)
-            if map_.packed
+            if sources[0].packed
             else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if config.sets > 1 else 2)
         )
         taps = np.prod([-(-taps // size) for taps, size in zip(patches.taps, patches.kernel)])
-        return pixels * taps * words + map_.layout.words / port_words(config)
+        return pixels * taps * words + sources[0].storage.layout.words / port_words(config)
 
-    bound, words = LEAST_GAIN * _cycles(group, config), group.source.layout.words
+    bound = LEAST_GAIN * sum(_cycles(group, config) for group in readers)
+    words = first.source.storage.layout.words
     promising = sorted(
-        (map_ for map_ in laid if least(map_) < bound and (larger or map_.layout.words <= words)), key=least
+        (each for each in laid if least(each) < bound and (larger or each[0].storage.layout.words <= words)), key=least
     )[:LOOKED_AT]
-    chosen = [each for each in (rewritten(group, map_) for map_ in promising) if _leaves_room(each, config)]
-    costs = [_cycles(each, config) for each in chosen]
-    return chosen[int(np.argmin(costs))] if costs and min(costs) < bound else group
+    rewrites = [[rewritten(group, source) for group, source in zip(readers, sources)] for sources in promising]
+    chosen = [groups for groups in rewrites if all(_leaves_room(group, config) for group in groups)]
+    costs = [sum(_cycles(group, config) for group in groups) for groups in chosen]
+    return chosen[int(np.argmin(costs))] if costs and min(costs) < bound else readers
 
 
-def _patches(group: Convolution, rows: _Split, cols: _Split) -> Map:
-    """The source of a group as patches."""
-    window = group.window
-    height, width = (
-        (made - 1) * stride // split.step + (split.taps - 1) * split.dilation + 1
-        for made, stride, split in zip(group.map_shape, window.stride, (rows, cols))
-    )
+def _patches(readers: Sequence[Convolution], rows: _Split, cols: _Split) -> list[Map]:
+    """The sources of the readers of an input as patches; [] if their windows do not all begin where patches do."""
+    window, whole = readers[0].window, readers[0].source.storage
+    begins = [group.source.first_row - group.window.pads[0] for group in readers]
+    before = max(-min(begins), 0)
+    before += -(begins[0] + before) % rows.step
+    if any((begin + before) % rows.step for begin in begins):
+        return []
+    firsts = [(begin + before) // rows.step for begin in begins]
+    sizes = [
+        [
+            (made - 1) * stride // split.step + (split.taps - 1) * split.dilation + 1
+            for made, stride, split in zip(group.map_shape, window.stride, (rows, cols))
+        ]
+        for group in readers
+    ]
+    height, width = max(first + own for first, (own, _) in zip(firsts, sizes)), sizes[0][1]
     patches = Patches(
-        group.source.shape,
+        whole.shape,
         height,
         width,
         (rows.size, cols.size),
         (rows.step, cols.step),
-        (window.pads[0], window.pads[2]),
+        (before, window.pads[2]),
         window.kernel,
     )
-    return replace(group.source, shape=(height, width, patches.channels), packed=False, patches=patches)
+    whole = replace(whole, shape=(height, width, patches.channels), packed=False, patches=patches)
+    return [_rows_of(whole, first, own) for first, (own, _) in zip(firsts, sizes)]
+
+
+def _rows_of(whole: Map, first: int, count: int) -> Map:
+    """Return rows of an input that lies as patches."""
+    if count == whole.shape[0]:
+        return whole
+    shape = (count, *whole.shape[1:])
+    return replace(whole, name=f"{whole.name}#{first}+{count}", shape=shape, patches=None, part=Part(whole, first, 0))
 
 
 def _patches_of(source: Map) -> Patches:
-    assert source.patches
-    return source.patches
+    assert source.storage.patches
+    return source.storage.patches
 
 
 def rewritten(group: Convolution, source: Map) -> Filtered:

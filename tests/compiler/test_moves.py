@@ -161,7 +161,7 @@ class Drawn:
         self.builder.operator("CONCATENATION", parts, [made], axis=axis, fusedActivationFunction=0)
         return made
 
-    def conv(self, x: int, filters: int, rows: int = 1, cols: int = 1) -> int:
+    def conv(self, x: int, filters: int, rows: int = 1, cols: int = 1, stride: int = 1) -> int:
         """VALID."""
         images, height, width, channels = self.shapes[x]
         weight = self.builder.tensor(
@@ -172,8 +172,9 @@ class Drawn:
         bias = self.builder.tensor(
             (filters,), "int32", np.full(filters, 0.05 * 0.005), data=self.rng.integers(-999, 999, filters)
         )
-        made = self.tensor((images, height - rows + 1, width - cols + 1, filters))
-        self.builder.operator("CONV_2D", [x, weight, bias], [made], padding=1, **STEPS)
+        made = self.tensor((images, (height - rows) // stride + 1, (width - cols) // stride + 1, filters))
+        steps = {**STEPS, "strideH": stride, "strideW": stride}
+        self.builder.operator("CONV_2D", [x, weight, bias], [made], padding=1, **steps)
         return made
 
     def add(self, x: int, other: int) -> int:

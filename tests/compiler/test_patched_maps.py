@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.input_layout import Patches
 from eyrie.compiler.ir.layer import Convolution, Group, Pointwise
@@ -17,7 +18,13 @@ from eyrie.compiler.plan.patched_maps import with_patched_inputs
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.model.interpreters import RUN
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.layers import int8
+from eyrie.testing.samples import scaled
+from tests.compiler.test_moves import Drawn
+from tests.compiler.test_turned_maps import check_program, compiled
 from tests.compiler.windows import Chain, compile_groups, convolution_chain
 
 DRAWN = 24
@@ -87,8 +94,8 @@ def test_where_each_value_lies(seed: int) -> None:
 
 
 def test_which_inputs_do_not() -> None:
-    """Those that several groups read, that others lay out, of dilated windows, of many channels, that a group makes;
-    and those that lie well as they are."""
+    """Those that several groups read in other windows, that others lay out, of dilated windows, of many channels, that
+    a group makes; and those that lie well as they are."""
     first = first_layer((28, 28, 1), Window((5, 5), pads=(2, 2, 2, 2)), 8)
     dilated = first_layer((28, 28, 1), Window((5, 5), dilation=(2, 2)), 8)
     wide = first_layer((28, 28, 5), Window((5, 5)), 8)
@@ -100,6 +107,7 @@ def test_which_inputs_do_not() -> None:
         filters=np.ones((8, 1, 1, 8), np.int8),
         output=replace(first.output, name="end"),
     )
+    again = replace(first, name="again", output=replace(first.output, name="again"))
     small = first_layer((32, 32, 3), Window((3, 3), pads=(1, 1, 1, 1)), 32)
     strided = first_layer((96, 96, 3), Window((3, 3), (2, 2), (0, 1, 0, 1)), 32)
     for groups, expected in (
@@ -109,10 +117,46 @@ def test_which_inputs_do_not() -> None:
         ([wide], [False]),
         ([small], [False]),
         ([strided], [False]),
-        ([first, replace(first, name="again")], [False, False]),
+        ([first, again], [True, True]),
+        ([first, replace(again, window=replace(first.window, stride=(2, 2)))], [False, False]),
     ):
         assert [group.source.patches is not None for group in laid(groups)] == expected
     assert laid([first], unpacked=(first.source.name,)) == [first]
+
+
+def bands(rng: np.random.Generator, shifted: bool) -> bytes:
+    """A first layer in bands of rows, of which two share some. shifted: the windows of one begin between those of the
+    others"""
+    stride, kernel, pad = int(rng.integers(2, 4)), *rng.integers(3, 7, 1).tolist(), int(rng.integers(2))
+    made, width = rng.integers(2, 9, int(rng.integers(2, 4))).tolist(), int(rng.integers(kernel, 40))
+    height = (sum(made) - 1) * stride + kernel - 2 * pad + shifted
+    net, outputs, first = Drawn(int(rng.integers(1 << 30)), (1, height, width, int(rng.integers(1, 4)))), [], 0
+    for rows in made:
+        begin, last = first * stride - pad, (first + rows - 1) * stride - pad + kernel
+        begin, last = (begin + 1, last + 1) if shifted and last > height - 3 else (begin, last)
+        above, below = max(-begin, 0), max(last - height, 0)
+        shape = 1, last - begin - above - below, *net.shapes[net.input][2:]
+        x = net.slice(net.input, (0, max(begin, 0), 0, 0), shape)
+        outputs.append(net.conv(net.pad(x, (0, 0), (above, below), (0, 0), (0, 0)), 16, kernel, kernel, stride))
+        first += rows
+    return net.model(*outputs)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_bands_of_an_input(seed: int, shifted: bool) -> None:
+    """All have rows of the same patches, where these begin as their windows do."""
+    patched = 0
+    for n in range(scaled(60)):
+        config, rng = CONFIGS[n % len(CONFIGS)], np.random.default_rng([seed, n])
+        model = bands(rng, shifted)
+        graph = tflite.from_bytes(model)
+        [values] = random_inputs(graph, 1, seed)
+        built = compiled(graph, config, turn=False)
+        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, f"{n} of {seed}")
+        found = {group.source.storage.patches is not None for group in built.groups}
+        assert len(found) == 1
+        patched += found == {True}
+    assert patched > scaled(60) // 2
 
 
 def test_where_bytes_count_patches_are_no_more() -> None:
