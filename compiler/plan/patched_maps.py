@@ -36,8 +36,10 @@ LEAST_GAIN = 0.95  # of the cycles as the input is: below that it is worth the h
 def with_patched_inputs(
     groups: list[Group], config: AcceleratorConfig, unpacked: Collection[str] = (), larger: bool = True
 ) -> list[Group]:
-    """The groups, which read those inputs as patches of which all readers have the same window, to their gain; unpacked:
-    names of those that others lay out; larger: whether patches may be more bytes than the input as it is."""
+    """The groups, which read those inputs as patches of which all readers have the same window, to their gain.
+
+    unpacked: names of those that others lay out; larger: whether patches may be more bytes than the input as it is
+    """
     made = {map_.name for group in groups for map_ in group.output.around}
     readers: dict[str, list[int]] = {}
     for n, group in enumerate(groups):
