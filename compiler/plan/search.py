@@ -25,8 +25,7 @@ from eyrie.model.config import AcceleratorConfig
 
 HOTTEST = 25.0  # cycles by which a worse arrangement may be taken, at the beginning
 STARTS = 6
-NEAR = 1.01  # times the least cost: from there on, a search ends after IDLE_STARTS without a better solution
-IDLE_STARTS = 2
+IDLE_STARTS = 2  # without a better solution, after which a search ends
 FEW = 40  # jobs, or 60 buffers: an arrangement of more takes longer
 HOPELESS = 8  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
@@ -68,7 +67,7 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
     to predict, and for more iterations. Raise Rejected.
 
     A random search (simulated annealing), the same in every run, with several starts. It tries fewer arrangements for a
-    plan of many jobs or buffers. It ends early if its solutions are near to the lower bound.
+    plan of many jobs or buffers. It ends early if it has a solution near to the lower bound, or finds no better one.
     """
     search = _Search(plan, config, min(MOST_CANDIDATES, max(search_iterations // ITERATIONS, 1)))
     since = 0  # starts since the best solution so far
@@ -76,7 +75,7 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
         before = search.best
         search.anneal(np.random.default_rng(start), lambda: search.attempts(search_iterations))
         since = since + 1 if search.best is before else 0
-        if search.done or search.is_hopeless or (since >= IDLE_STARTS and search.is_near):
+        if search.done or search.is_hopeless or (search.best and since >= IDLE_STARTS):
             break
     if not search.best and not search.is_hopeless:
         search.anneal(np.random.default_rng(STARTS), lambda: min(search_iterations, HOPELESS))
@@ -144,11 +143,6 @@ class _Search:
             return False
         others = self.count(self.best) - 1
         return self.best.cost <= ENOUGH * self.least and len(self.found) > SPREAD * others
-
-    @property
-    def is_near(self) -> bool:
-        """Return whether the best solution is near the lower bound."""
-        return self.best is not None and self.best.cost <= NEAR * self.least
 
     @property
     def is_hopeless(self) -> bool:
