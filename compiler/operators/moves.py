@@ -296,19 +296,19 @@ def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str], beat: 
         whole = sum(prod(block.shape) for block in blocks) == prod(output.shape)
         if not whole or len(blocks) < len(moves) or (len(moves) == 1 and output.name in ends):
             return []
-        strips = [block for block in blocks if block.shape[1] < output.shape[1]]
-        by_row = all(block.shape[1] == source.shape[1] for block, source in zip(blocks, inputs))
-        if not by_row or not all(_in_words(strip, beat) for strip in strips):
+        if not all(_lies_in(source, block, output, beat) for source, block in zip(inputs, blocks)):
             return []
         found.append(blocks)
     return found
 
 
-def _in_words(strip: Block, beat: int) -> bool:
-    """Return whether a pass can write columns of a map in place, in pairs of words or a single one, and DRAM has whole
-    beats of them."""
-    first, width = strip.made[2], strip.shape[1]
-    return (first % 2 == 0 or width == 1) and first % beat == width % beat == 0
+def _lies_in(source: Map, block: Block, made: Map, beat: int) -> bool:
+    """Return whether rows of a source lie in the result as by themselves, or passes can write them there: columns in
+    pairs of words or a single one, of which DRAM has whole beats."""
+    first, width = block.made[2], block.shape[1]
+    if width == made.shape[1]:
+        return source.layout.pitch == made.layout.pitch
+    return width == source.shape[1] and (first % 2 == 0 or width == 1) and first % beat == width % beat == 0
 
 
 def copy_of(where: str, source: Map, name: str) -> Elementwise:

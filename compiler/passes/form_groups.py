@@ -178,7 +178,7 @@ class _Forming:
         """Return whether fused operators of this network make a feature map, and it has no other place. Passes read
         whole rows, so that only the node may read a map of some columns."""
         made = map_.name in self.made or map_.name in self.joined
-        by_row = map_.shape[1] == place.whole.shape[1] or self.readers[map_.name] == [node]
+        by_row = map_.shape[1] == place.whole.shape[1] or self.readers.get(map_.name) == [node]
         return made and by_row and map_.name not in self.ends and self.parts.get(map_.name, place) == place
 
     def _copied(self, node: Node, source: Map, block: Block, name: str) -> Map:

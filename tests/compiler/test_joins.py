@@ -16,6 +16,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.failure import DoesNotFit, InternalError, Unsupported
+from eyrie.compiler.ir.feature_map import NARROW_GROUPS
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.maps import Map, Part
 from eyrie.compiler.ir.nest_text import read_schedule
@@ -218,6 +219,16 @@ def test_texts(level: str, seed: int, tmp_path: Path) -> None:
         made, golden = outputs(found, stages.graph, seed)
         assert same(made, golden), path.read_text()
     assert counts["rejected"], counts
+
+
+def test_parts_of_another_pitch(seed: int) -> None:
+    """A vector of so many channels has no second word in a row; one of half as many does."""
+    net = Drawn(seed, (1, 1, 1, channels := 8 * NARROW_GROUPS))
+    model = net.model(net.conv(net.slice(net.input, (0, 0, 0, channels // 2), (1, 1, 1, channels // 2)), 8))
+    graph = tflite.from_bytes(model)
+    [values] = random_inputs(graph, 1, seed)
+    built = compiled(graph, DEFAULT, turn=False)
+    check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), DEFAULT, f"seed {seed}")
 
 
 def joined_groups() -> tuple[list[Group], Map, list[Map]]:
