@@ -16,9 +16,10 @@ from eyrie.compiler.assembly.source import MOVES, Commands, Source
 from eyrie.compiler.emit.dram import DramLayout
 from eyrie.compiler.emit.image import PROGRAM, buffer_entries, image_of, step_entries
 from eyrie.compiler.emit.schedule import Place, Schedule
+from eyrie.compiler.ir.graph import map_shape
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageBuffer, ImageStep
-from eyrie.compiler.ir.maps import Map, map_of
+from eyrie.compiler.ir.maps import Map, map_of, upright
 from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer
 from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES
@@ -210,7 +211,7 @@ class Linker:
             for name, (address, words) in self.source.buffers.items()
         ]
         inputs = {name: self.maps[name] for name in self.source.inputs if name in self.maps}
-        outputs = {name: self.maps[name] for name in self.source.outputs}
+        outputs = {name: (self.maps[name], self._shape(name)) for name in self.source.outputs}
         return image_of(
             [*self.commands, End()],
             self.dram,
@@ -220,6 +221,10 @@ class Linker:
             self.steps,
             [*self.buffers, *named],
         )
+
+    def _shape(self, output: str) -> tuple[int, int, int]:
+        """Return the shape of an output in the source."""
+        return upright(self.maps[output].map, map_shape(self.source.known.tensors[output].shape)).shape
 
     def said(self, number: int) -> str:
         """Return a command with the names of the source."""

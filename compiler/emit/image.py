@@ -22,18 +22,16 @@ def build(schedule: Schedule, config: AcceleratorConfig, outputs: dict[str, Map]
     """The image of a schedule; outputs: of the model, in its order and shapes, the maps that they are. Raises
     InputError as image_of does."""
     made = {place.map.name: place for place in schedule.outputs}
-    image = image_of(
+    return image_of(
         schedule.commands,
         schedule.dram,
         config,
         {place.map.name: place for place in schedule.inputs},
-        {name: made[map_.name] for name, map_ in outputs.items()},
+        {name: (made[map_.name], map_.shape) for name, map_ in outputs.items()},
         step_entries(schedule),
         buffer_entries(schedule),
         schedule.images,
     )
-    shaped = {name: replace(place, shape=outputs[name].shape) for name, place in image.outputs.items()}
-    return replace(image, outputs=shaped)
 
 
 def step_entries(schedule: Schedule) -> list[ImageStep]:
@@ -75,12 +73,12 @@ def image_of(
     layout: DramLayout,
     config: AcceleratorConfig,
     inputs: dict[str, Place],
-    outputs: dict[str, Place],
+    outputs: dict[str, tuple[Place, tuple[int, int, int]]],
     steps: list[ImageStep],
     buffers: list[ImageBuffer],
     images: int = 1,
 ) -> Image:
-    """Return the image of a command list, which lies after all that DRAM has.
+    """Return the image of a command list, which lies after all that DRAM has. outputs: with their shapes in the model
 
     Raise InputError if it is larger than the accelerator's addresses reach; tokens can count whatever fits
     (docs/hardware/tiling.md)."""
@@ -98,7 +96,7 @@ def image_of(
         images,
         Area(address, program.nbytes),
         {name: _map(place) for name, place in inputs.items()},
-        {name: _map(place) for name, place in outputs.items()},
+        {name: replace(_map(place), shape=shape) for name, (place, shape) in outputs.items()},
         {name: Area(*place) for name, place in layout.areas.items()},
         config,
         tuple(steps),

@@ -190,7 +190,7 @@ def _check_map(map_: DramMap) -> None:
     rows, columns, channels = _stored_shape(map_)
     if map_.table and not (len(map_.table.values) == 256 and all(INT8_MIN <= n <= INT8_MAX for n in map_.table.values)):
         raise InputError("a table must have 256 values of int8")
-    laid = {(rows, columns), (1, rows) if columns == 1 else (rows, columns)}
+    laid = [(rows, columns), (1, rows)] if columns == 1 and not map_.patches else [(rows, columns)]
     if (layout.rows, layout.cols) not in laid or not (
         0 < channels <= (WORD_CHANNELS if layout.packed else 8 * layout.groups)
     ):

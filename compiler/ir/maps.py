@@ -80,7 +80,7 @@ class Map:
         return self.shape[1] < self.storage.shape[1]
 
     @property
-    def begins_pair(self) -> bool:
+    def is_written_in_place(self) -> bool:
         """Return whether passes can write it in its storage: they write pairs of words from even columns on, or single
         words."""
         return self.first_column % 2 == 0 or self.shape[1] == 1
@@ -97,10 +97,10 @@ class Map:
         return self.storage.layout.row_words
 
 
-def upright(row: Map, shape: tuple[int, int, int]) -> Map:
+def upright(map_: Map, shape: tuple[int, int, int]) -> Map:
     """Return an output of the network; a row that is a column in the model has its shape there (passes/turn_maps.py).
     shape: (H, W, C) in the model"""
-    return replace(row, shape=shape) if row.shape == (1, shape[0], shape[2]) and shape[1] == 1 else row
+    return replace(map_, shape=shape) if map_.shape == (1, shape[0], shape[2]) and shape[1] == 1 else map_
 
 
 def map_of(tensor: Tensor) -> Map:

@@ -35,11 +35,12 @@ def with_other_shapes(
                 nodes.append(_reshape(node, tensor, other))
         (made,) = node.outputs
         taken = tuple(others.get(tensor.name, tensor) for tensor in node.inputs)
-        if made.name not in ends and (other := shaped(made)):
+        is_end = made.name in ends
+        if not is_end and (other := shaped(made)):
             others[made.name] = other
         result = others.get(made.name, made)
         nodes.append(replace(node, operator=operator(node.operator), inputs=taken, outputs=(result,)))
-        if result is not made and made.name not in ends:
+        if result is not made and not is_end:
             nodes.append(_reshape(node, result, made))
     inputs, outputs = (
         tuple(ends.get(each.name, each) for each in tensors) for tensors in (graph.inputs, graph.outputs)

@@ -122,7 +122,7 @@ class Flow:
         write these in place."""
         strips = [map_ for group in self.groups for map_ in group.operands if map_.is_strip]
         for group in self.groups:
-            if group.output.is_strip and (group.whole or not group.output.begins_pair):
+            if group.output.is_strip and (group.whole or not group.output.is_written_in_place):
                 strips.append(group.output)
         return self.in_dram | {map_.storage.name for map_ in strips}
 

@@ -56,7 +56,7 @@ def with_patched_inputs(
 
 def _suit(readers: Sequence[Convolution]) -> bool:
     """Return whether the readers of an input, or of rows of it, can have it as the same patches."""
-    source, windows = readers[0].source.storage, {_walk(group.window) for group in readers}
+    source, windows = readers[0].source.storage, {_along_rows(group.window) for group in readers}
     return (
         len(windows) == 1
         and source.shape[2] <= MOST_CHANNELS
@@ -66,7 +66,7 @@ def _suit(readers: Sequence[Convolution]) -> bool:
     )
 
 
-def _walk(window: Window) -> tuple:
+def _along_rows(window: Window) -> tuple:
     """Return what windows along the same rows must have in common."""
     return window.kernel, window.stride, window.dilation, window.pads[2:]
 
@@ -74,8 +74,8 @@ def _walk(window: Window) -> tuple:
 def _reads_rows(group: Convolution) -> bool:
     """Return whether a group reads rows of an input, and pads where the input ends."""
     source, whole = group.source, group.source.storage
-    below = whole.shape[0] - source.first_row - source.shape[0]
-    pads_inside = any(pad > 0 and rows for pad, rows in zip(group.window.pads, (source.first_row, below)))
+    outside = source.first_row, whole.shape[0] - source.first_row - source.shape[0]  # rows above and below
+    pads_inside = any(pad > 0 and rows for pad, rows in zip(group.window.pads, outside))
     return source.shape[1:] == whole.shape[1:] and not pads_inside
 
 
@@ -143,7 +143,8 @@ def _best(readers: Sequence[Convolution], config: AcceleratorConfig, larger: boo
 
 
 def _patches(readers: Sequence[Convolution], rows: _Split, cols: _Split) -> list[Map]:
-    """The sources of the readers of an input as patches; [] if their windows do not all begin where patches do."""
+    """The sources of the readers of an input as patches; [] if their windows do not all begin where patches do, or if
+    they are rows of values of a table."""
     window, whole = readers[0].window, readers[0].source.storage
     begins = [group.source.first_row - group.window.pads[0] for group in readers]
     before = max(-min(begins), 0)
@@ -168,6 +169,8 @@ def _patches(readers: Sequence[Convolution], rows: _Split, cols: _Split) -> list
         (before, window.pads[2]),
         window.kernel,
     )
+    if whole.table and any(own < height for own, _ in sizes):
+        return []
     whole = replace(whole, shape=(height, width, patches.channels), packed=False, patches=patches)
     return [_rows_of(whole, first, own) for first, (own, _) in zip(firsts, sizes)]
 

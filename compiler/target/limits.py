@@ -147,7 +147,7 @@ SHARED_GROUPS = 16  # channel groups of which such a filter has at least: else o
 
 
 def tile_words(tile: Count) -> Count:
-    """Filters of a tile that come from the GLB."""
+    """Words of a channel group of a tile."""
     return tile - (SHARED_TILE - 1) * (tile == SHARED_TILE)
 
 

@@ -253,7 +253,20 @@ def test_blocks_that_share_a_map_of_one_column(seed: int, tmp_path: Path) -> Non
         for text in (lines, lines.replace("barrier\n", ""))
     )
     for barrier, alone in zip(found[1], whole[1], strict=True):
-        assert len(np.unique(alone)) > 5 and np.array_equal(barrier.ravel(), alone.ravel())
+        assert len(np.unique(alone)) > 5 and np.array_equal(barrier, alone)
+
+
+def test_outputs_of_one_column_have_the_model_s_shape(tmp_path: Path) -> None:
+    lines = """input x 97,1,16 scale=0.1
+        filter w w.npy scale=0.01
+        filter v v.npy scale=0.01
+        conv c x w scale=1
+        barrier
+        conv d c v scale=1
+        output d"""
+    filters = {"w": np.ones((8, 9, 1, 16), np.int8), "v": np.ones((8, 9, 1, 8), np.int8)}
+    [output] = assemble_file(write(tmp_path, lines, **filters)).image.outputs.values()
+    assert (output.shape, output.laid) == ((81, 1, 8), (1, 81, 8))
 
 
 # ---- Commands ----

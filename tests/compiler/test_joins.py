@@ -221,6 +221,19 @@ def test_texts(level: str, seed: int, tmp_path: Path) -> None:
     assert counts["rejected"], counts
 
 
+@pytest.mark.parametrize("widths", [(2, 3), (1, 1, 3), (4, 1, 2), (6, 5), (5, 1, 2, 3)])
+def test_columns_in_any_order(widths: tuple[int, ...], seed: int) -> None:
+    """No part writes over another: a pair of words at its end has one of its columns only."""
+    for order in (1, -1):
+        net = Drawn(seed, (1, 5, 9, 16))
+        parts = [net.conv(net.input, 16, cols=10 - width) for width in widths[::order]][::order]
+        model = net.model(net.conv(net.concatenation(COLUMNS, *parts), 8, 2, 2))
+        graph = tflite.from_bytes(model)
+        [values] = random_inputs(graph, 1, seed)
+        built = compiled(graph, DEFAULT, turn=False)
+        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), DEFAULT, f"seed {seed}")
+
+
 def test_parts_of_another_pitch(seed: int) -> None:
     """A vector of so many channels has no second word in a row; one of half as many does."""
     net = Drawn(seed, (1, 1, 1, channels := 8 * NARROW_GROUPS))

@@ -142,6 +142,22 @@ def bands(rng: np.random.Generator, shifted: bool) -> bytes:
     return net.model(*outputs)
 
 
+def test_bands_of_values_of_a_table() -> None:
+    """Rows of an input that the host looks up are no patches: of equal windows all of it is."""
+    for pads, patched in (((0, 0), True), ((2, 2), False)):
+        net = Drawn(1, (1, 30, 30, 1))
+        x = net.tensor((1, 30, 30, 1))
+        net.builder.operator("LEAKY_RELU", [net.input], [x], alpha=0.3)
+        outputs = [net.conv(net.pad(x, (0, 0), margin, (0, 0), (0, 0)), 16, 5, 5) for margin in ((0, 0), pads)]
+        model = net.model(*outputs)
+        graph = tflite.from_bytes(model)
+        [values] = random_inputs(graph, 1, 1)
+        built = compiled(graph, DEFAULT, turn=False)
+        assert [group.source.table is not None for group in built.groups] == [True, True]
+        assert [group.source.patches is not None for group in built.groups] == [patched, patched]
+        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), DEFAULT, str(pads))
+
+
 @pytest.mark.parametrize("shifted", [False, True])
 def test_bands_of_an_input(seed: int, shifted: bool) -> None:
     """All have rows of the same patches, where these begin as their windows do."""

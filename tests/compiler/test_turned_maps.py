@@ -130,19 +130,21 @@ def column_convolutions(rows: int) -> Graph:
 
 
 def test_inputs_and_outputs_are_rows() -> None:
-    """No pass moves them; an output that others read as a column is one."""
+    """No pass moves them; an output that others read, or that another operator makes or reads, is a column."""
     net = Drawn(1, (1, 30, 1, 8))
     x = net.conv(net.input, 16, rows=9)
-    graph = tflite.from_bytes(net.builder.pack([net.input], [x, net.conv(x, 24, rows=9)]))
+    graph = tflite.from_bytes(net.builder.pack([net.input], [net.conv(x, 24, rows=9), net.conv(x, 8, rows=3)]))
     stages = compiled(graph, DEFAULT, turn=True)
-    assert [group.operators for group in stages.groups] == ["conv"] * 2
+    assert [group.operators for group in stages.groups] == ["conv"] * 3
     maps = (*stages.image.inputs.values(), *stages.image.outputs.values())
-    assert [map_.laid for map_ in maps] == [(1, 30, 8), (1, 22, 16), (1, 14, 24)]
-    assert [map_.shape for map_ in stages.image.outputs.values()] == [(22, 1, 16), (14, 1, 24)]
+    assert [map_.laid for map_ in maps] == [(1, 30, 8), (1, 14, 24), (1, 20, 8)]
+    assert [map_.shape for map_ in stages.image.outputs.values()] == [(14, 1, 24), (20, 1, 8)]
     vector = net.tensor((1, 22 * 16))
     net.builder.operator("RESHAPE", [x], [vector])
     read = simplified(tflite.from_bytes(net.builder.pack([net.input], [x, vector])), turn=True)
     assert [tensor.shape for tensor in read.outputs] == [(1, 22, 1, 16), (1, 22 * 16)]
+    behind = simplified(tflite.from_bytes(net.builder.pack([net.input], [x, net.conv(x, 8)])), turn=True)
+    assert [tensor.shape for tensor in behind.outputs] == [(1, 22, 1, 16), (1, 1, 22, 8)]
 
 
 @pytest.mark.parametrize("config", CONFIGS)
