@@ -39,11 +39,10 @@ class Joins:
         ]
         by_column = any(output.is_strip for _, output in makers)
         for n, output in makers:
+            step = output.row_step
+            begin, count = (output.first_row * step, step) if by_column else (output.offset, output.layout.row_words)
             for row, (birth, death) in enumerate(row_lives(self._jobs, n, self._flow)):
-                step = output.row_step
-                own = output.offset + row * step, output.layout.row_words
-                words = ((output.first_row + row) * step, step) if by_column else own
-                first, last = lives.get(words, (birth, death))
+                first, last = lives.get(words := (begin + row * step, count), (birth, death))
                 lives[words] = min(first, birth), max(last, death)
         return merged([LiveRange(*words, *life) for words, life in sorted(lives.items())])
 

@@ -327,8 +327,7 @@ def _separable_cycles(
 def _by_taps(config: AcceleratorConfig, group: Convolution | Grouped, rows: int) -> list[Mapping]:
     """Each tap of a channel group as a channel group of its own."""
     slow, halves = WORD_CHANNELS // config.multipliers, 2 if config.sets == 1 else 1
-    channel_groups = 1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])
-    groups = channel_groups * group.window.taps * halves
+    groups = pass_groups(group, ArrayMode.POINTWISE) * halves
     blocks = _candidates(config, group, rows, most_pixels(config))
     tile, tiles, legal = _tiles(config, group, blocks)
     legal &= tiles <= ARRAY_LOOPS.largest("tiles")

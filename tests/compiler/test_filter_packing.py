@@ -117,7 +117,7 @@ def single_filter(rows: int, cols: int) -> bytes:
 def test_all_rows_of_a_set_take_a_single_filter(
     config: AcceleratorConfig, kernel: tuple[int, int], words: int, seed: int
 ) -> None:
-    """Where its words may come one by one, and are many: elsewhere it has others of zeros beside it."""
+    """Its words come once. Filters of zeros stand beside it if words come in pairs, or if they are few."""
     model = single_filter(*kernel)
     graph = tflite.from_bytes(model)
     [values] = random_inputs(graph, 1, seed)

@@ -94,8 +94,8 @@ def test_where_each_value_lies(seed: int) -> None:
 
 
 def test_which_inputs_do_not() -> None:
-    """Those that several groups read in other windows, that others lay out, of dilated windows, of many channels, that
-    a group makes; and those that lie well as they are."""
+    """Inputs stay as they are if groups read them in different windows, if another program lays them out, if the window
+    is dilated, if they have many channels, if a group makes them, or if patches bring nothing."""
     first = first_layer((28, 28, 1), Window((5, 5), pads=(2, 2, 2, 2)), 8)
     dilated = first_layer((28, 28, 1), Window((5, 5), dilation=(2, 2)), 8)
     wide = first_layer((28, 28, 5), Window((5, 5)), 8)
@@ -125,8 +125,7 @@ def test_which_inputs_do_not() -> None:
 
 
 def bands(rng: np.random.Generator, shifted: bool) -> bytes:
-    """A first layer in bands of rows, of which two share some. shifted: the windows of one begin between those of the
-    others"""
+    """A first layer in bands of rows; neighbours read common rows. shifted: the last band begins a row later"""
     stride, kernel, pad = int(rng.integers(2, 4)), *rng.integers(3, 7, 1).tolist(), int(rng.integers(2))
     made, width = rng.integers(2, 9, int(rng.integers(2, 4))).tolist(), int(rng.integers(kernel, 40))
     height = (sum(made) - 1) * stride + kernel - 2 * pad + shifted

@@ -154,7 +154,7 @@ def _rows_and_columns(p: SeparablePass) -> tuple[int, int]:
 
 def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters) -> StreamDescriptor:
     """Pointwise filters, dealt in turn over the rows of a set."""
-    blocks, groups, words = p.blocks, p.groups, tile_words(filters.count)
+    blocks, groups, stored = p.blocks, p.groups, tile_words(filters.count)
     size = filters.ring[1] if filters.ring else 0
 
     def along(count: int, words: int, **tags: int) -> Level:
@@ -165,20 +165,20 @@ def _filter_stream(config: AcceleratorConfig, p: SeparablePass, filters: Filters
     chunk = filters.chunk_groups or groups
     if groups % chunk:
         raise InputError(f"chunks of {chunk} groups do not divide {groups}")
-    if size and not chunked and size < filters.tiles * groups * words:
+    if size and not chunked and size < filters.tiles * groups * stored:
         raise InputError("a filter ring smaller than the filters needs chunks")
     each = beat_filters(config, blocks.pixels, filters.count)
-    levels = [along(words // each, each, tag=enc.TAG.pack(row=1))]
+    levels = [along(stored // each, each, tag=enc.TAG.pack(row=1))]
     if not split:
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
-    levels.append(along(chunk, words))
-    levels.append(along(groups // chunk, chunk * words))
+    levels.append(along(chunk, stored))
+    levels.append(along(groups // chunk, chunk * stored))
     chunk_level = len(levels) - 1
     if chunked and blocks.outer > 1:
         raise InputError("filters that come in chunks are used by one outer block only")
     levels.append(Level(blocks.inner))
     deal = deal_of(filters.count, each, filters.tiles)
-    levels.append(along(filters.tiles, groups * words, tag=enc.TAG.pack(row=deal)))
+    levels.append(along(filters.tiles, groups * stored, tag=enc.TAG.pack(row=deal)))
     levels.append(Level(blocks.outer))
     ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
     return StreamDescriptor(
