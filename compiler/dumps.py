@@ -57,6 +57,7 @@ def segments(plan: Plan, config: AcceleratorConfig, turn: bool, compose: bool) -
 def _segment(segment: Segment, config: AcceleratorConfig) -> str:
     rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)]
     kept = f"; rows kept between passes: {' '.join(map(str, rings))}" if rings else ""
+    kept += "; transfers alone, no pass" if segment.is_load else ""
     about = f"# {len(segment.jobs)} jobs, at most {Bounds(segment, config).peak_words * GLB_WORD_BYTES} bytes{kept}"
     head, *lines = lines_of(segment)
     return "\n".join([f"{head:24}{about}", *lines])

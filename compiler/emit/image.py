@@ -54,14 +54,21 @@ def step_entries(schedule: Schedule) -> list[ImageStep]:
 
 
 def buffer_entries(schedule: Schedule) -> list[ImageBuffer]:
-    """Return the buffers of a schedule."""
+    """Return the buffers of a schedule, with times that count passes, not jobs."""
+    before = schedule.plan.passes_before
+
+    def passes_of(birth: int, death: int) -> tuple[int, int]:
+        (first, begin), (last, end) = divmod(birth, 2), divmod(death, 2)
+        begin = 2 * before[first] + begin * (before[first + 1] - before[first])
+        end = 2 * before[last] + end if before[last + 1] > before[last] else 2 * before[last] - 1
+        return begin, max(begin, end)
+
     return [
         ImageBuffer(
             buffer.name,
             (buffer.placed + part.offset) * GLB_WORD_BYTES,
             part.words * GLB_WORD_BYTES,
-            part.birth,
-            part.death,
+            *passes_of(part.birth, part.death),
         )
         for buffer in schedule.buffers
         for part in buffer.parts

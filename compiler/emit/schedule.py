@@ -89,6 +89,9 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
+        if segment.is_load:
+            self._load_part(group, made, job)
+            return
         if segment.tiling_of(n).channels > 1:
             source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
             self._load_slice(group, group.source, source, job.part, job.reads)
@@ -181,6 +184,19 @@ class _Emitter:
         for start, count in _runs(map_, part, first, last):
             place = base + start * map_.row_step * GLB_WORD_BYTES, part.row_address(start)
             self.timeline.load(*place, *_extent(map_, part, count))
+
+    def _load_part(self, group: Group, part: FeatureMap, job: Job) -> None:
+        """Load the rows of a job into the part of a map: all at once, or, of a strip, a row of each word group."""
+        base, source, rows = self._base(group, group.source), group.source.layout, range(job.first, job.last)
+        row_bytes = source.row_words * GLB_WORD_BYTES
+        if not group.output.is_strip:
+            place = base + rows.start * row_bytes, part.row_address(rows.start)
+            by_row = Block(len(rows), row_bytes, part.row_step, 1, 0, 0) if len(rows) > 1 else None
+            self.timeline.load(*place, source.row_words, by_row)
+            return
+        by_group = Block(source.groups, source.pitch * GLB_WORD_BYTES, part.pitch, 1, 0, 0)
+        for y in rows:
+            self.timeline.load(base + y * row_bytes, part.row_address(y), source.used_words, by_group)
 
     def _wait_for(self, region: Region) -> None:
         """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last

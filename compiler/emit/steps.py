@@ -62,7 +62,9 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
     steps: dict[str, Step] = {}
     for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
         segment = plan.segment_of[n]
-        passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
+        if segment.is_load:
+            continue
+        passes = tuple(number for number, job in zip(plan.passes_before, plan.jobs) if job.group == n)
         step = Step(
             group.origin,
             n,

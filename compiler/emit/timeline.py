@@ -9,7 +9,7 @@ import numpy as np
 
 from eyrie.compiler.emit.order import Move, Work, listed
 from eyrie.compiler.ir.buffer import Region
-from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.feature_map import FeatureMap, PartMap
 from eyrie.compiler.ir.program import Block, Command, Config, Transfer
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
@@ -127,10 +127,12 @@ class Timeline:
         return listed(self.moves, self.works, self.config)
 
 
-def _glb(transfer: Transfer) -> slice:
-    """Return the words of the GLB from the first to the last that a transfer moves."""
+def _glb(transfer: Transfer) -> slice | np.ndarray:
+    """Return the words of the GLB that a transfer moves."""
     block, first = transfer.block, transfer.glb_address
-    return slice(first, first + ((block.rows - 1) * block.row_glb if block else 0) + transfer.words)
+    if not block:
+        return slice(first, first + transfer.words)
+    return (first + block.row_glb * np.arange(block.rows)[:, None] + np.arange(transfer.words)).reshape(-1)
 
 
 def _pages(dram: int, end: int) -> range:
@@ -168,12 +170,14 @@ def rows_region(feature_map: FeatureMap, first: int, last: int) -> Region:
     if feature_map.images > 1:
         return [(feature_map.address, feature_map.words)]
     rows = range(max(0, first), min(feature_map.rows, last))
-    if not feature_map.planar:
+    strip = isinstance(feature_map, PartMap) and feature_map.used_words < feature_map.pitch
+    if not feature_map.planar and not strip:
         return [(feature_map.row_address(y), feature_map.row_words) for y in rows]
-    if len(rows) == feature_map.ring_rows:
+    if len(rows) == feature_map.ring_rows and not strip:
         return [(feature_map.address, feature_map.words)]
+    words = feature_map.used_words if strip else feature_map.pitch
     return [
-        (feature_map.row_address(y) + group * feature_map.group_step, feature_map.pitch)
+        (feature_map.row_address(y) + group * feature_map.group_step, words)
         for y in rows
         for group in range(feature_map.groups)
     ]

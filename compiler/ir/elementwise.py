@@ -91,6 +91,10 @@ class Elementwise(Group):
         """Return whether each output word depends only on the input word at the same place."""
         return self.window == Window() and not self.walk and not self.words and self.repeat == (1, 1)
 
+    @property
+    def copies(self) -> bool:
+        return self.in_place and [operation.kind for operation in self.operations] == [Operation.NONE]
+
     def input_rows(self, first: int, last: int) -> tuple[int, int]:
         if self.at_once:
             return 0, self.source.shape[0]

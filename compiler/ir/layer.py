@@ -115,6 +115,11 @@ class Group:
         """Return the source and the other feature maps that it reads."""
         return self.source, *self.others
 
+    @property
+    def copies(self) -> bool:
+        """Return whether its output has the words of its source, each at the same place."""
+        return False
+
     def broadcasts(self, number: int) -> bool:
         """Return whether all rows of the output read the same row of an operand. number: 0 for the source"""
         return number > 0 and self.operands[number].shape[0] != self.map_shape[0]

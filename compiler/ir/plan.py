@@ -6,6 +6,7 @@ A segment is a run of fused operators that one loop nest (ir/nest.py) schedules.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from eyrie.compiler.ir.buffer import Buffer
@@ -62,6 +63,16 @@ class Segment:
     def key(self) -> tuple:
         """Return a key that is equal for the same segment in another network."""
         return tuple((group.layer, group.images) for group in self.groups), self.nest, self.beside, self.freed
+
+    @property
+    def is_load(self) -> bool:
+        """Return whether its jobs are transfers without passes: it copies a feature map from DRAM to its place in a
+        larger one, which is in the GLB."""
+        (group, *others), nest = self.groups, self.nest
+        alone = not others and not nest.sliced and not nest.in_place
+        by_row = not (group.images or group.whole or group.source.packed or group.source.planar or group.output.planar)
+        to_part = group.output.part is not None and group.source.part is None
+        return alone and nest.from_dram and not nest.to_dram and group.copies and by_row and to_part
 
     def tiling_of(self, n: int) -> Tiling:
         """Return the tiling of fused operator n of the network."""
@@ -254,6 +265,12 @@ class Plan:
         for job in self.jobs:
             found[job.group].append(job)
         return found
+
+    @cached_property
+    def passes_before(self) -> list[int]:
+        """Return the number of passes before each job, and of all."""
+        are_passes = (not self.segment_of[job.group].is_load for job in self.jobs)
+        return list(accumulate(are_passes, initial=0))
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:

@@ -35,7 +35,9 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
         segment = segment_of[n]
         nest = segment.nest
         shared = {number for reader, number in segment.readers.get(SOURCE, ()) if segment.first + reader == n}
-        if n == segment.first and nest.from_dram:
+        if segment.is_load:
+            read.append(joins.made(n))
+        elif n == segment.first and nest.from_dram:
             before = segment_of[n - 1].nest
             in_planes = n > 0 and not before.rows and not before.whole  # tiles of filters lie one after the other
             read.append(_fetched(jobs, n, group, segment, in_planes, n in early, free_in[n]))

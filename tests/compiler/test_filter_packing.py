@@ -13,13 +13,11 @@ from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
 from eyrie.model.config import CODED, DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.encoding import PARAMETER_WORDS
-from eyrie.model.interpreters import RUN
 from eyrie.model.operators.quantization import stored_zero_point
-from eyrie.model.operators.reference import Reference
 from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.compiler.test_moves import Drawn
-from tests.compiler.test_turned_maps import check_program, compiled
+from tests.compiler.test_turned_maps import checked
 
 
 @pytest.mark.parametrize("zero_point", [0, 1, 100, 127, 128, 129, 254, 255])
@@ -118,11 +116,7 @@ def test_all_rows_of_a_set_take_a_single_filter(
     config: AcceleratorConfig, kernel: tuple[int, int], words: int, seed: int
 ) -> None:
     """Its words come once. Filters of zeros stand beside it if words come in pairs, or if they are few."""
-    model = single_filter(*kernel)
-    graph = tflite.from_bytes(model)
-    [values] = random_inputs(graph, 1, seed)
-    built = compiled(graph, config, turn=False)
-    check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, str(kernel))
+    built = checked(single_filter(*kernel), config, seed)
     [filters] = (buffer for buffer in built.image.buffers if buffer.name.endswith("filters"))
     held = words * kernel[0] * kernel[1] * 40
     assert held <= filters.bytes < held + 16

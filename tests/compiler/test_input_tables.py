@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.maps import Part
@@ -19,12 +18,11 @@ from eyrie.model.config import DEFAULT
 from eyrie.model.interpreters import RUN
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.reference import Reference
-from eyrie.runtime.inputs import random_inputs
 from eyrie.session import load
 from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tests.compiler.test_moves import Drawn
-from tests.compiler.test_turned_maps import check_program, compiled
+from tests.compiler.test_turned_maps import checked
 from tests.compiler.windows import convolution_chain
 
 VALUES = np.roll(np.arange(-128, 128), 7).astype(np.int8)
@@ -101,10 +99,6 @@ def test_results(channels: int, seed: int) -> None:
         x = net.pad(x, (0, 0), (1, 1), (1, 1), (0, 0)) if n % 2 else x
         kernel = 3 if n % 4 < 2 else 7
         content = net.model(net.conv(x, int(rng.integers(1, 30)), rows=kernel, cols=kernel))
-        graph = tflite.from_bytes(content)
-        built = compiled(graph, DEFAULT, turn=False)
+        built = checked(content, DEFAULT, seed, f"network {n}")
         [place] = built.image.inputs.values()
         assert place.table and len(built.schedule.plan.groups) == 1
-        [values] = random_inputs(graph, 1, seed)
-        expected = RUN[Reference.MICRO](content, values[0])
-        check_program(built.image, graph, values[0], expected, DEFAULT, f"network {n}")

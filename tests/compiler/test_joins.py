@@ -20,6 +20,7 @@ from eyrie.compiler.ir.feature_map import NARROW_GROUPS
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.maps import Map, Part
 from eyrie.compiler.ir.nest_text import read_schedule
+from eyrie.compiler.ir.program import Transfer
 from eyrie.compiler.ir.verify import verify_groups
 from eyrie.compiler.ir_text import compiled as compiled_text
 from eyrie.compiler.ir_text import text_of
@@ -28,15 +29,12 @@ from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.results import Built
 from eyrie.model.config import DEFAULT, WIDE, AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.model.interpreters import RUN
 from eyrie.model.messages import about
-from eyrie.model.operators.reference import Reference
-from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.samples import scaled
 from tests.compiler.test_moves import Drawn
 from tests.compiler.test_schedules import changed, golden, is_accepted
 from tests.compiler.test_text import outputs, same
-from tests.compiler.test_turned_maps import check_program, compiled
+from tests.compiler.test_turned_maps import checked, compiled
 
 NETWORKS = scaled(40, least=9)
 CHANNELS, COLUMNS, ROWS = 3, 2, 1  # axes
@@ -44,7 +42,14 @@ WIDTHS = (8, 16, 24, 40)
 JOINED = ("plain", "nested", "shared", "twice", "input", "ragged", "output", "growing", "added")
 # By kind. Columns of a larger map are for that alone.
 COPIES = {"twice": 1, "input": 1, "output": 1, "swapped": 2}
-COPIES |= {"twice columns": 2, "shared columns": 1, "nested columns": 1, "growing columns": 8, "output columns": 1}
+COPIES |= {
+    "twice columns": 2,
+    "shared columns": 1,
+    "nested columns": 1,
+    "growing columns": 8,
+    "input columns": 8,
+    "output columns": 1,
+}
 DIVIDED = ("input", "made", "joined", "nested", "swapped")
 CONFIGS = (DEFAULT, AcceleratorConfig(rows=3), AcceleratorConfig(rows=12), WIDE, replace(DEFAULT, glb_bank_words=256))
 
@@ -54,7 +59,8 @@ def joined_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
     net = Drawn(int(rng.integers(1 << 30)), (1, *map(int, rng.integers(4, 24, 2)), int(rng.choice(WIDTHS))))
     kind = JOINED[number % len(JOINED)]
     axis = CHANNELS if kind == "added" else int(rng.choice([CHANNELS, CHANNELS, ROWS, COLUMNS]))
-    filters, width = int(rng.choice(WIDTHS)), net.shapes[net.input][COLUMNS]
+    width, channels = net.shapes[net.input][COLUMNS:]
+    filters = channels if kind == "input" else int(rng.choice(WIDTHS))
 
     def branch(count: int = 0) -> int:
         if axis == COLUMNS:  # an even number of columns, or one
@@ -69,8 +75,8 @@ def joined_network(rng: np.random.Generator, number: int) -> tuple[bytes, str]:
         others = [net.concatenation(axis, *others, branch())]
     elif kind == "twice":
         others.append(first)
-    elif kind == "input" and axis == CHANNELS:
-        others.append(net.input)
+    elif kind == "input":
+        others.insert(int(rng.integers(len(others) + 1)), net.input)
     elif kind == "ragged":
         others.append(branch(11))
     elif kind == "growing":
@@ -129,16 +135,14 @@ def test_random_networks(draw, seed: int) -> None:
     seen = Counter[str]()
     for n in range(NETWORKS):
         model, kind = draw(np.random.default_rng([seed, n]), n)
-        config, graph, where = CONFIGS[n % len(CONFIGS)], tflite.from_bytes(model), f"network {n} of seed {seed}"
-        [values] = random_inputs(graph, 1, seed)
+        config, where = CONFIGS[n % len(CONFIGS)], f"network {n} of seed {seed}"
         try:
-            built = compiled(graph, config, turn=False)
+            built = checked(model, config, seed, where)
         except (DoesNotFit, Unsupported):
             seen["rejected"] += 1
             continue
         if config.bus_words == 1 or "columns" not in kind:  # DRAM has whole beats of some columns
             assert copies(built) <= COPIES.get(kind, 0), where
-        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, where)
         seen[kind] += 1
     assert seen["rejected"] <= NETWORKS // 2, seen
 
@@ -227,21 +231,28 @@ def test_columns_in_any_order(widths: tuple[int, ...], seed: int) -> None:
     for order in (1, -1):
         net = Drawn(seed, (1, 5, 9, 16))
         parts = [net.conv(net.input, 16, cols=10 - width) for width in widths[::order]][::order]
-        model = net.model(net.conv(net.concatenation(COLUMNS, *parts), 8, 2, 2))
-        graph = tflite.from_bytes(model)
-        [values] = random_inputs(graph, 1, seed)
-        built = compiled(graph, DEFAULT, turn=False)
-        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), DEFAULT, f"seed {seed}")
+        checked(net.model(net.conv(net.concatenation(COLUMNS, *parts), 8, 2, 2)), DEFAULT, seed)
 
 
 def test_parts_of_another_pitch(seed: int) -> None:
     """A vector of so many channels has no second word in a row; one of half as many does."""
     net = Drawn(seed, (1, 1, 1, channels := 8 * NARROW_GROUPS))
-    model = net.model(net.conv(net.slice(net.input, (0, 0, 0, channels // 2), (1, 1, 1, channels // 2)), 8))
-    graph = tflite.from_bytes(model)
-    [values] = random_inputs(graph, 1, seed)
-    built = compiled(graph, DEFAULT, turn=False)
-    check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), DEFAULT, f"seed {seed}")
+    checked(
+        net.model(net.conv(net.slice(net.input, (0, 0, 0, channels // 2), (1, 1, 1, channels // 2)), 8)), DEFAULT, seed
+    )
+
+
+@pytest.mark.parametrize(
+    ("axis", "width", "kernel"), [(CHANNELS, 10, 1), (ROWS, 9, 1), (COLUMNS, 10, 3), (COLUMNS, 9, 9)]
+)
+def test_inputs_are_loaded_into_their_parts(axis: int, width: int, kernel: int, seed: int) -> None:
+    """No pass copies them. Loads of columns do not wait for the pass that makes the other columns."""
+    net = Drawn(seed, (1, 6, width, 16))
+    joined = net.concatenation(axis, net.input, net.conv(net.input, 16, cols=kernel))
+    built = checked(net.model(net.conv(joined, 8, 2, 2)), DEFAULT, seed)
+    assert copies(built) == 1 and all(step.kind != "move" for step in built.image.steps)
+    loads = [command for command in built.schedule.commands if isinstance(command, Transfer) and command.load]
+    assert axis != COLUMNS or all(load.wait_passes == 0 for load in loads)
 
 
 def joined_groups() -> tuple[list[Group], Map, list[Map]]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import InternalError
 from eyrie.compiler.ir.input_layout import Patches
 from eyrie.compiler.ir.layer import Convolution, Group, Pointwise
@@ -18,13 +17,10 @@ from eyrie.compiler.plan.patched_maps import with_patched_inputs
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
-from eyrie.model.interpreters import RUN
-from eyrie.model.operators.reference import Reference
-from eyrie.runtime.inputs import random_inputs
 from eyrie.testing.layers import int8
 from eyrie.testing.samples import scaled
 from tests.compiler.test_moves import Drawn
-from tests.compiler.test_turned_maps import check_program, compiled
+from tests.compiler.test_turned_maps import checked
 from tests.compiler.windows import Chain, compile_groups, convolution_chain
 
 DRAWN = 24
@@ -148,13 +144,9 @@ def test_bands_of_values_of_a_table() -> None:
         x = net.tensor((1, 30, 30, 1))
         net.builder.operator("LEAKY_RELU", [net.input], [x], alpha=0.3)
         outputs = [net.conv(net.pad(x, (0, 0), margin, (0, 0), (0, 0)), 16, 5, 5) for margin in ((0, 0), pads)]
-        model = net.model(*outputs)
-        graph = tflite.from_bytes(model)
-        [values] = random_inputs(graph, 1, 1)
-        built = compiled(graph, DEFAULT, turn=False)
+        built = checked(net.model(*outputs), DEFAULT, 1, str(pads))
         assert [group.source.table is not None for group in built.groups] == [True, True]
         assert [group.source.patches is not None for group in built.groups] == [patched, patched]
-        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), DEFAULT, str(pads))
 
 
 @pytest.mark.parametrize("shifted", [False, True])
@@ -163,11 +155,7 @@ def test_bands_of_an_input(seed: int, shifted: bool) -> None:
     patched = 0
     for n in range(scaled(60)):
         config, rng = CONFIGS[n % len(CONFIGS)], np.random.default_rng([seed, n])
-        model = bands(rng, shifted)
-        graph = tflite.from_bytes(model)
-        [values] = random_inputs(graph, 1, seed)
-        built = compiled(graph, config, turn=False)
-        check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, f"{n} of {seed}")
+        built = checked(bands(rng, shifted), config, seed, f"{n} of {seed}")
         found = {group.source.storage.patches is not None for group in built.groups}
         assert len(found) == 1
         patched += found == {True}

@@ -75,6 +75,15 @@ def compiled(graph: Graph, config: AcceleratorConfig, turn: bool) -> Built:
     return run_stages(replace(imported(graph, config), turn=turn), STAGES[1:])
 
 
+def checked(model: bytes, config: AcceleratorConfig, seed: int, where: str = "", turn: bool = False) -> Built:
+    """Compile a network, and compare the outputs of its program for a random input with the reference's."""
+    graph = tflite.from_bytes(model)
+    [values] = random_inputs(graph, 1, seed)
+    built = compiled(graph, config, turn)
+    check_program(built.image, graph, values[0], RUN[Reference.MICRO](model, values[0]), config, where)
+    return built
+
+
 def check_program(
     image: Image,
     graph: Graph,
