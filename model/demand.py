@@ -50,9 +50,9 @@ def check(array: ArrayModel, beats: dict[Stream, Beats]) -> None:
 
 def check_words(descriptor: Descriptor, beats: dict[Stream, Beats]) -> None:
     """Check a vector pass as `check` does. The pass consumes exactly the ifmap words that arrive."""
-    words = len(beats[Stream.IFMAP].data)
-    made = ppu.words_made(descriptor, words)
-    taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.PARAMETERS: made}
+    transfers = len(beats[Stream.IFMAP].data)
+    made = ppu.words_made(descriptor, transfers)
+    taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, transfers), Stream.PARAMETERS: made}
     _judge(
         [
             Demand(stream.name.lower(), len(beats[stream].data), count)

@@ -129,7 +129,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "multiplier": _ADD_MULTIPLIER,
         "right_shift": "See multiplier.",
         "zero_point": "Zero point of the operand.",
-        "window": "Words of the first operand that become one result word. 0: one word, one result.",
+        "window": "Transfers of the first operand (a word or two) that become one result. 0: one word, one result.",
     },
     "PpuSecond": {
         "operation": "`Operation`.",

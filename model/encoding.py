@@ -174,8 +174,8 @@ PPU = Word(
 )
 # The elementwise operation at the end of the PPU (docs/hardware/ppu.md): its operands and its result. The factor
 # of an addend is multiplier / 2^(31 + right_shift), the factor of the result is multiplier / 2^(31 - shift). Products
-# of PRELU have the factor of the first operand, not of the result. window: words of the first operand that become one
-# word; 0: each word gives one.
+# of PRELU have the factor of the first operand, not of the result. window: transfers of the first operand, of a word or
+# two, that become one word; 0: each is a word, and gives one.
 PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
 PPU_SECOND = Word("PpuSecond", fields("operation:4 multiplier:31 right_shift:5 zero_point:s8"))
 PPU_RESULT = Word("PpuResult", fields("multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
@@ -242,7 +242,7 @@ STREAM_RANGE = Word("StreamRange", fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:
 # at a time. A row can begin at any column x. If x is odd, the first word of the first pair is not sent. If the row ends
 # before the second word of its last pair, that word is not sent. odd_words says that rows have an odd number of words.
 # destination: of ifmap words. half_by_set: even sets use the low half of each word, odd sets the high half; else the
-# half bit of the tag says which. single: a beat is the word of lane 0 alone, at any column; destination PPU implies it.
+# half bit of the tag says which. single: a beat is the word of lane 0 alone, at any column.
 # more_bands: a PE takes the ifmap rows of its column ID, and of so many further tags, 3 apart.
 # packed_pixels: two lanes send the halves of one word, at any address, lane 0 the low one, with zeros above.
 # level_pairs: pairs of loop levels in use, less one; other levels run once, and their words are ignored. last_strobe:

@@ -189,8 +189,12 @@ RULES = (
         "the destination of ifmap words does not match the array mode",
     ),
     Rule(
-        "not ifmap.packed_pixels or not ifmap.single and ifmap.destination != Destination.PPU",
+        "not ifmap.packed_pixels or not ifmap.single",
         "packed pixels need two lanes",
+    ),
+    Rule(
+        f"{_ARRAY} or ifmap.single or first.window != 0",
+        "the words of a vector pass without windows come one by one",
     ),
     Rule(
         f"used.FILTER == ({_ARRAY} and shape.mode != ArrayMode.DEPTHWISE)",

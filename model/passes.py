@@ -49,7 +49,8 @@ def run_pass(
 
     if descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
         demand.check_words(descriptor, beats)
-        out = ppu.operate(descriptor, beats[Stream.IFMAP].data[:, 0], data(Stream.RESIDUAL), data(Stream.PARAMETERS))
+        first = beats[Stream.IFMAP]
+        out = ppu.operate(descriptor, first.data, data(Stream.RESIDUAL), data(Stream.PARAMETERS), first.lanes)
         sums = np.zeros((0, 0, config.cols), np.int32)
         return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
     array = ArrayModel(config, descriptor)

@@ -9,6 +9,7 @@ from eyrie.model.array import DrainTransfers, in_pixel_pairs, unpack_tables
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Operation, PoolMode
 from eyrie.model.operators.elementwise import ADD_LEFT_SHIFT, SQUARE_LEFT_SHIFT
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN
 
 BLOCK_CHANNELS = 8
 BYTES = 256  # values of an int8
@@ -46,7 +47,7 @@ def words(
     made = packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0]
     if descriptor.drain["two_pixels"]:
         made = made[in_pixel_pairs(*values.shape[:3])]
-    return operate(descriptor, made, residual)
+    return operate(descriptor, made[:, None], residual)
 
 
 def words_of_tile(descriptor: Descriptor, loops: tuple[int, int, int, int]) -> int:
@@ -89,32 +90,38 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
 # ---- The elementwise operation ----------------------------------------------------------------------
 
 
-def words_made(descriptor: Descriptor, words: int) -> int:
-    """Return how many words a vector pass makes of `words` words of its first operand; the last one ends its window."""
-    return -(-words // max(descriptor.first["window"], 1))
+def words_made(descriptor: Descriptor, transfers: int) -> int:
+    """Return how many words a vector pass makes of the transfers of its first operand; the last one ends its window."""
+    return -(-transfers // max(descriptor.first["window"], 1))
 
 
-def others_taken(descriptor: Descriptor, words: int) -> int:
-    """Return how many words of the residual stream go with `words` words of the first operand.
+def others_taken(descriptor: Descriptor, transfers: int) -> int:
+    """Return how many words of the residual stream go with the transfers of the first operand.
 
     They are words of the second operand or a table.
     """
-    return enc.LOOKUP_WORDS if descriptor.second["operation"] == Operation.TABLE else words
+    return enc.LOOKUP_WORDS if descriptor.second["operation"] == Operation.TABLE else transfers
 
 
 def operate(
-    descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None, windows: np.ndarray | None = None
+    descriptor: Descriptor,
+    words: np.ndarray,
+    residual: np.ndarray | None = None,
+    windows: np.ndarray | None = None,
+    lanes: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Compute the GLB words (uint64) that leave from words of the first operand (uint64).
+    """Compute the GLB words (uint64) that leave.
 
+    words     uint64 [transfers, 1 or 2]: the first operand; without windows, the first word of each transfer
     residual  uint64: a word of the second operand for each word of the first operand, or the 32 words of a table
     windows   uint64: parameters of each window of a SUM (`encoding.WINDOW`)
+    lanes     bool, as `words`: which words of a window are valid; None: all
     """
     first, second, result = descriptor.first, descriptor.second, descriptor.result
     operation, window = Operation(second["operation"]), first["window"]
     if operation == Operation.NONE:
-        return words
-    values = _bytes(words)
+        return words[:, 0]
+    values = _joined(operation, words, lanes) if window else _bytes(words[:, 0])
     if operation == Operation.TABLE:
         return _brought(residual).view(np.int8)[values + BYTES // 2].view(np.uint64)[:, 0]
     if operation in (Operation.ADD, Operation.SUB):
@@ -137,6 +144,18 @@ def operate(
         combine = np.maximum if operation == Operation.MAXIMUM else np.minimum
         total = combine(values, _bytes(_brought(residual))) - first["zero_point"]
     return _result(total, result["multiplier"], result["shift"], result)
+
+
+def _joined(operation: Operation, words: np.ndarray, lanes: np.ndarray | None) -> np.ndarray:
+    """Return the sums, maxima or minima of the words of each transfer, int64 [transfers, 8]."""
+    combine, nothing = {
+        Operation.SUM: (np.add, 0),
+        Operation.MAXIMUM: (np.maximum, INT8_MIN),
+        Operation.MINIMUM: (np.minimum, INT8_MAX),
+    }[operation]
+    values = _bytes(words).reshape(*words.shape, BLOCK_CHANNELS)
+    there = np.ones(words.shape, bool) if lanes is None else lanes
+    return combine.reduce(np.where(there[..., None], values, nothing), axis=1)
 
 
 def _brought(words: np.ndarray | None) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from eyrie.model import encoding as enc
 from eyrie.model.config import MAX_GLB_WORDS
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
-from eyrie.model.encoding import Axis, Destination, Stream
+from eyrie.model.encoding import Axis, Stream
 from eyrie.model.errors import InputError
 
 _HALF = enc.TAG.pack(half=1)
@@ -87,7 +87,7 @@ def positions(stream: StreamDescriptor, lanes: int = 1) -> Positions:
     place = wrapped(0, tags, wrap, wrap, _PLACE.bit_length()) if wrap else walk(0, tags)
     half = walk(0, [v.tag & _HALF for v in stream.levels])
     x = coordinate(walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]))
-    odd = x & (lanes == 2 and not single(stream))
+    odd = x & (lanes == 2 and not stream.options["single"])
     return Positions(
         address=(row + offset) & 0xFFFF ^ odd * (not packed(stream, lanes)),
         x=coordinate(x - odd),
@@ -124,18 +124,13 @@ def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray
     return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
 
 
-def single(stream: StreamDescriptor) -> bool:
-    """Return whether a beat of the stream is one word, however many lanes the stream has."""
-    return bool(stream.options["single"]) or stream.options["destination"] == Destination.PPU
-
-
 def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
     """Return whether the word of each lane is sent, bool [positions, lanes].
 
     At the ends of a row, one word of a pair may not be sent. `at` must have this number of lanes.
     """
     kept = np.ones((len(at.address), lanes), bool)
-    if lanes == 2 and single(stream):
+    if lanes == 2 and stream.options["single"]:
         kept[:, 1] = False
     elif lanes == 2:
         kept[:, 0] = ~(at.first_pair & at.odd)

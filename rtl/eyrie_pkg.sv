@@ -204,11 +204,12 @@ package eyrie_pkg;
     glb_word_t word;
   } word_stream_t;
 
-  // First operands of a vector pass
+  // First operands of a vector pass: a word in lane 0, or up to two words of a window
   typedef struct packed {
-    logic      valid;
-    logic      last;  // last word of a pass
-    glb_word_t word;
+    logic            valid;
+    logic            last;  // last transfer of a pass
+    logic [1:0]      lanes;
+    glb_word_t [1:0] words;
   } elementwise_stream_t;
 
   // Words from the PPU: of one pixel, or with two_pixels also of the pixel to its right

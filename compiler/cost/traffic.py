@@ -8,7 +8,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Axis, Stream
-from eyrie.model.streams import packed, positions, read_anew, single, written
+from eyrie.model.streams import packed, positions, read_anew, written
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
@@ -101,7 +101,7 @@ def read_words(stream: StreamDescriptor, lanes: int, keeps: bool = False) -> int
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
     start, cols = stream.range["x"], stream.range["cols"]
-    lanes = 1 if single(stream) else lanes
+    lanes = 1 if stream.options["single"] else lanes
     if lanes == 1 or not (start % 2 or stream.options["odd_words"] or packed(stream, lanes)):
         return rows * others * sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))
     level = stream.levels[stream.options["pair_level"]]

@@ -13,6 +13,7 @@ from eyrie.compiler.target.descriptors.elementwise import (
     constants_by_channel,
     elementwise_descriptor,
     with_operation,
+    with_window,
     words_beside,
     words_in,
     words_out,
@@ -75,10 +76,11 @@ def _elementwise_descriptor(
         [other] = others
         residual = words_beside(other, made, *rows)
     last_channels = (group.output.shape[2] - 1) % 8 + 1
+    ifmap = words_in(source, group.window, pixels, group.words, group.outside, first)
     return elementwise_descriptor(
         config,
-        operation,
-        words_in(source, group.window, pixels, group.words, group.outside, first),
+        with_window(operation, ifmap),
+        ifmap,
         words_out(made, *rows, last_channels),
         residual,
         windows,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the accelerator runs at all."""
 
+from collections.abc import Iterable
 from math import prod
 from typing import TypeVar
 
@@ -49,6 +50,19 @@ def tap_beats(window: Window, pixels: Count) -> Count:
     as many, else words."""
     as_many = (pixels % 2 == 1) | (window.kernel[1] == 1) | (window.dilation[1] % 2 == 0)
     return pixels - (pixels - pairs(pixels, window.pads[2])) * (as_many & (window.stride[1] == 1))
+
+
+def window_pairs(window: Window, steps: Iterable[int], pitch: int) -> int:
+    """Return the pairs of words in which a vector pass reads a row of a window, or 0 if it reads word by word. steps:
+    along the columns from window to window; pitch: words of a row of the map
+
+    All rows must have as many pairs: each begins at an even column.
+    """
+    cols, odd = window.kernel[1], window.pads[2] % 2
+    if window.dilation[1] > 1 or pitch % 2 or (cols % 2 == 0 and any(step % 2 for step in steps)):
+        return 0
+    found = (cols + 1) // 2 if cols % 2 else cols // 2 + odd
+    return found if found < cols else 0
 
 
 def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:

@@ -29,6 +29,7 @@ from eyrie.compiler.target.limits import (
     tap_beats,
     tile_words,
     walks,
+    window_pairs,
 )
 from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ARRAY_LOOPS, NO_COLUMN, PARAMETER_WORDS, STREAM_RANGE, ArrayMode
@@ -138,10 +139,12 @@ class _Candidates:
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
-    """One word of the first operand per cycle, row by row."""
+    """One word of the first operand, or a pair of a window, per cycle, row by row."""
     _, width, channels = group.output.shape
     words = max(group.images, 1) * rows * width * word_groups(channels)
-    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, group.window.taps * words)
+    pairs = window_pairs(group.window, group.column_steps, group.source.layout.pitch)
+    taps = group.window.kernel[0] * pairs or group.window.taps
+    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, taps * words)
 
 
 def in_supers(config: AcceleratorConfig, group: Depthwise | Separable) -> bool:

@@ -7,7 +7,13 @@ from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.window import Window, output_size
 from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, average_factor
 from eyrie.compiler.single_layer.layer_run import Allocator, Case
-from eyrie.compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
+from eyrie.compiler.target.descriptors.elementwise import (
+    elementwise_descriptor,
+    in_turn,
+    with_window,
+    words_in,
+    words_out,
+)
 from eyrie.compiler.target.descriptors.streams import linear_stream
 from eyrie.model import encoding as enc
 from eyrie.model.config import DEFAULT, AcceleratorConfig
@@ -105,7 +111,7 @@ def _pool(
     else:
         windows, operation = None, WordOperation(Operation.MAXIMUM, first, {}, {**AS_IS, **INT8})
         stream, expected = words_in(source, window, pixels, outside=-128), max_pool2d(values, taps, stride, pads)
-    case = _case(memory, operation, stream, target, None, windows, channels, config)
+    case = _case(memory, with_window(operation, stream), stream, target, None, windows, channels, config)
     about = f"{name} pool {window} H={rows} W={cols} C={channels}"
     return Layer([(case, slice(0, channels), slice(0, size[0]))], None, expected), about
 

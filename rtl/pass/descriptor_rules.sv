@@ -30,7 +30,7 @@ module descriptor_rules
   endfunction
   localparam int unsigned LINKS_WITHIN_SET = links_within_set();
 
-  logic [57:0] broken;
+  logic [58:0] broken;
 
   // unknown array mode
   assign broken[0] = !(32'(pass_i.array.shape.mode) <= 32'(ArrayElementwise));
@@ -214,26 +214,28 @@ module descriptor_rules
       32'((32'(pass_i.array.shape.mode) == 32'(ArrayPointwise)))) && (32'((32'(pass_i.destination)
       == 32'(ToPpu))) == 32'((32'(pass_i.array.shape.mode) == 32'(ArrayElementwise)))));
   // packed pixels need two lanes
-  assign broken[50] = !(!(32'(pass_i.packed_pixels) != 32'd0) || (!(32'(pass_i.single) != 32'd0) &&
-      (32'(pass_i.destination) != 32'(ToPpu))));
+  assign broken[50] = !(!(32'(pass_i.packed_pixels) != 32'd0) || !(32'(pass_i.single) != 32'd0));
+  // the words of a vector pass without windows come one by one
+  assign broken[51] = !((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ||
+      (32'(pass_i.single) != 32'd0) || (32'(pass_i.post.first.window) != 32'd0));
   // the filter stream does not match the array mode
-  assign broken[51] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
+  assign broken[52] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
       32'(ArrayElementwise)) && (32'(pass_i.array.shape.mode) != 32'(ArrayDepthwise)))));
   // the depthwise stream does not match the array mode
-  assign broken[52] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
+  assign broken[53] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
       == 32'(ArrayFused)) || (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)))));
   // the parameter stream does not match the pass
-  assign broken[53] = !(32'(pass_i.streams[StreamParameters]) == 32'(((32'(pass_i.drain.to_ppu) !=
+  assign broken[54] = !(32'(pass_i.streams[StreamParameters]) == 32'(((32'(pass_i.drain.to_ppu) !=
       32'd0) && (((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ?
       32'(!(32'(pass_i.post.finish.raw) != 32'd0)) : 32'((32'(pass_i.post.second.operation) ==
       32'(OperationSum)))) != 32'd0))));
   // the ipsum stream does not match the drain
-  assign broken[54] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
+  assign broken[55] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
       && (32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)))));
   // the ofmap stream does not match the drain
-  assign broken[55] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
+  assign broken[56] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
   // the residual stream does not match the operation
-  assign broken[56] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
+  assign broken[57] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
       32'd0) && (((32'(pass_i.post.second.operation) == 32'(OperationAdd)) ||
       (32'(pass_i.post.second.operation) == 32'(OperationSub)) || (32'(pass_i.post.second.operation)
       == 32'(OperationMul)) || (32'(pass_i.post.second.operation) ==
@@ -242,7 +244,7 @@ module descriptor_rules
       32'(OperationMaximum)) || (32'(pass_i.post.second.operation) == 32'(OperationMinimum))))) ||
       (32'(pass_i.post.second.operation) == 32'(OperationTable))))));
   // two pixels need psums without ipsum, pooling or operation
-  assign broken[57] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==
+  assign broken[58] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==
       32'(DrainConvolution)) || (32'(pass_i.drain.mode) == 32'(DrainPointwise))) &&
       !(32'(pass_i.drain.ipsum) != 32'd0) && (!(32'(pass_i.drain.to_ppu) != 32'd0) ||
       ((32'(pass_i.post.finish.pool) == 32'(PoolNone)) && (32'(pass_i.post.second.operation) ==

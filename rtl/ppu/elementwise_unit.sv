@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elementwise (vector) unit: an operation on GLB words of int8 (docs/hardware/ppu.md), one word
-// per cycle. The first operand is a word, or a window of words; a second operand is a word of
-// another stream. NONE passes words combinationally, TABLE looks them up (lookup_table). For other
+// per cycle. The first operand is a word, or a window of words, of which two can come at a time; a
+// second operand is a word of another stream. NONE passes words combinationally, TABLE looks them up (lookup_table). For other
 // operations the unit computes a sum of each channel, which the requantizer of the second pixel
 // converts: it is free, since words of two pixels have no operation.
 //
@@ -35,10 +35,11 @@ module elementwise_unit
   input  ppu_second_t second_i,
   input  ppu_result_t result_i,
 
-  input  logic        word_valid_i,     // word of the first operand
-  output logic        word_ready_o,
-  input  glb_word_t   word_i,
-  input  logic        word_last_i,
+  input  logic        words_valid_i,    // word of the first operand, in lane 0, or words of a window
+  output logic        words_ready_o,
+  input  glb_word_t [1:0] words_i,
+  input  logic [1:0]  lanes_i,          // of a window: words that are valid
+  input  logic        words_last_i,
 
   input  logic        other_valid_i,    // word of the second operand or of the table
   output logic        other_ready_o,
@@ -74,14 +75,16 @@ module elementwise_unit
   localparam int unsigned RootWidth = 17;         // of a difference of two values below 2^15
   localparam int unsigned Rows = 5;               // base-4 digits of a 9-bit difference
   localparam int unsigned HighWidth = 29;         // 255 * 2^31 without the dropped bits
-  localparam int unsigned TotalWidth = $bits(first_i.window) + 8;
+  localparam int unsigned TotalWidth = $bits(first_i.window) + 9;
 
   // ---- The operation ----
 
   operation_e operation;
   logic       direct, windowed, joined, scaled, negates, squares, slopes, looks_up;
+  glb_word_t  word;
 
   assign operation = operation_e'(second_i.operation);
+  assign word      = words_i[0];
   assign direct    = operation == OperationNone;
   assign windowed  = first_i.window != '0;
   assign looks_up  = operation == OperationTable;
@@ -113,15 +116,15 @@ module elementwise_unit
   // All stages move unless a finished word waits at the output.
   assign move         = !results_valid_i || word_ready_i;
   assign ready_beside = !joined || other_valid_i;
-  assign accept       = !direct && !looks_up && !windowed && move && word_valid_i && ready_beside;
+  assign accept       = !direct && !looks_up && !windowed && move && words_valid_i && ready_beside;
 
   always_comb begin : ready
-    word_ready_o = move && ready_beside;
-    if (direct) word_ready_o = word_ready_i;
-    else if (looks_up) word_ready_o = lookup_ready;
-    else if (windowed) word_ready_o = windows_ready;
+    words_ready_o = move && ready_beside;
+    if (direct) words_ready_o = word_ready_i;
+    else if (looks_up) words_ready_o = lookup_ready;
+    else if (windowed) words_ready_o = windows_ready;
   end
-  assign other_ready_o = looks_up ? table_ready : joined && move && word_valid_i;
+  assign other_ready_o = looks_up ? table_ready : joined && move && words_valid_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -138,7 +141,7 @@ module elementwise_unit
     if (move) begin
       root_last_q        <= last_q[Stages-1];
       last_q[Stages]     <= windowed ? totals_last : squares ? root_last_q : last_q[Stages-1];
-      last_q[Stages-1:1] <= {last_q[Stages-2:1], word_last_i};
+      last_q[Stages-1:1] <= {last_q[Stages-2:1], words_last_i};
     end
   end
 
@@ -149,9 +152,10 @@ module elementwise_unit
     .table_valid_i(other_valid_i && looks_up),
     .table_ready_o(table_ready),
     .table_i      (other_i),
-    .word_valid_i (word_valid_i && looks_up),
+    .word_valid_i (words_valid_i && looks_up),
     .word_ready_o (lookup_ready),
-    .word_i, .word_last_i,
+    .word_i       (word),
+    .word_last_i  (words_last_i),
     .word_valid_o (lookup_valid),
     .word_ready_i,
     .word_o       (lookup_word),
@@ -164,9 +168,9 @@ module elementwise_unit
     .clk_i, .rst_ni,
     .operation_i   (operation),
     .size_i        (first_i.window),
-    .word_valid_i  (word_valid_i && windowed && !direct),
-    .word_ready_o  (windows_ready),
-    .word_i, .word_last_i,
+    .words_valid_i (words_valid_i && windowed && !direct),
+    .words_ready_o (windows_ready),
+    .words_i, .lanes_i, .words_last_i,
     .totals_valid_o(totals_valid),
     .totals_ready_i(totals_ready),
     .totals_o      (totals),
@@ -196,7 +200,7 @@ module elementwise_unit
     logic [2:1] negative_q;  // the first difference of this stage
     sum_t addend [2], sum_q;
 
-    assign a = word_i[8*lane +: 8];
+    assign a = word[8*lane +: 8];
     assign b = other_i[8*lane +: 8];
 
     always_comb begin : choose
@@ -309,9 +313,9 @@ module elementwise_unit
     word_o       = results_i;
     word_last_o  = results_last_i;
     if (direct) begin
-      word_valid_o = word_valid_i;
-      word_o       = word_i;
-      word_last_o  = word_last_i;
+      word_valid_o = words_valid_i;
+      word_o       = word;
+      word_last_o  = words_last_i;
     end else if (looks_up) begin
       word_valid_o = lookup_valid;
       word_o       = lookup_word;
@@ -326,8 +330,10 @@ module elementwise_unit
   `EYRIE_STABLE(OtherStable, other_valid_i, other_ready_o, other_i)
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
   `EYRIE_ASSERT_WHEN(AcceptedTogether, joined,
-      (word_valid_i && word_ready_o) == (other_valid_i && other_ready_o),
+      (words_valid_i && words_ready_o) == (other_valid_i && other_ready_o),
       "a word of the first operand without its word of the second operand")
+  `EYRIE_ASSERT_WHEN(OneWord, words_valid_i && !windowed, lanes_i == 2'b01,
+      "two words of the first operand without a window")
   `EYRIE_ASSERT_WHEN(WindowsFit, windowed, operation == OperationSum ||
       operation == OperationMaximum || operation == OperationMinimum,
       "an operation without windows has a window")

@@ -19,7 +19,7 @@
 // Each occurrence of a block of filters uses 9 words of quantisation parameters (parameter_buffer).
 // A raw pass (cfg_i.finish.raw) brings 32-bit words of 4 channels instead of sums, as channel 0
 // (low half of the GLB word) and channel 1 (high half), and no parameters. A vector pass
-// (cfg_i.elementwise) brings words_i for the operation instead of sums; the last word is marked.
+// (cfg_i.elementwise) brings words_i for the operation instead of sums; the last transfer is marked.
 //
 // A (block, pixel or two) yields the words of columns 0 to columns - 1. Average pooling yields one
 // word per block and run of columns, max pooling columns / 2 words per pair of pixels. word_o.last
@@ -360,10 +360,11 @@ module ppu
     .first_i        (cfg_q.first),
     .second_i       (cfg_q.second),
     .result_i       (cfg_q.result),
-    .word_valid_i   (a_valid),
-    .word_ready_o   (a_ready),
-    .word_i         (elementwise ? words_i.word : packed_words[0]),
-    .word_last_i    (elementwise ? words_i.last : packed_last),
+    .words_valid_i  (a_valid),
+    .words_ready_o  (a_ready),
+    .words_i        ({words_i.words[1], elementwise ? words_i.words[0] : packed_words[0]}),
+    .lanes_i        (elementwise ? words_i.lanes : 2'b01),
+    .words_last_i   (elementwise ? words_i.last : packed_last),
     .other_valid_i  (residual_i.valid && residual_own),
     .other_ready_o  (residual_ready),
     .other_i        (residual_i.word),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read stream: reads a tensor from the GLB in the order of its descriptor and sends it word by word
 // (LANES = 1) or in pairs of adjacent pixels (LANES = 2), each transfer with its tag. With
-// options.single, and to the PPU, a transfer has one word, at any column, in lane 0. With
-// options.packed_pixels the two pixels of a pair are the halves of one word; each is sent as a word
-// whose upper half is zero.
+// options.single a transfer has one word, at any column, in lane 0. With options.packed_pixels the
+// two pixels of a pair are the halves of one word; each is sent as a word whose upper half is zero.
 //
 // A pair begins at an even column. If a row begins at an odd column, the stream reads the word
 // before it as the first of the pair. That word, and the word after the end of a row, are not sent.
@@ -117,15 +116,14 @@ module read_stream
   localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
   transfer_t        transfer, head;
-  logic             transfer_ready, active, ready_to_ask, single, halved, odd;
+  logic             transfer_ready, active, ready_to_ask, halved, odd;
   logic [LANES-1:0] x_inside, x_sent, words, ask;
   logic             again;
   logic             below;                      // x is negative
   logic signed [$bits(coordinate_t):0] beyond;  // not negative: x is beyond the last column
 
-  assign single = cfg.options.single || cfg.options.destination == ToPpu;
   assign halved = LANES == 2 && cfg.options.packed_pixels;
-  assign odd    = LANES == 2 && !single && at.x[0];
+  assign odd    = LANES == 2 && !cfg.options.single && at.x[0];
 
   // x + 1 (or x - 1 for an odd x) is not computed. It is inside if x is, except at the ends.
   assign below  = at.x[$high(at.x)];
@@ -136,7 +134,7 @@ module read_stream
     assign x_inside[0] = !below && (beyond[$high(beyond)] || (odd && beyond == '0));
     assign x_inside[1] = !below && beyond[$high(beyond)] && (odd || !(&beyond));
     assign x_sent[0]   = !(odd && at.at_first[pair_level]);
-    assign x_sent[1]   = !single && !((odd ^ cfg.options.odd_words) && at.at_last[pair_level]);
+    assign x_sent[1]   = !cfg.options.single && !((odd ^ cfg.options.odd_words) && at.at_last[pair_level]);
   end else begin : gen_single
     assign x_inside = !below && beyond[$high(beyond)];
     assign x_sent   = 1'b1;

@@ -151,7 +151,8 @@ module stream_set
   assign words_o = '{
     valid: valid[StreamIfmap] && to_ppu,
     last:  final_transfer[StreamIfmap],
-    word:  data[StreamIfmap][0]
+    lanes: lanes[StreamIfmap],
+    words: data[StreamIfmap]
   };
   assign ifmap_o = '{
     swap:        swap[StreamIfmap],

@@ -61,7 +61,7 @@ def stream_bytes(descriptor: Descriptor, stream: Stream, config: AcceleratorConf
     rows, columns = program.range["rows"], program.range["cols"]
     places = [(at.x, np.ones(len(at.x), bool))]  # columns, and whether their words are sent
     pairs = stream == Stream.IFMAP or (stream == Stream.FILTER and config.filter_lanes == 2)
-    if pairs and not streams.single(program):  # two words a position, from an even column on
+    if pairs and not program.options["single"]:  # two words a position, from an even column on
         first = at.x // 2 * 2
         begins = at.first_pair & (first < at.x)
         ends = at.last_pair & (first == at.x if program.options["odd_words"] else first < at.x)

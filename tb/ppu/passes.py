@@ -15,6 +15,7 @@ from eyrie.testing.ppu_operations import words_of
 
 CHANNELS = 8  # of a block
 KINDS = ("plain", "average", "raw", "max", "operation", "elementwise", "dropped")
+LANES = (1,), (3,), (1, 2, 3)  # of the transfers of a window, as bits
 POOLS = {"average": PoolMode.AVERAGE, "max": PoolMode.MAX}
 # drain_flags_t, from bit 0 upwards
 PASS_LAST, TILE_LAST, PIXEL_LAST, BLOCK_LAST, CHANNEL, TO_PPU, TWO_PIXELS = 0, 1, 2, 3, 4, 7, 8
@@ -26,7 +27,7 @@ class Pass:
 
     ports: dict[str, int]  # configuration ports
     beats: list[dict[str, int]] = field(default_factory=list)
-    elements: list[dict[str, int]] = field(default_factory=list)  # words of the first operand of a vector pass
+    elements: list[dict[str, int]] = field(default_factory=list)  # transfers of the first operand of a vector pass
     table: list[int] = field(default_factory=list)
     residual: list[int] = field(default_factory=list)
     words: list[tuple[dict[str, int], str]] = field(default_factory=list)
@@ -110,17 +111,30 @@ def draw_pass(
 def draw_elementwise(
     rng: np.random.Generator, name: str, operation: str | None = None, count: int | None = None, window: int = 0
 ) -> Pass:
-    """A pass of `count` words of the first operand; operation: one of operations.ALL, of windows of `window` words.
-    What is not given is random."""
+    """A pass of `count` transfers of the first operand; operation: one of operations.ALL, of windows of `window`
+    transfers, with words in one lane or in both. What is not given is random."""
     operation = operation or str(rng.choice(operations.ALL))
     count = count or int(rng.choice([1, 2, 3, 8, 40, 100]))
-    values = rng.integers(-128, 128, (count, CHANNELS)).astype(np.int8)
+    of_window = np.ones(1, int)  # lanes of the transfers of a window, as bits
+    if operation in operations.WINDOWS:
+        of_window = rng.choice(LANES[int(rng.integers(len(LANES)))], window or int(rng.choice([1, 2, 3, 4, 9, count])))
+    lanes = np.resize(of_window, count)
+    there = lanes[:, None] >> np.arange(2) & 1 == 1
+    values = rng.integers(-128, 128, (int(there.sum()), CHANNELS)).astype(np.int8)
     if rng.random() < 0.2:
         values[:] = rng.choice([-128, 127], CHANNELS)
+    words = rng.integers(0, 1 << 64, (count, 2), np.uint64)  # of lanes that are not there, too
+    words[there] = words_of(values)
     drawn = Pass({"cfg": encoding.PPU.pack(), "columns": 0, "to_ppu": 1, "elementwise": 1})
-    drawn.elements = [{"data": word, "last": int(n == count - 1)} for n, word in enumerate(words_of(values))]
-    operated = operations.draw_operation(rng, operation, values, window)
-    where = f"{name} (elementwise, {operation} of {count} words)"
+    drawn.elements = [
+        {"data": int(low) | int(high) << 64, "lanes": int(lanes[n]), "last": int(n == count - 1)}
+        for n, (low, high) in enumerate(words)
+    ]
+    operated = operations.draw_operation(rng, operation, values, int(np.bitwise_count(of_window).sum()))
+    if operation in operations.WINDOWS:
+        first = encoding.PPU_FIRST.unpack(operated.ports["first"]) | {"window": len(of_window)}
+        operated.ports["first"] = encoding.PPU_FIRST.pack(**first)
+    where = f"{name} (elementwise, {operation} of {count} transfers)"
     _finish(drawn, operated, [f"{where}, word {n}" for n in range(len(operated.words))])
     return drawn
 

@@ -15,7 +15,7 @@ from tb.ppu.passes import KINDS, Pass, Sizes, draw_elementwise, draw_pass
 PASSES = 32
 OPERATIONS = {"operation": operations.RIDING, "elementwise": operations.ALL}  # of kinds of passes
 WINDOW_SIZES = (1, 2, 5, 64)
-LARGEST = 20_000  # words of a window
+LARGEST = 20_000  # transfers of a window
 # Cycles from a word of the first operand, or the last of a window, to the word that it becomes
 WORD_LATENCY = 6
 WORD_LATENCIES = {"NONE": 0, "TABLE": 1, "SQUARED_DIFFERENCE": 7}
@@ -33,7 +33,7 @@ class PpuBench:
         self.scoreboard = Scoreboard("words")
         self.sums = StreamDriver(self.tb, "sums", ("data", "flags"))
         others = (StreamDriver(self.tb, name, ("data", "phase")) for name in ("parameters", "residual"))
-        self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "last"))]
+        self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "lanes", "last"))]
         self.sink = ReadySink(self.tb, "word")
         StreamMonitor(self.tb, "word", ("data", "two", "last"), callback=self.scoreboard.observe)
         self._ports = {
@@ -158,15 +158,15 @@ async def elementwise(dut):
             await bench.request([item])
             await tb.until(lambda: scoreboard.done, f"the words of {name}", limit=4 * size + 1000)
             await ClockCycles(tb.clock, 2)
-            scoreboard.compare(size, int(dut.transfers_o.value) - begin, f"words of the first operand of {name}")
+            scoreboard.compare(size, int(dut.transfers_o.value) - begin, f"transfers of the first operand of {name}")
             scoreboard.compare(
                 size - 1,
                 int(dut.last_o.value),
-                f"cycles from the first word of the first operand to the last, {name}",
+                f"cycles from the first transfer of the first operand to the last, {name}",
             )
             scoreboard.compare(
                 WINDOW_LATENCY if window else WORD_LATENCIES.get(name, WORD_LATENCY),
                 int(dut.tail_o.value),
-                f"cycles from the last word of the first operand to the last word, {name}",
+                f"cycles from the last transfer of the first operand to the last word, {name}",
             )
     await tb.finish(scoreboard)

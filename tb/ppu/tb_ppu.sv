@@ -23,7 +23,8 @@ module tb_ppu #(
 
   input  logic                                        words_valid_i,
   output logic                                        words_ready_o,
-  input  logic [63:0]                                 words_data_i,
+  input  logic [127:0]                                words_data_i,
+  input  logic [1:0]                                  words_lanes_i,
   input  logic                                        words_last_i,
 
   input  logic                                        parameters_valid_i,
@@ -73,7 +74,7 @@ module tb_ppu #(
     .sums_ready_o,
     .sums_i          (sums_data_i),
     .flags_i         (sums_flags_i),
-    .words_i         ({words_valid_i, words_last_i, words_data_i}),
+    .words_i         ({words_valid_i, words_last_i, words_lanes_i, words_data_i}),
     .words_ready_o,
     .parameters_i    ({parameters_valid_i, parameters_phase_i, parameters_data_i}),
     .parameters_ready_o,

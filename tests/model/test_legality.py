@@ -154,6 +154,7 @@ PLANTED = (
     ("maxima", DRAIN, {"two_pixels": 1}, "two pixels need psums without ipsum, pooling or operation"),
     ("convolution", IFMAP, {"packed_pixels": 1, "single": 1}, "packed pixels need two lanes"),
     ("elementwise", IFMAP, {"packed_pixels": 1}, "packed pixels need two lanes"),
+    ("elementwise", IFMAP, {"single": 0}, "the words of a vector pass without windows come one by one"),
 )
 STREAMS = (
     ("fused", Stream.IFMAP, "the ifmap stream is not in use"),

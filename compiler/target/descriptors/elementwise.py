@@ -9,7 +9,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.target.descriptors.streams import linear_stream, ring_of, rows_level
-from eyrie.compiler.target.limits import legal
+from eyrie.compiler.target.limits import legal, window_pairs
 from eyrie.model import encoding as enc
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
@@ -68,20 +68,37 @@ def words_in(
     outside: int = 0,
     first: int = 0,
 ) -> StreamDescriptor:
-    """Words A: those of a window, for all of its places along pixels, images and words, from output row `first` on;
-    words: empty for all of a pixel; outside: the value of what the map does not have."""
-    taps = in_turn(Window(stride=window.dilation), *window.kernel)
+    """Words A: those of a window, in pairs if possible, for all of its places along pixels, images and words, from
+    output row `first` on; words: empty for all of a pixel; outside: the value of what the map does not have."""
+    steps = (loop.step for loop in (*pixels, *words) if loop.axis == Axis.COLUMN and loop.count > 1)
+    pairs = window_pairs(window, steps, source.pitch)
+    columns, rows = in_turn(Window(stride=window.dilation), *window.kernel)
+    columns = Loop(pairs, Axis.COLUMN, 2) if pairs else columns
     y, x = first * window.stride[0] - window.pads[0], -window.pads[2]
     return StreamDescriptor(
         {"row_address": source.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(source)},
         {"y": y, "x": x, "rows": source.rows, "cols": source.cols},
-        {"pad": outside, "destination": Destination.PPU},
+        {
+            "pad": outside,
+            "destination": Destination.PPU,
+            "single": int(not pairs),
+            "odd_words": int(pairs > 0) & window.kernel[1] % 2,
+        },
         (
-            *(_level(source, loop) for loop in (*taps, *pixels)),
+            *(_level(source, loop) for loop in (columns, rows, *pixels)),
             Level(source.images, source.image_step),
             *(_level(source, loop) for loop in words or (Loop(source.groups, Axis.NONE, 1),)),
         ),
     )
+
+
+def with_window(operation: WordOperation, ifmap: StreamDescriptor) -> WordOperation:
+    """An operation on windows with the transfers of one, which are the two innermost loops of `words_in`, in place of
+    its words."""
+    if not operation.first.get("window"):
+        return operation
+    columns, rows, *_ = ifmap.levels
+    return replace(operation, first={**operation.first, "window": columns.count * rows.count})
 
 
 def in_turn(window: Window, rows: int, cols: int) -> tuple[Loop, Loop]:
