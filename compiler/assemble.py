@@ -136,7 +136,7 @@ def _compiled(
         search_iterations=search_iterations,
         images=1,
         graph=graph,
-        unpacked=source.shared(number),
+        shared=source.shared(number),
     )
     try:
         return reached(compile_graph(work, on_stage=on_stage), Built)

@@ -63,7 +63,7 @@ def _passes(work: Imported) -> Simplified:
     from eyrie.compiler.passes.order_nodes import order_nodes
     from eyrie.compiler.passes.simplify import simplified
 
-    simple = simplified(work.graph, work.compose, work.turn, work.unpacked)
+    simple = simplified(work.graph, work.compose, work.turn, work.shared)
     return following(Simplified, work, folded=check(order_nodes(simple)))
 
 
@@ -79,10 +79,10 @@ def _groups(work: Simplified) -> Grouped:
     maps = maps_of(work.folded)
     groups = form_groups(work.folded, work.config.bus_words)
     if work.input_tables:
-        groups = with_input_tables(groups, work.unpacked)
+        groups = with_input_tables(groups, work.shared)
     groups = suited(groups, work.config)
-    groups = with_packed_inputs(groups, work.config, work.unpacked)
-    groups = with_patched_inputs(groups, work.config, work.unpacked, work.objective == "cycles")
+    groups = with_packed_inputs(groups, work.config, work.shared)
+    groups = with_patched_inputs(groups, work.config, work.shared, work.objective == "cycles")
     inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
     pairs = zip(work.graph.outputs, work.folded.outputs)
     ends = {tensor.name: upright(maps[folded.name], map_shape(tensor.shape)) for tensor, folded in pairs}

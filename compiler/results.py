@@ -33,7 +33,7 @@ class Request:
 
     compose, turn  whether data-movement operators are composed, and feature maps of one column become rows
                    (passes/simplify.py)
-    unpacked       names of inputs and outputs that another program shares, which lie pixel by pixel
+    shared         names of inputs and outputs that another program shares, which lie pixel by pixel
     input_tables   whether the host looks up the values of inputs in tables (plan/input_tables.py)
     greedy         whether segments are chosen greedily (plan/greedy.py)
     given          a schedule to use in place of the planner's
@@ -47,7 +47,7 @@ class Request:
     _: KW_ONLY
     compose: bool = True
     turn: bool = False
-    unpacked: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
     input_tables: bool = True
     greedy: bool = False
     given: ScheduleText | None = None

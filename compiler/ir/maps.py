@@ -12,6 +12,12 @@ from eyrie.compiler.ir.tensor import Tensor
 from eyrie.model.operators.quantization import Quantization
 
 
+def are_writable(first: int, columns: int) -> bool:
+    """Return whether passes can write so many columns of a larger map: pairs of words from an even column on, or single
+    words."""
+    return first % 2 == 0 or columns == 1
+
+
 @dataclass(frozen=True)
 class Part:
     """The place of a feature map in a larger one: its first row, word group and column there."""
@@ -81,9 +87,8 @@ class Map:
 
     @property
     def is_written_in_place(self) -> bool:
-        """Return whether passes can write it in its storage: they write pairs of words from even columns on, or single
-        words."""
-        return self.first_column % 2 == 0 or self.shape[1] == 1
+        """Return whether passes can write it in its storage."""
+        return are_writable(self.first_column, self.shape[1])
 
     @cached_property
     def offset(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.graph import Node, map_shape
 from eyrie.compiler.ir.layer import Group, Output, Pointwise, Table, array_offset
-from eyrie.compiler.ir.maps import Map
+from eyrie.compiler.ir.maps import Map, are_writable
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import AS_IS, copy, larger
@@ -303,12 +303,12 @@ def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str], beat: 
 
 
 def _lies_in(source: Map, block: Block, made: Map, beat: int) -> bool:
-    """Return whether rows of a source lie in the result as by themselves, or passes can write them there: columns in
-    pairs of words or a single one, of which DRAM has whole beats."""
+    """Return whether rows of a source lie in the result as by themselves, or passes can write them there, and DRAM has
+    whole beats of them."""
     first, width = block.made[2], block.shape[1]
     if width == made.shape[1]:
         return source.layout.pitch == made.layout.pitch
-    return width == source.shape[1] and (first % 2 == 0 or width == 1) and first % beat == width % beat == 0
+    return width == source.shape[1] and are_writable(first, width) and first % beat == width % beat == 0
 
 
 def copy_of(where: str, source: Map, name: str) -> Elementwise:

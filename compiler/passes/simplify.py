@@ -14,14 +14,14 @@ from eyrie.compiler.passes.stack_images import stack_images
 from eyrie.compiler.passes.turn_maps import has_columns, turn_maps
 
 
-def simplified(graph: Graph, compose: bool = True, turn: bool = False, fixed: Collection[str] = ()) -> Graph:
+def simplified(graph: Graph, compose: bool = True, turn: bool = False, shared: Collection[str] = ()) -> Graph:
     """Return the graph with fewer and simpler operators.
 
     compose: compose data-movement operators, or fold them into layers. Layers come first; this may leave a PAD, or no
-    operator. turn: feature maps of one column become rows, but for inputs and outputs that are fixed, by name
+    operator. turn: feature maps of one column become rows, but for inputs and outputs that another program shares
     """
     graph = fold_pads(remove_idle(compose_functions(expand(stack_images(graph)))))
-    graph = turn_maps(graph, fixed) if turn else graph
+    graph = turn_maps(graph, shared) if turn else graph
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 
 

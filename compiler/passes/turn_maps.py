@@ -21,13 +21,14 @@ from eyrie.compiler.operators.pooling import Pool
 from eyrie.compiler.passes.other_shapes import with_other_shapes, works_by_pixel
 
 
-def turn_maps(graph: Graph, fixed: Collection[str] = ()) -> Graph:
+def turn_maps(graph: Graph, shared: Collection[str] = ()) -> Graph:
     """Return the graph whose operators on maps of one column work on rows, with RESHAPEs at the borders to other
     operators. Inputs and outputs become rows, too, whose values have the same order: not those that other operators
-    read or make, those that are fixed, by name, and outputs that an operator reads, which stay in the GLB for it."""
+    read or make, those that another program shares (`shared`: names), and outputs that an operator reads, which stay in
+    the GLB for it."""
     others = {tensor.name for node in graph.nodes if not _turns(node) for tensor in (*node.inputs, *node.outputs)}
     read = {tensor.name for node in graph.nodes for tensor in node.inputs}
-    columns = others | {*fixed} | {tensor.name for tensor in graph.outputs if tensor.name in read}
+    columns = others | {*shared} | {tensor.name for tensor in graph.outputs if tensor.name in read}
     turned = [each for each in (*graph.inputs, *graph.outputs) if _is_column(each) and each.name not in columns]
     ends = {tensor.name: replace(_row(tensor), name=tensor.name) for tensor in turned}
     return with_other_shapes(graph, _turns, lambda tensor: _row(tensor) if _is_column(tensor) else None, _turned, ends)

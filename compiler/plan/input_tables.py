@@ -14,11 +14,11 @@ from eyrie.compiler.ir.maps import Map
 from eyrie.model.encoding import Operation
 
 
-def with_input_tables(groups: list[Group], unpacked: Collection[str] = ()) -> list[Group]:
-    """The groups without those that only look up the values of an input that no other group reads; unpacked: names of
+def with_input_tables(groups: list[Group], shared: Collection[str] = ()) -> list[Group]:
+    """The groups without those that only look up the values of an input that no other group reads; shared: names of
     the inputs that another program writes."""
     divided = divided_maps(groups)
-    fixed = {group.output.name for group in groups} | divided | set(unpacked)
+    fixed = {group.output.name for group in groups} | divided | set(shared)
     read = [operand.name for group in groups for operand in group.operands]
     laid: dict[str, Map] = {}
     for group in groups:

@@ -13,15 +13,15 @@ from eyrie.model.config import WORD_CHANNELS, AcceleratorConfig
 from eyrie.model.encoding import ArrayMode
 
 
-def with_packed_inputs(groups: list[Group], config: AcceleratorConfig, unpacked: Collection[str] = ()) -> list[Group]:
-    """The groups, which read packed those inputs that all of their readers take so at no loss; unpacked: names of those
+def with_packed_inputs(groups: list[Group], config: AcceleratorConfig, shared: Collection[str] = ()) -> list[Group]:
+    """The groups, which read packed those inputs that all of their readers take so at no loss; shared: names of those
     that are not."""
     made = {group.output.name for group in groups} | divided_maps(groups)
     sources = {group.source.name: group.source for group in groups}
     packed = {
         name: replace(map_, packed=True)
         for name, map_ in sources.items()
-        if name not in {*made, *unpacked} and all(_takes_packed(group, map_, config) for group in groups)
+        if name not in {*made, *shared} and all(_takes_packed(group, map_, config) for group in groups)
     }
     return [replace(group, source=packed.get(group.source.name, group.source)) for group in groups]
 

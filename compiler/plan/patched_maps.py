@@ -34,11 +34,11 @@ LEAST_GAIN = 0.95  # of the cycles as the input is: below that it is worth the h
 
 
 def with_patched_inputs(
-    groups: list[Group], config: AcceleratorConfig, unpacked: Collection[str] = (), larger: bool = True
+    groups: list[Group], config: AcceleratorConfig, shared: Collection[str] = (), larger: bool = True
 ) -> list[Group]:
     """The groups, which read those inputs as patches of which all readers have the same window, to their gain.
 
-    unpacked: names of those that others lay out; larger: whether patches may be more bytes than the input as it is
+    shared: names of those that another program shares; larger: whether patches may be more bytes than the input
     """
     made = {map_.name for group in groups for map_ in group.output.around}
     readers: dict[str, list[int]] = {}
@@ -48,7 +48,7 @@ def with_patched_inputs(
     found = list(groups)
     for name, numbers in readers.items():
         own = [group for n in numbers if isinstance(group := groups[n], Convolution)]
-        if name not in made and name not in unpacked and len(own) == len(numbers) and _suit(own):
+        if name not in made and name not in shared and len(own) == len(numbers) and _suit(own):
             for n, group in zip(numbers, _best(own, config, larger)):
                 found[n] = group
     return found

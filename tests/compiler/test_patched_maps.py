@@ -51,8 +51,8 @@ def first_layer(shape: tuple[int, int, int], window: Window, filters: int) -> Co
     return convolution_chain(np.random.default_rng(1), shape, window, filters).groups[0]
 
 
-def laid(groups: list[Group], config: AcceleratorConfig = DEFAULT, unpacked: tuple[str, ...] = ()) -> list[Group]:
-    return with_patched_inputs(with_packed_inputs(groups, config, unpacked), config, unpacked)
+def laid(groups: list[Group], config: AcceleratorConfig = DEFAULT, shared: tuple[str, ...] = ()) -> list[Group]:
+    return with_patched_inputs(with_packed_inputs(groups, config, shared), config, shared)
 
 
 def cycles(group: Group, config: AcceleratorConfig = DEFAULT) -> int:
@@ -117,7 +117,7 @@ def test_which_inputs_do_not() -> None:
         ([first, replace(again, window=replace(first.window, stride=(2, 2)))], [False, False]),
     ):
         assert [group.source.patches is not None for group in laid(groups)] == expected
-    assert laid([first], unpacked=(first.source.name,)) == [first]
+    assert laid([first], shared=(first.source.name,)) == [first]
 
 
 def bands(rng: np.random.Generator, shifted: bool) -> bytes:
