@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.operators.pooling import Pool
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.operators.windows import window_output
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, AcceleratorConfig
@@ -132,7 +133,7 @@ def bounds_of(graph: Graph, config: AcceleratorConfig = DEFAULT) -> dict[str, in
     """Return lower bounds of the cycles of a single layer.
 
     The bounds are by its MACs, by the DRAM port (weights, quantisation parameters and feature maps), and by the words
-    of an elementwise operation (one word of each operand a cycle).
+    of an elementwise operation (one word of each operand a cycle, two words of a window).
     """
     [node] = graph.nodes
     constants = (
@@ -142,6 +143,7 @@ def bounds_of(graph: Graph, config: AcceleratorConfig = DEFAULT) -> dict[str, in
     )
     maps = sum(prod(tensor.shape) for tensor in (*graph.inputs, *graph.outputs))
     words = 0 if isinstance(node.operator, Weighted) else node.elements / WORD_VALUES
+    words /= 2 if isinstance(node.operator, Pool) else 1
     cycles = {
         "multipliers": node.macs / config.total_multipliers,
         "DRAM": (constants + maps) / (GLB_WORD_BYTES * config.bus_words),
