@@ -238,7 +238,7 @@ STAGES = (
     Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage(
         "groups",
-        "combines operators into fused operators, each the work of one pass",
+        "combines operators into fused operators, each the work of a pass or a load",
         _groups,
         lambda work: "\n".join(map(str, work.groups)),
         verify=_verify_groups,

@@ -129,7 +129,7 @@ COUNTERS: dict[Counter, str] = {
     Counter.ARRAY_STALL: "Cycles in which a pass of the array ran and no PE multiplied.",
     Counter.IFMAP_STALL: "Cycles in which the ifmap stream had a word that the array did not accept.",
     Counter.FILTER_STALL: "Cycles in which the filter stream had a word that the array did not accept.",
-    Counter.DRAIN_BUSY: "Cycles in which psums, or a word of a vector pass, entered the PPU.",
+    Counter.DRAIN_BUSY: "Cycles in which psums, or words of a vector pass, entered the PPU.",
     Counter.DRAIN_STALL: "Cycles in which the PPU did not accept psums or a word that was ready.",
     Counter.DMA_BUSY: "Cycles in which a transfer was in progress.",
     Counter.DMA_WAIT: "Cycles in which a transfer waited for its wait counts.",

@@ -61,7 +61,7 @@ VALUES: dict[str, dict[str, str]] = {
     "Destination": {
         "ROWS": "Ifmap rows, to the ifmap queues of the PEs.",
         "PIXELS": "Pointwise pixels, to the pixel queues of the PEs.",
-        "PPU": "First operand of a vector pass, one word per transfer.",
+        "PPU": "First operand of a vector pass.",
     },
     "Axis": {
         "NONE": "Adds stride to the offset.",

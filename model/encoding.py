@@ -132,7 +132,7 @@ class Destination(IntEnum):
 
     ROWS = 0  # ifmap rows, to the ifmap queues of the PEs
     PIXELS = 1  # pointwise pixels, to their pixel queues
-    PPU = 2  # words of the first operand of a vector pass, one a beat
+    PPU = 2  # words of the first operand of a vector pass
 
 
 # taps: S; pixels: F, processed at the same time in a PE; filters_N: p of set row N; rotation: the row at which the
@@ -361,7 +361,7 @@ class Counter(IntEnum):
     ARRAY_STALL = 18  # cycles in which a pass of the array ran and no PE multiplied
     IFMAP_STALL = 19  # cycles in which the stream had a word that was not accepted
     FILTER_STALL = 20
-    DRAIN_BUSY = 21  # cycles in which a transfer of sums, or a word of a vector pass, entered the PPU
+    DRAIN_BUSY = 21  # cycles in which a transfer of sums, or of words of a vector pass, entered the PPU
     DRAIN_STALL = 22  # cycles in which the PPU did not accept a pending one
     DMA_BUSY = 23
     DMA_WAIT = 24  # cycles in which a transfer waited for its wait counts

@@ -52,8 +52,8 @@ class Average:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One fused operator: the work of one pass. Subclasses: Convolution, Grouped, Pointwise, Depthwise, Separable,
-    Elementwise.
+    """One fused operator: the work of a pass, or of a load. Subclasses: Convolution, Grouped, Pointwise, Depthwise,
+    Separable, Elementwise.
 
     others    feature maps that it reads beside the source: second operands of its epilogue's operations, in order
     epilogue  operations on the result before it is stored

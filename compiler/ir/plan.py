@@ -64,7 +64,7 @@ class Segment:
         """Return a key that is equal for the same segment in another network."""
         return tuple((group.layer, group.images) for group in self.groups), self.nest, self.beside, self.freed
 
-    @property
+    @cached_property
     def is_load(self) -> bool:
         """Return whether its jobs are transfers without passes: it copies a feature map from DRAM to its place in a
         larger one, which is in the GLB."""

@@ -303,10 +303,10 @@ def blocks_of(node: Node, maps: Mapping[str, Map], ends: Collection[str], beat: 
 
 
 def _lies_in(source: Map, block: Block, made: Map, beat: int) -> bool:
-    """Return whether rows of a source lie in the result as by themselves, or passes can write them there, and DRAM has
-    whole beats of them."""
+    """Return whether whole rows of a source lie in the result as by themselves, or passes can write them there, and
+    DRAM has whole beats of them."""
     first, width = block.made[2], block.shape[1]
-    if width == made.shape[1]:
+    if width == source.shape[1] == made.shape[1]:
         return source.layout.pitch == made.layout.pitch
     return width == source.shape[1] and are_writable(first, width) and first % beat == width % beat == 0
 

@@ -56,12 +56,12 @@ def window_pairs(window: Window, steps: Iterable[int], pitch: int) -> int:
     """Return the pairs of words in which a vector pass reads a row of a window, or 0 if it reads word by word. steps:
     along the columns from window to window; pitch: words of a row of the map
 
-    All rows must have as many pairs: each begins at an even column.
+    All windows must have as many transfers. A row of even width has a pair more from an odd column on.
     """
-    cols, odd = window.kernel[1], window.pads[2] % 2
+    cols = window.kernel[1]
     if window.dilation[1] > 1 or pitch % 2 or (cols % 2 == 0 and any(step % 2 for step in steps)):
         return 0
-    found = (cols + 1) // 2 if cols % 2 else cols // 2 + odd
+    found = pairs(cols, window.pads[2])
     return found if found < cols else 0
 
 

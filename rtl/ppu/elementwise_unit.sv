@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elementwise (vector) unit: an operation on GLB words of int8 (docs/hardware/ppu.md), one word
 // per cycle. The first operand is a word, or a window of words, of which two can come at a time; a
-// second operand is a word of another stream. NONE passes words combinationally, TABLE looks them up (lookup_table). For other
-// operations the unit computes a sum of each channel, which the requantizer of the second pixel
-// converts: it is free, since words of two pixels have no operation.
+// second operand is a word of another stream. NONE passes words combinationally, TABLE looks them
+// up (lookup_table). For other operations the unit computes a sum of each channel, which the
+// requantizer of the second pixel converts: it is free, since words of two pixels have no
+// operation.
 //
 // The stream of the second operand also carries the table of TABLE. A word of the second operand is
 // accepted together with its word of the first operand, the parameters of SUM together with the

@@ -177,12 +177,10 @@ def _together(stages: Built) -> list[tuple[list[Node], tuple[str, ...]]]:
 
 
 def _home(group: Group, groups: Sequence[Group], made: set[str]) -> str:
-    """Return the map of a node that a fused operator works for: its output, or the output of its reader."""
-    name = group.output.name
-    if name in made:
-        return name
-    return _home(
-        next(other for other in groups if name in (other.source.name, *(map_.name for map_ in other.others))),
-        groups,
-        made,
-    )
+    """Return the map of a node that a fused operator works for: its output, the map that this is a part of, or the
+    output of its reader."""
+    name = next((map_.name for map_ in group.output.around if map_.name in made), None)
+    if name is None:
+        own = group.output.name
+        name = _home(next(each for each in groups if own in {map_.name for map_ in each.operands}), groups, made)
+    return name

@@ -255,6 +255,13 @@ def test_inputs_are_loaded_into_their_parts(axis: int, width: int, kernel: int, 
     assert axis != COLUMNS or all(load.wait_passes == 0 for load in loads)
 
 
+@pytest.mark.parametrize("config", [DEFAULT, WIDE])
+def test_slices_of_columns(config: AcceleratorConfig, seed: int) -> None:
+    """They begin and end within a DRAM beat of two words."""
+    net = Drawn(seed, (1, 5, 4, 16))
+    checked(net.model(net.conv(net.slice(net.input, (0, 0, 1, 0), (1, 5, 3, 16)), 8)), config, seed)
+
+
 def joined_groups() -> tuple[list[Group], Map, list[Map]]:
     built = compiled(tflite.from_bytes(squeezing(8, 32)), DEFAULT, turn=False)
     return list(built.groups), built.inputs[0], list(built.ends.values())

@@ -20,6 +20,7 @@ from eyrie.runtime.diagrams.svg import drawn
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.dumped import branches
+from tests.compiler.test_moves import Drawn
 from tests.compiler.test_partition import image_classifier
 
 EDGE = 1e-6  # of floating point
@@ -171,6 +172,17 @@ def test_what_runs_together(tmp_path: Path) -> None:
         ("#3 AVERAGE_POOL_2D", "output pooled"),
         ("#4 CONV_2D", "output head"),
     }
+
+
+def test_copies_belong_to_a_concatenation(tmp_path: Path) -> None:
+    net, path = Drawn(1, (1, 6, 10, 16)), tmp_path / "net.tflite"
+    path.write_bytes(net.model(net.conv(net.concatenation(3, net.input, net.conv(net.input, 16)), 8, 2, 2)))
+    after = of_parts("after", load(path), compile_any(Request(path)))
+    assert [(box.lines[0].text, named(box)) for box in after.boxes][:3] == [
+        ("pointwise0", ["#0 CONV_2D"]),
+        ("move1", ["#1 CONCATENATION"]),
+        ("conv2", ["#2 CONV_2D"]),
+    ]
 
 
 def test_random_networks(seed: int, tmp_path: Path) -> None:

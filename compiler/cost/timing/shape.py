@@ -58,7 +58,7 @@ class PassShape:
     banks_ofmap: list[tuple[int, ...]]
     banks_residual: list[int]
     operation: Operation  # on the words that leave
-    window: int  # words of the first operand that become one, 0: each stands by itself
+    window: int  # transfers of the first operand that become a word, 0: each is one
 
     @property
     def tile(self) -> int:
