@@ -83,14 +83,16 @@ def average(window: Window, shape: tuple[int, int, int]) -> Elementwise:
 
 
 def test_the_unit_that_takes_less() -> None:
-    """Loading taps and tables of many channels takes longer than a few windows; a single set makes no GLB words."""
-    small, large = Window((2, 2), (2, 2)), (24, 24, 32)
+    """Small windows come in pairs of words. Loading taps and tables of many channels takes longer than a few windows. A
+    single set makes no GLB words."""
+    small, middle, large = Window((2, 2), (2, 2)), Window((3, 3), (2, 2)), (24, 24, 32)
     alone = AcceleratorConfig(rows=3)
     assert alone.sets == 1
     for window, shape, config, unit in (
-        (small, large, DEFAULT, Depthwise),
-        (small, large, alone, Elementwise),
-        (small, (2, 2, 256), DEFAULT, Elementwise),
+        (small, large, DEFAULT, Elementwise),
+        (middle, large, DEFAULT, Depthwise),
+        (middle, large, alone, Elementwise),
+        (middle, (3, 3, 256), DEFAULT, Elementwise),
         (Window((10, 10), (2, 2)), large, DEFAULT, Elementwise),
     ):
         [group] = suited([average(window, shape)], config)
