@@ -54,7 +54,8 @@ def step_entries(schedule: Schedule) -> list[ImageStep]:
 
 
 def buffer_entries(schedule: Schedule) -> list[ImageBuffer]:
-    """Return the buffers of a schedule, with times that count passes, not jobs."""
+    """Return the buffers of a schedule, with times that count passes, not jobs. A job without a pass stands between the
+    pass before it, where buffers end, and the one behind it, where they begin."""
     before = schedule.plan.passes_before
 
     def passes_of(birth: int, death: int) -> tuple[int, int]:

@@ -100,12 +100,6 @@ class Elementwise(Group):
             return 0, self.source.shape[0]
         return super().input_rows(first // self.together, -(-last // self.together))
 
-    @property
-    def column_steps(self) -> list[int]:
-        """Return the steps along the columns of the source from window to window, of loops with several rounds."""
-        loops = (*self.pixels(self.output.shape[0]), *self.words)
-        return [loop.step for loop in loops if loop.axis == Axis.COLUMN and loop.count > 1]
-
     def pixels(self, rows: int) -> tuple[Loop, ...]:
         """Return the loops over pixels of the source for so many rows of the output."""
         if self.at_once:

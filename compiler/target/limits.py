@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from eyrie.compiler.ir.elementwise import Loop
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.target.blocks import Blocks
@@ -19,7 +20,7 @@ from eyrie.model.config import (
     AcceleratorConfig,
 )
 from eyrie.model.descriptor import Descriptor
-from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode, kernel_bands
+from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, Axis, PoolMode, kernel_bands
 from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
@@ -52,13 +53,14 @@ def tap_beats(window: Window, pixels: Count) -> Count:
     return pixels - (pixels - pairs(pixels, window.pads[2])) * (as_many & (window.stride[1] == 1))
 
 
-def window_pairs(window: Window, steps: Iterable[int], pitch: int) -> int:
-    """Return the pairs of words in which a vector pass reads a row of a window, or 0 if it reads word by word. steps:
-    along the columns from window to window; pitch: words of a row of the map
+def window_pairs(window: Window, loops: Iterable[Loop], pitch: int) -> int:
+    """Return the pairs of words in which a vector pass reads a row of a window, or 0 if it reads word by word. loops:
+    from window to window; pitch: words of a row of the map
 
     All windows must have as many transfers. A row of even width has a pair more from an odd column on.
     """
     cols = window.kernel[1]
+    steps = (loop.step for loop in loops if loop.axis == Axis.COLUMN and loop.count > 1)
     if window.dilation[1] > 1 or pitch % 2 or (cols % 2 == 0 and any(step % 2 for step in steps)):
         return 0
     found = pairs(cols, window.pads[2])

@@ -142,7 +142,7 @@ def _elementwise(group: Elementwise, rows: int) -> Mapping:
     """One word of the first operand, or a pair of a window, per cycle, row by row."""
     _, width, channels = group.output.shape
     words = max(group.images, 1) * rows * width * word_groups(channels)
-    pairs = window_pairs(group.window, group.column_steps, group.source.layout.pitch)
+    pairs = window_pairs(group.window, (*group.pixels(rows), *group.words), group.source.layout.pitch)
     taps = group.window.kernel[0] * pairs or group.window.taps
     return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, taps * words)
 

@@ -36,7 +36,7 @@ module elementwise_unit
   input  ppu_second_t second_i,
   input  ppu_result_t result_i,
 
-  input  logic        words_valid_i,    // word of the first operand, in lane 0, or words of a window
+  input  logic        words_valid_i,    // word of the first operand (lane 0), or words of a window
   output logic        words_ready_o,
   input  glb_word_t [1:0] words_i,
   input  logic [1:0]  lanes_i,          // of a window: words that are valid

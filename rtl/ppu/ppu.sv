@@ -19,7 +19,7 @@
 // Each occurrence of a block of filters uses 9 words of quantisation parameters (parameter_buffer).
 // A raw pass (cfg_i.finish.raw) brings 32-bit words of 4 channels instead of sums, as channel 0
 // (low half of the GLB word) and channel 1 (high half), and no parameters. A vector pass
-// (cfg_i.elementwise) brings words_i for the operation instead of sums; the last transfer is marked.
+// (cfg_i.elementwise) brings words_i for the operation instead of sums, the last of them marked.
 //
 // A (block, pixel or two) yields the words of columns 0 to columns - 1. Average pooling yields one
 // word per block and run of columns, max pooling columns / 2 words per pair of pixels. word_o.last

@@ -134,7 +134,8 @@ module read_stream
     assign x_inside[0] = !below && (beyond[$high(beyond)] || (odd && beyond == '0));
     assign x_inside[1] = !below && beyond[$high(beyond)] && (odd || !(&beyond));
     assign x_sent[0]   = !(odd && at.at_first[pair_level]);
-    assign x_sent[1]   = !cfg.options.single && !((odd ^ cfg.options.odd_words) && at.at_last[pair_level]);
+    assign x_sent[1]   = !cfg.options.single &&
+                         !((odd ^ cfg.options.odd_words) && at.at_last[pair_level]);
   end else begin : gen_single
     assign x_inside = !below && beyond[$high(beyond)];
     assign x_sent   = 1'b1;

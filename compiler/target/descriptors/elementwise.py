@@ -68,10 +68,9 @@ def words_in(
     outside: int = 0,
     first: int = 0,
 ) -> StreamDescriptor:
-    """Words A: those of a window, in pairs if possible, for all of its places along pixels, images and words, from
-    output row `first` on; words: empty for all of a pixel; outside: the value of what the map does not have."""
-    steps = (loop.step for loop in (*pixels, *words) if loop.axis == Axis.COLUMN and loop.count > 1)
-    pairs = window_pairs(window, steps, source.pitch)
+    """Words A of a window, in pairs if possible, for all of its places along pixels, images and words, from output row
+    `first` on; words: empty for all of a pixel; outside: the value of what the map does not have."""
+    pairs = window_pairs(window, (*pixels, *words), source.pitch)
     columns, rows = in_turn(Window(stride=window.dilation), *window.kernel)
     columns = Loop(pairs, Axis.COLUMN, 2) if pairs else columns
     y, x = first * window.stride[0] - window.pads[0], -window.pads[2]
