@@ -148,7 +148,7 @@ COUNTERS: dict[Counter, str] = {
 
 OPCODES: dict[Opcode, str] = {
     Opcode.END: "Ends the run when both queues are empty and all transfers and passes are done.",
-    Opcode.CONFIG: "Writes the `count` words that follow into the shadow descriptor.",
+    Opcode.CONFIG: "Writes the words that follow into the shadow descriptor.",
     Opcode.PASS: "Runs one processing pass with the shadow descriptor.",
     Opcode.LOAD: "Copies words or a block from DRAM to the GLB.",
     Opcode.STORE: "Copies words or a block from the GLB to DRAM.",
@@ -168,7 +168,7 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
     "ConfigCommand": {
         "opcode": _OPCODE,
         "index": "Index of the first descriptor word that is written.",
-        "count": "Number of descriptor words that follow.",
+        "more": "Bit n: descriptor word `index` + 1 + n is written, too.",
     },
     "PassCommand": {
         "opcode": _OPCODE,

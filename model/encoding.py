@@ -19,7 +19,7 @@ class Opcode(IntEnum):
     """The command: its first four bits."""
 
     END = 1  # stop when both queues are empty
-    CONFIG = 2  # `count` words follow, for the shadow descriptor from `index` on
+    CONFIG = 2  # words of the shadow descriptor follow, of `index` and of the bits of `more`
     PASS = 3  # run one processing pass with the shadow descriptor
     LOAD = 4  # DRAM to GLB; a second word follows, and two more if `block` is set
     STORE = 5  # GLB to DRAM; the same words as LOAD
@@ -34,7 +34,7 @@ class Opcode(IntEnum):
 # longer.
 SEMAPHORE_BITS = 29
 END = Word("EndCommand", fields("opcode:4"))
-CONFIG = Word("ConfigCommand", fields("opcode:4 index:12 count:12"))
+CONFIG = Word("ConfigCommand", fields("opcode:4 index:8 more:52"))
 PASS = Word("PassCommand", fields("opcode:4 wait_transfers:29 wait_passes:29"))
 # A transfer moves `words` contiguous 64-bit words, or a block of `rows` x `planes` of such rows.
 # `chunk` marks the arrival of one filter chunk.
@@ -203,6 +203,12 @@ COLUMN_IDS_INDEX = 10
 STREAMS_INDEX = 40
 STREAM_WORDS = 16
 CONFIG_WORDS = 152
+
+
+def config_indices(command: Mapping[str, int]) -> list[int]:
+    """Return the descriptor words that a CONFIG writes, in order."""
+    more = command["more"]
+    return [command["index"] + n for n in range(more.bit_length() + 1) if not n or more >> n - 1 & 1]
 
 
 class Stream(IntEnum):

@@ -129,11 +129,10 @@ class FunctionalSimulator:
         return self.dram[address:end].view(np.uint64)
 
     def _configure(self, address: int, command: dict[str, int]) -> None:
-        _expect(command["count"], address, "CONFIG without words")
-        last = command["index"] + command["count"]
-        _expect(last <= enc.CONFIG_WORDS, address, "CONFIG beyond the descriptor")
-        for n in range(command["index"], last):
-            self._shadow.words[n] = self._fetch(address)
+        for index in enc.config_indices(command):
+            word = self._fetch(address)
+            _expect(index < enc.CONFIG_WORDS, address, "CONFIG beyond the descriptor")
+            self._shadow.words[index] = word
 
     def _transfer(self, address: int, command: dict[str, int]) -> None:
         load = command["opcode"] == Opcode.LOAD

@@ -170,10 +170,10 @@ package encoding_pkg;
     logic [3:0] opcode;
   } end_command_t;
 
-  localparam int unsigned ConfigCommandWidth = 28;
+  localparam int unsigned ConfigCommandWidth = 64;
   typedef struct packed {
-    logic [11:0] count;
-    logic [11:0] index;
+    logic [51:0] more;
+    logic [7:0] index;
     logic [3:0] opcode;
   } config_command_t;
 

@@ -38,7 +38,7 @@ def registers_text() -> str:
         _defines("OPCODE", Opcode, "{}u", "Kinds of commands."),
         _fields(
             OPCODE=(encoding.END, "opcode"),
-            CONFIG_COUNT=(encoding.CONFIG, "count"),
+            CONFIG_MORE=(encoding.CONFIG, "more"),
             TRANSFER_BLOCK=(encoding.TRANSFER, "block"),
             TRANSFER_ADDRESS=(encoding.TRANSFER_ADDRESS, "dram_address"),
             CHUNKS_COUNT=(encoding.TRANSFER_CHUNKS, "count"),

@@ -10,7 +10,7 @@ import numpy as np
 from eyrie.compiler.emit.order import Move, Work, listed
 from eyrie.compiler.ir.buffer import Region
 from eyrie.compiler.ir.feature_map import FeatureMap, PartMap
-from eyrie.compiler.ir.program import Block, Command, Config, Transfer
+from eyrie.compiler.ir.program import Block, Command, Transfer, runs_of_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
@@ -108,7 +108,7 @@ class Timeline:
         ifmap, resident: words read, of the resident ones none that is fresh; written: ofmap words; ring: filters whose
         words come, or have come, with chunk tokens; cycles: estimate.
         """
-        configs = tuple(Config(index, words) for index, words in _runs(descriptor.changes(self._shadow)))
+        configs = runs_of_words(descriptor.changes(self._shadow))
         self._shadow = descriptor
         touched = [slice(a, a + n) for a, n in ifmap + resident + written if n]
         needs = _numbers(np.concatenate([self._moved[where] for where in touched]))
@@ -152,17 +152,6 @@ def _chunks(descriptor: Descriptor) -> tuple[int, int, int]:
         return 0, 0, 0
     level, counts = program.options["chunk_level"], [each.count for each in program.levels]
     return prod(counts[level + 2 :]), counts[level], counts[level + 1]
-
-
-def _runs(changes: dict[int, int]) -> list[tuple[int, tuple[int, ...]]]:
-    """Changed words as runs of neighbours."""
-    runs: list[tuple[int, list[int]]] = []
-    for index in sorted(changes):
-        if runs and index == runs[-1][0] + len(runs[-1][1]):
-            runs[-1][1].append(changes[index])
-        else:
-            runs.append((index, [changes[index]]))
-    return [(index, tuple(words)) for index, words in runs]
 
 
 def rows_region(feature_map: FeatureMap, first: int, last: int) -> Region:

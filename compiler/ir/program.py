@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from eyrie.model.errors import InputError
 
 DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
 MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS
+MORE_WORDS = enc.CONFIG.largest("more").bit_length()  # of a CONFIG, behind its first one
 LENGTHS = enc.CODED_LENGTHS.names
 MOST_TOKENS = (1 << enc.SEMAPHORE_BITS) - 1  # the last event that a wait count can name
 
@@ -25,7 +27,15 @@ class Config:
     words: tuple[int, ...]
 
     def encode(self) -> list[int]:
-        return [enc.CONFIG.pack(opcode=Opcode.CONFIG, index=self.index, count=len(self.words)), *self.words]
+        return Configs((self,)).encode()
+
+
+def runs_of_words(written: dict[int, int]) -> tuple[Config, ...]:
+    """Return descriptor words, by index, as runs of neighbours."""
+    indices = sorted(written)
+    firsts = [n for n, index in enumerate(indices) if not n or index != indices[n - 1] + 1]
+    spans = (indices[a:b] for a, b in pairwise([*firsts, len(indices)]))
+    return tuple(Config(span[0], tuple(written[index] for index in span)) for span in spans)
 
 
 @dataclass(frozen=True)
@@ -143,6 +153,30 @@ class End:
 
 
 @dataclass(frozen=True)
+class Configs:
+    """CONFIG: each command has as many of the words, in ascending order, as it can name."""
+
+    parts: tuple[Config, ...]
+
+    def encode(self) -> list[int]:
+        heads = list[tuple[int, int]]()  # of each command: index and `more`
+        found = list[list[int]]()
+        last = 0
+        for part in self.parts:
+            for index, word in enumerate(part.words, part.index):
+                first, more = heads[-1] if heads else (0, 0)
+                if heads and last < index <= first + MORE_WORDS:
+                    heads[-1] = (first, more | 1 << index - first - 1)
+                else:
+                    heads.append((index, 0))
+                    found.append([])
+                found[-1].append(word)
+                last = index
+        packed = (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=index, more=more) for index, more in heads)
+        return [word for head, words in zip(packed, found) for word in (head, *words)]
+
+
+@dataclass(frozen=True)
 class Chunks:
     """A looped LOAD (CHUNKS, or CODED if the LOADs are coded): LOADs that are contiguous in DRAM and in a circular
     buffer of the GLB.
@@ -187,7 +221,7 @@ def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None, coded: int) -> Tr
     )
 
 
-Command = Config | Run | Transfer | End  # of a list: CHUNKS is a way to write some of its LOADs
+Command = Config | Run | Transfer | End  # of a list; a CONFIG has the words of several, a CHUNKS is several LOADs
 
 
 def assemble(commands: list[Command]) -> np.ndarray:
@@ -197,7 +231,7 @@ def assemble(commands: list[Command]) -> np.ndarray:
 
 def encoded(commands: Sequence[Command]) -> Iterator[tuple[list[Command], list[int]]]:
     """Yield the commands of the accelerator: the commands of the list that each stands for (several LOADs for a looped
-    LOAD), and its words."""
+    LOAD, neighbouring Configs for a CONFIG or more), and its words."""
     at = 0
     while at < len(commands):
         first = commands[at]
@@ -205,9 +239,30 @@ def encoded(commands: Sequence[Command]) -> Iterator[tuple[list[Command], list[i
             run = _run_of_chunks(first, commands, at)
             yield [*run.loads], run.encode() if len(run.loads) > 1 else first.encode()
             at += len(run.loads)
+        elif isinstance(first, Config):
+            configs = _run_of_configs(commands, at)
+            yield [*configs], Configs(configs).encode()
+            at += len(configs)
         else:
             yield [first], first.encode()
             at += 1
+
+
+def config_entries(words: Sequence[int]) -> list[bool]:
+    """Return of each word of CONFIGs whether it goes to the descriptor."""
+    found = list[bool]()
+    while len(found) < len(words):
+        found += [False, *(True for _ in enc.config_indices(enc.CONFIG.unpack(words[len(found)])))]
+    return found
+
+
+def _run_of_configs(commands: Sequence[Command], at: int) -> tuple[Config, ...]:
+    """Return the Configs from index `at` to the next other command."""
+    found = list[Config]()
+    while at < len(commands) and isinstance(part := commands[at], Config):
+        found.append(part)
+        at += 1
+    return tuple(found)
 
 
 def _run_of_chunks(first: Transfer, commands: Sequence[Command], at: int) -> Chunks:
@@ -236,14 +291,26 @@ def disassemble(words: np.ndarray) -> list[Command]:
         encoding = command.encode()
         if encoding != values[at : at + len(encoding)]:
             raise InputError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
-        commands += command.loads if isinstance(command, Chunks) else [command]
+        if isinstance(command, Configs):
+            _append(commands, command.parts)
+        else:
+            commands += command.loads if isinstance(command, Chunks) else [command]
         if isinstance(command, End):
             return commands
         at += len(encoding)
     raise InputError("the list has no END")
 
 
-def _decode(words: list[int], at: int) -> Command | Chunks:
+def _append(commands: list[Command], parts: tuple[Config, ...]) -> None:
+    """Add the Configs of a CONFIG; the first goes on where the one before ends if it can."""
+    last = commands[-1] if commands else None
+    if isinstance(last, Config) and last.index + len(last.words) == parts[0].index:
+        commands[-1:] = [Config(last.index, last.words + parts[0].words), *parts[1:]]
+    else:
+        commands += parts
+
+
+def _decode(words: list[int], at: int) -> Run | Transfer | End | Chunks | Configs:
     """Return the command that begins at a word. Raise InputError."""
     word = words[at]
 
@@ -256,8 +323,8 @@ def _decode(words: list[int], at: int) -> Command | Chunks:
     if opcode == Opcode.END:
         return End()
     if opcode == Opcode.CONFIG:
-        fields = enc.CONFIG.unpack(word)
-        return Config(fields["index"], tuple(following(fields["count"])))
+        indices = enc.config_indices(enc.CONFIG.unpack(word))
+        return Configs(runs_of_words(dict(zip(indices, following(len(indices))))))
     if opcode == Opcode.PASS:
         fields = enc.PASS.unpack(word)
         return Run(fields["wait_transfers"], fields["wait_passes"])

@@ -149,7 +149,7 @@ def commands() -> str:
     """Write the commands: opcodes, then the words bit by bit."""
     words = {
         Opcode.END: "`EndCommand`",
-        Opcode.CONFIG: "`ConfigCommand`, then `count` descriptor words",
+        Opcode.CONFIG: "`ConfigCommand`, then a descriptor word for `index` and each bit of `more`",
         Opcode.PASS: "`PassCommand`",
         Opcode.LOAD: "`TransferCommand`, `TransferAddress`; with `block` also `TransferRows`, `TransferPlanes`",
         Opcode.STORE: "as LOAD",

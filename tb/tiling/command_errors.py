@@ -42,6 +42,18 @@ def _illegal(word: int, *more: int) -> Build:
     return build
 
 
+def _beyond_the_descriptor(index: int, more: int) -> Build:
+    """A CONFIG with a word beyond the descriptor; the words before that one are handed on."""
+
+    def build(program: Program) -> tuple[ErrorCode, int]:
+        address = program.address
+        program.config(index, more, [7] * (1 + more.bit_count()))
+        program.handed = [each for each in program.handed if each[0] != "config" or each[1] < encoding.CONFIG_WORDS]
+        return ErrorCode.ILLEGAL_COMMAND, address
+
+    return build
+
+
 def _bad_transfer(code: ErrorCode, *args, **kwargs) -> Build:
     """This transfer fails with that code."""
 
@@ -79,12 +91,9 @@ COMMAND_ERRORS = {
     "opcode 0": _illegal(0),
     "opcode 8": _illegal(8),
     "END with a bit": _illegal(1 | 1 << 63),
-    "CONFIG beyond the descriptor": _illegal(
-        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=encoding.CONFIG_WORDS - 99)
-    ),
-    "CONFIG far beyond": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=4095, count=4095)),
-    "CONFIG of nothing": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG)),
-    "CONFIG with a bit": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=1) | 1 << 28),
+    "CONFIG beyond the descriptor": _beyond_the_descriptor(encoding.CONFIG_WORDS - 3, 0b1010),
+    "CONFIG far beyond": _beyond_the_descriptor(255, (1 << 52) - 1),
+    "CONFIG behind the descriptor": _beyond_the_descriptor(encoding.CONFIG_WORDS, 0),
     "PASS with a bit": _illegal(encoding.PASS.pack(opcode=Opcode.PASS) | 1 << 62),
     "LOAD of nothing": _illegal(ROW, PLACE ^ 1 << 48),
     "STORE of nothing": _illegal(encoding.TRANSFER.pack(opcode=STORE), PLACE ^ 1 << 48),

@@ -55,10 +55,12 @@ class Program:
     def end(self) -> None:
         self.words.append(encoding.END.pack(opcode=Opcode.END))
 
-    def config(self, index: int, data: list[int]) -> None:
-        self.words.append(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=index, count=len(data)))
+    def config(self, index: int, more: int, data: list[int]) -> None:
+        """Write descriptor word `index`, and `index` + 1 + n for each bit n of `more`."""
+        self.words.append(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=index, more=more))
         self.words += data
-        self.handed += [("config", index + offset, word) for offset, word in enumerate(data)]
+        written = [index, *(index + 1 + n for n in range(52) if more & 1 << n)]
+        self.handed += [("config", index, word) for index, word in zip(written, data, strict=True)]
 
     def start_pass(self, what: Pass, wait_transfers: int = 0, wait_passes: int = 0) -> None:
         self.words.append(
@@ -168,8 +170,10 @@ class RandomProgram:
 
     def _config(self) -> None:
         index = self._int(0, CONFIG_WORDS - 1)
-        count = self._int(1, min(CONFIG_WORDS - index, 90))
-        self.program.config(index, [int.from_bytes(self._rng.bytes(8)) for _ in range(count)])
+        more = self._int(0, (1 << min(CONFIG_WORDS - 1 - index, 52)) - 1)
+        if self._rng.random() < 0.5:  # few
+            more &= self._int(0, (1 << 52) - 1) & self._int(0, (1 << 52) - 1)
+        self.program.config(index, more, [int.from_bytes(self._rng.bytes(8)) for _ in range(1 + more.bit_count())])
 
     def _transfer(self) -> None:
         if self._codes and self._codes.room() and self._rng.random() < 0.3:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The assembler: text, commands and binary say the same; what is none of them is rejected."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ def random_command(rng: np.random.Generator) -> Command:
     kind = rng.integers(4)
     if kind == 0:
         words = rng.integers(0, 1 << 64, rng.integers(1, 20), np.uint64, endpoint=False)
-        return Config(number(12), tuple(int(word) for word in words))
+        return Config(number(7), tuple(int(word) for word in words))
     if kind == 1:
         return Run(number(16), number(16))
     block = None
@@ -79,7 +80,7 @@ LOAD = "load dram=0x10 glb=1 words=2"
         ("config word0 1", 8, "word0 is array_shape: write that"),
         ("config word43", 8, "word43 needs VALUE: VALUE is missing"),
         ("config word43 0x1ffffffffffffffff", 15, "0x1ffffffffffffffff: a word has 64 bits"),
-        ("config word4096 12", 8, "ConfigCommand.index = 4096: must be in 0 to 4095"),
+        ("config word256 12", 8, "ConfigCommand.index = 256: must be in 0 to 255"),
         ("config drain mode=NIL", 14, "unknown DrainMode 'NIL': choose from CONVOLUTION, POINTWISE, WORDS, NONE"),
         ("config drain mode=7", 14, "Drain.mode = 7: must be in 0 to 3"),
         ("config row_ids.0 ifmap=1,2", 18, "2 values: row_ids.0 has 8 of each, with commas between"),
@@ -198,6 +199,28 @@ def test_coded_weights_of_other_transfers() -> None:
             replace(Transfer(True, 64, 0, 4, coded=3, table=True), **wrong).encode()
 
 
+@pytest.mark.parametrize(
+    ("written", "heads"),
+    [
+        ([0], 1),
+        ([5, 6, 40, 57], 1),
+        ([4, 57], 2),  # one word too far
+        ([7, 3], 2),  # not in order
+        ([3, 3], 2),
+        (range(152), 3),
+        ([0, 40, 41, 56, 88, 136, 140], 3),
+    ],
+)
+def test_configs_share_a_command(written: Sequence[int], heads: int) -> None:
+    """Each word behind the command that names it; what is read back writes the same words."""
+    configs = [Config(index, (100 + n,)) for n, index in enumerate(written)]
+    words = assemble([*configs, End()])
+    assert words.size == heads + len(written) + 1
+    found = [(c.index + n, word) for c in disassemble(words)[:-1] for n, word in enumerate(c.words)]
+    assert found == [(index, 100 + n) for n, index in enumerate(written)]
+    assert np.array_equal(assemble(disassemble(words)), words)
+
+
 @pytest.mark.parametrize("opcode", [0, *range(8, 16)])
 def test_unknown_opcode(opcode: int) -> None:
     with pytest.raises(ValueError, match=rf"^word 1: 0x000000000000000{opcode:x} is no command$"):
@@ -225,7 +248,7 @@ def reject_early_ends(words: np.ndarray) -> None:
 
 @pytest.mark.parametrize(
     "command, at",
-    [(End(), 0), (Config(0, (1,)), 0), (Run(1, 2), 0), (Transfer(True, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0)), 3)],
+    [(End(), 0), (Run(1, 2), 0), (Transfer(True, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0)), 3)],
 )
 def test_bits_without_meaning(command: Command, at: int) -> None:
     words = assemble([command, End()])

@@ -141,5 +141,6 @@ def test_stream_beyond_the_glb() -> None:
     descriptor = layer.parts[0][0].descriptor
     stream = descriptor.stream(enc.Stream.IFMAP)
     descriptor.set_stream(enc.Stream.IFMAP, replace(stream, address={"row_address": 8191}))
-    dram = memory([Config(0, tuple(descriptor.words)), Run(0, 0), End()])
-    assert stopped(FunctionalSimulator(dram), BASE) == (ErrorCode.GLB_ADDRESS, BASE + 8 * (1 + enc.CONFIG_WORDS))
+    config = Config(0, tuple(descriptor.words))
+    dram = memory([config, Run(0, 0), End()])
+    assert stopped(FunctionalSimulator(dram), BASE) == (ErrorCode.GLB_ADDRESS, BASE + 8 * len(config.encode()))

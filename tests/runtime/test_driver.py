@@ -305,7 +305,7 @@ LISTS: dict[str, Callable[[np.ndarray], object]] = {
     "no command": lambda words: words.__setitem__(0, 0),
     "no end": lambda words: words.__setitem__(words == Opcode.END, Opcode.PASS),
     "an address outside": lambda words: words.__setitem__(slice(2), [Opcode.LOAD, 0xFFFF_FFF8]),
-    "words behind the list": lambda words: words.__setitem__(0, Opcode.CONFIG | 0xFFF << 16),
+    "words behind the list": lambda words: words.__setitem__(words == Opcode.END, Opcode.CONFIG | 1 << 12),
 }
 
 

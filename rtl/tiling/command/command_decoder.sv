@@ -4,10 +4,10 @@
 // words and PASS go to the pass queue, in order. The decoder stops at END (ended_o stays high).
 //
 // Illegal commands: an unknown opcode, as CODED without WEIGHT_CODES; a bit without meaning that is
-// set (such as the chunk bit of a STORE); a count or a length of 0; CONFIG words beyond the
-// descriptor; a looped LOAD whose wait counts exceed the largest. For these fault_o.code is not
-// ErrorNone and stays, with the address of the first word of the command, and the word is not
-// accepted. command_o is that address in every cycle.
+// set (such as the chunk bit of a STORE); a count or a length of 0; a CONFIG word beyond the
+// descriptor, behind those before it; a looped LOAD whose wait counts exceed the largest. For these
+// fault_o.code is not ErrorNone and stays, with the address of the first word of the command, and
+// the word is not accepted. command_o is that address in every cycle.
 
 `include "assertions.svh"
 
@@ -40,6 +40,10 @@ module command_decoder
   output fault_t      fault_o
 );
 
+  localparam int unsigned ConfigBits = 53;   // descriptor words in the reach of a CONFIG
+
+  typedef logic [ConfigBits-1:0] config_bits_t;
+
   typedef enum logic [2:0] {
     StCommand, // first word of a command
     StConfig,  // words of a CONFIG
@@ -53,8 +57,8 @@ module command_decoder
 
   state_e            state_d, state_q;
   logic [31:0]       command_q;
-  config_index_t     index_d, index_q;       // index of the next CONFIG word
-  logic [7:0]        left_d, left_q;         // CONFIG words left
+  config_index_t     index_d, index_q;       // of a CONFIG: descriptor word of its first bit
+  config_bits_t      left_d, left_q;         // bit n: word index_q + n follows
   transfer_command_t header_q;               // of CHUNKS: wait counts of the next LOAD
   transfer_address_t address_q;              // of a looped LOAD: address of the next one
   transfer_rows_t    rows_q;
@@ -88,9 +92,16 @@ module command_decoder
   assign lengths     = word_i >> {handed_q[1:0], 4'd0};
   assign last_length = handed_q[1:0] == '1 || last_chunk;
 
-  logic config_legal, transfer_legal, chunks_legal, lengths_legal;
-  assign config_legal   = word_i[63:ConfigCommandWidth] == '0 && as_config.count != '0
-                          && 13'(as_config.index) + 13'(as_config.count) <= 13'(ConfigWords);
+  // The next CONFIG word is the lowest bit of left_q.
+  logic [5:0] lowest;
+  logic [8:0] config_index;
+  always_comb begin : find_lowest
+    lowest = '0;
+    for (int unsigned n = ConfigBits; n > 0; n--) if (left_q[n-1]) lowest = 6'(n - 1);
+  end
+  assign config_index = 9'(index_q) + 9'(lowest);
+
+  logic transfer_legal, chunks_legal, lengths_legal;
   assign transfer_legal = !(as_transfer.chunk && opcode != OpLoad) &&
                           !(as_transfer.block && opcode == OpChunks);
   assign chunks_legal   = word_i[63:TransferChunksWidth] == '0 && as_chunks.count != '0
@@ -106,13 +117,14 @@ module command_decoder
       StCommand: begin
         unique case (opcode)
           OpEnd:           legal = word_i[63:EndCommandWidth] == '0;
-          OpConfig:        legal = config_legal;
+          OpConfig:        legal = 1'b1;
           OpPass:          legal = word_i[63:PassCommandWidth] == '0;
           OpLoad, OpStore, OpChunks: legal = transfer_legal;
           OpCoded:         legal = WEIGHT_CODES != 0;
           default:         legal = 1'b0;
         endcase
       end
+      StConfig:         legal = config_index < 9'(ConfigWords);
       StAddress:        legal = as_address.words != '0;
       StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
                                 && word_i[TransferRowsWidth-1 -: 12] != '0;
@@ -143,7 +155,7 @@ module command_decoder
     pass_t pass;
     pass = '{command: command_o, wait_passes: as_pass.wait_passes,
              wait_transfers: as_pass.wait_transfers};
-    entry_o = '{is_pass: state_q == StCommand, index: index_q,
+    entry_o = '{is_pass: state_q == StCommand, index: config_index_t'(config_index),
                 data: (state_q == StCommand) ? pass : $bits(pass_t)'(word_i)};
   end
 
@@ -185,8 +197,8 @@ module command_decoder
           OpEnd:           state_d = StEnd;
           OpConfig: begin
             state_d = StConfig;
-            index_d = config_index_t'(as_config.index);
-            left_d  = as_config.count[7:0];
+            index_d = as_config.index;
+            left_d  = {as_config.more, 1'b1};
           end
           OpPass:          word_ready_o = entry_ready_i;
           OpLoad, OpStore, OpChunks, OpCoded: state_d = StAddress;
@@ -196,9 +208,8 @@ module command_decoder
       StConfig: if (good) begin
         word_ready_o = entry_ready_i;
         if (entry_ready_i) begin
-          index_d = index_q + 1'b1;
-          left_d  = left_q - 8'd1;
-          if (left_q == 8'd1) state_d = StCommand;
+          left_d = left_q & (left_q - 1'b1);
+          if (left_d == '0) state_d = StCommand;
         end
       end
       StAddress: if (good) begin
@@ -272,6 +283,7 @@ module command_decoder
 
   `EYRIE_STATIC(WholeWords, TransferCommandWidth == 64 && TransferAddressWidth == 64,
       "a transfer command has unused bits")
+  `EYRIE_STATIC(ConfigReach, $bits(as_config.more) == ConfigBits - 1, "not the bits of a CONFIG")
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
   `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "too many CONFIG words")
   `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "a command after END")

@@ -77,7 +77,11 @@ static uint32_t words_of(const uint8_t *list, uint32_t bytes) {
   switch (field(word, EYRIE_OPCODE_SHIFT, EYRIE_OPCODE_BITS)) {
     case EYRIE_OPCODE_END:
     case EYRIE_OPCODE_PASS: return 1;
-    case EYRIE_OPCODE_CONFIG: return 1 + field(word, EYRIE_CONFIG_COUNT_SHIFT, EYRIE_CONFIG_COUNT_BITS);
+    case EYRIE_OPCODE_CONFIG: { /* a word, and one for each bit of the field `more` */
+      uint32_t words = 2;
+      for (uint64_t more = word >> EYRIE_CONFIG_MORE_SHIFT; more != 0; more &= more - 1) words++;
+      return words;
+    }
     case EYRIE_OPCODE_LOAD:
     case EYRIE_OPCODE_STORE: return field(word, EYRIE_TRANSFER_BLOCK_SHIFT, EYRIE_TRANSFER_BLOCK_BITS) ? 4 : 2;
     case EYRIE_OPCODE_CHUNKS: return 3;

@@ -151,8 +151,8 @@ enum eyrie_counter {
 /* Fields of the words of commands: the lowest bit, and how many there are. */
 #define EYRIE_OPCODE_SHIFT 0u
 #define EYRIE_OPCODE_BITS 4u
-#define EYRIE_CONFIG_COUNT_SHIFT 16u
-#define EYRIE_CONFIG_COUNT_BITS 12u
+#define EYRIE_CONFIG_MORE_SHIFT 12u
+#define EYRIE_CONFIG_MORE_BITS 52u
 #define EYRIE_TRANSFER_BLOCK_SHIFT 5u
 #define EYRIE_TRANSFER_BLOCK_BITS 1u
 #define EYRIE_TRANSFER_ADDRESS_SHIFT 0u
