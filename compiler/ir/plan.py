@@ -176,10 +176,21 @@ class Segment:
             return self.groups[0].source.shape[0]
         if self.shares_input:
             return self.shared_input_rows()
+        return self._rows_of_jobs(1 if self.tiling_of(self.first).channels > 1 or not self.nest.ahead else 2)
+
+    def early_input_rows(self) -> int:
+        """Return the rows with which the loads of an input from DRAM are a job further ahead; 0 where their room would
+        be worth more for something else."""
+        if self.shares_input:
+            return self.shared_input_rows(early=True)
+        is_first = (self.first, self.last) == (0, 1)  # with nothing to do until its input comes
+        alone = is_first and self.nest.ahead and self.tiling_of(0).channels == 1 and not self.groups[0].source.planar
+        return self._rows_of_jobs(3) if alone else 0
+
+    def _rows_of_jobs(self, count: int) -> int:
+        """Return the rows that so many successive jobs of the first pass read."""
         readers = [job for job in self.jobs if job.group == self.first]
-        if self.tiling_of(self.first).channels > 1 or not self.nest.ahead:
-            return max(1, *(job.reads[1] - job.reads[0] for job in readers))
-        ends = [*readers[1:], readers[-1]]
+        ends = [*readers[count - 1 :], *[readers[-1]] * (count - 1)]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
 
     def shared_input_rows(self, early: bool = False) -> int:

@@ -92,7 +92,7 @@ def _fetched(
     """Return the plan of an input that comes from DRAM: row by row; whole if it has several images; or in channel
     tiles, which alternate between two places. free: words beside the segment"""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
-    if segment.shares_input and (more := segment.shared_input_rows(early=True) - rows) > 0:
+    if not group.images and (more := segment.early_input_rows() - rows) > 0:
         rows += more if more * group.source.layout.row_words <= free else 0
     if segment.tiling_of(n).channels > 1:
         layout = _draft(sliced(group, segment.parts_of(n)).source, rows)

@@ -332,6 +332,21 @@ def test_jobs_of_tiles_find_their_rows(tiling: Tiling, seed: int) -> None:
         assert there <= segment.input_ring_rows() <= group.source.shape[0]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_input_of_the_network_is_two_jobs_ahead(first: int, seed: int) -> None:
+    """Of a pass alone at its beginning the rows of three jobs have room; later ones have no more than they need."""
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, 9, number])
+        groups, rows = tuple(network(rng, 2)), int(rng.choice([1, 2, 3, 4]))
+        nest = Nest((ONE,), rows, ahead=True, from_dram=True, to_dram=True)
+        segment = Segment(groups, first, first + 1, nest)
+        reads = [job.reads for job in segment.jobs]
+        three = [reads[min(n + 2, len(reads) - 1)][1] - reads[n][0] for n in range(len(reads))]
+        early = segment.early_input_rows()
+        assert early == (max(three) if first == 0 else 0)
+        assert not early or segment.input_ring_rows() <= early <= segment.groups[0].source.shape[0]
+
+
 def test_jobs_of_channels_and_filters_find_their_rows(seed: int) -> None:
     """Stripe by stripe, each slice of channels once, then each of filters; one stripe of the map between stays."""
     for number in range(NETWORKS):
