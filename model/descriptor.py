@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from eyrie.model import encoding as enc
-from eyrie.model.encoding import Axis, Stream
+from eyrie.model.encoding import ArrayMode, Axis, Stream
 from eyrie.model.errors import InputError
 from eyrie.model.word import Word
 
@@ -93,6 +93,11 @@ def _check_walk(name: str, program: StreamDescriptor) -> None:
         for v in program.levels:
             if v.axis == Axis.ROW and v.count > 1 and not 0 <= v.stride <= size:
                 raise InputError(f"{name}: a stride of {v.stride} words in a ring of {size}")
+
+
+def _levels_loaded(options: dict[str, int]) -> int:
+    """Return the number of levels of a stream that are not ignored."""
+    return min(2 * options["level_pairs"] + 2, enc.LEVELS)
 
 
 class Descriptor:
@@ -189,7 +194,7 @@ class Descriptor:
         address = enc.STREAM_ADDRESS.unpack(self.words[base + enc.STREAM_ADDRESS_OFFSET])
         last, size = address.pop("ring_last"), address["ring_size"]
         options = enc.STREAM_OPTIONS.unpack(self.words[base + enc.STREAM_OPTIONS_OFFSET])
-        used = min(2 * options["level_pairs"] + 2, enc.LEVELS)
+        used = _levels_loaded(options)
         first = base + enc.STREAM_LEVELS_OFFSET
         levels = [_level(int(word), size > 0) for word in self.words[first : first + used]]
         return StreamDescriptor(
@@ -198,6 +203,29 @@ class Descriptor:
             options,
             (*levels, *[Level(1)] * (enc.LEVELS - used)),
         )
+
+    @property
+    def ignored(self) -> list[int]:
+        """Return the indices of the words that the pass does not depend on."""
+        found = [] if self.loops["bands"] else [enc.DEPTHWISE_INDEX]
+        if self.shape["mode"] == ArrayMode.ELEMENTWISE:
+            found += range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX)
+        for stream in Stream:
+            base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
+            options, levels = base + enc.STREAM_OPTIONS_OFFSET, base + enc.STREAM_LEVELS_OFFSET
+            if self.uses(stream):
+                loaded = _levels_loaded(enc.STREAM_OPTIONS.unpack(self.words[options]))
+                found += range(levels + loaded, levels + enc.LEVELS)
+            else:
+                found += (n for n in range(base, base + enc.STREAM_WORDS) if n != options)
+        return found
+
+    def following(self, before: "Descriptor") -> "Descriptor":
+        """Return the descriptor of the same pass whose ignored words are those of the descriptor before it."""
+        found = Descriptor(self.words)
+        for index in self.ignored:
+            found.words[index] = before.words[index]
+        return found
 
     def changes(self, before: "Descriptor") -> dict[int, int]:
         """Return the words that differ from another descriptor, by index."""

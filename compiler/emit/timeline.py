@@ -108,8 +108,8 @@ class Timeline:
         ifmap, resident: words read, of the resident ones none that is fresh; written: ofmap words; ring: filters whose
         words come, or have come, with chunk tokens; cycles: estimate.
         """
-        configs = runs_of_words(descriptor.changes(self._shadow))
-        self._shadow = descriptor
+        shadow, self._shadow = self._shadow, descriptor.following(self._shadow)
+        configs = runs_of_words(self._shadow.changes(shadow))
         touched = [slice(a, a + n) for a, n in ifmap + resident + written if n]
         needs = _numbers(np.concatenate([self._moved[where] for where in touched]))
         wait_passes = max((int(self._written[a : a + n].max()) for a, n in ifmap if n), default=0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer, assemble
+from eyrie.compiler.ir.program import Command, End, Run, Transfer, assemble, runs_of_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
@@ -84,9 +84,10 @@ def draw_list(rng: np.random.Generator, config: AcceleratorConfig, kinds: Sequen
     shadow = Descriptor()
     for drawn in passes:
         descriptor = moved(drawn.layer.parts[0][0].descriptor, drawn.base)
-        changes = descriptor.changes(shadow)
-        first, last = min(changes), max(changes)
-        commands += [Config(first, tuple(descriptor.words[first : last + 1])), Run(1, 0)]
+        if rng.random() < 0.5:
+            for index in descriptor.ignored:
+                descriptor.words[index] = int.from_bytes(rng.bytes(8))
+        commands += [*runs_of_words(descriptor.changes(shadow)), Run(1, 0)]
         shadow = descriptor
     size = base * GLB_WORD_BYTES
     commands += [Transfer(False, size, 0, base, wait_passes=len(passes)), End()]

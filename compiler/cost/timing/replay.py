@@ -63,11 +63,10 @@ def structure(descriptor: Descriptor) -> tuple:
 def _structure(of: tuple[int, ...]) -> tuple:
     words = list[Hashable](word & ~values for word, values in zip(of, _VALUE_BITS))
     descriptor = Descriptor(of)
-    for stream in Stream:
+    for index in descriptor.ignored:
+        words[index] = 0
+    for stream in filter(descriptor.uses, Stream):
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
-        if not descriptor.uses(stream):
-            words[base : base + enc.STREAM_WORDS] = [0] * enc.STREAM_WORDS
-            continue
         program = descriptor.stream(stream)
         reaches = [(level.count - 1) * level.step for level in program.levels if level.axis == Axis.ROW]
         first, rows = program.range["y"], program.range["rows"]
