@@ -44,18 +44,17 @@ module command_fetch
 
   logic                  started_q;
   logic [31:0]           next_q;               // address of the next request
+  logic signed [29:0]    room_q;               // words from there to the end of the window
   logic [31:0]           head_q;               // address of the word at the output
   logic [CountWidth-1:0] reserved_d, reserved_q; // words requested and not accepted
   logic                  ask, accept;
 
   // A request is a chunk or the rest of the window. At the end of the window it is one word, which
   // the reader rejects.
-  logic [28:0] room;
-  assign room = window_limit_i[31:3] - next_q[31:3];
   always_comb begin : chunk_length
     request_words_o = 16'(CHUNK);
-    if (next_q[31:3] >= window_limit_i[31:3]) request_words_o = 16'(BUS_WORDS);
-    else if (room < 29'(CHUNK)) request_words_o = room[15:0];
+    if (room_q <= 30'sd0) request_words_o = 16'(BUS_WORDS);
+    else if (room_q < 30'(CHUNK)) request_words_o = room_q[15:0];
   end
   assign request_address_o = next_q;
   assign request_valid_o   = enable_i && started_q && request_legal_i
@@ -64,9 +63,8 @@ module command_fetch
   assign accept            = word_valid_o && word_ready_i;
 
   always_comb begin : reserve
-    reserved_d = reserved_q;
+    reserved_d = reserved_q - CountWidth'(accept && reserved_q != '0);
     if (ask) reserved_d = reserved_d + CountWidth'(request_words_o);
-    if (accept && reserved_q != '0) reserved_d = reserved_d - CountWidth'(1);
   end
 
   localparam int unsigned Beats = DEPTH / BUS_WORDS;
@@ -107,16 +105,19 @@ module command_fetch
     if (!rst_ni) begin
       started_q  <= 1'b0;
       next_q     <= '0;
+      room_q     <= '0;
       head_q     <= '0;
       reserved_q <= '0;
       place_q    <= '0;
     end else if (!started_q) begin
       started_q  <= enable_i;
       next_q     <= program_base_i;
+      room_q     <= 30'(window_limit_i[31:3]) - 30'(program_base_i[31:3]);
       head_q     <= program_base_i;
     end else begin
       reserved_q <= reserved_d;
       if (ask)    next_q <= next_q + {13'd0, request_words_o, 3'd0};
+      if (ask)    room_q <= room_q - 30'(request_words_o);
       if (accept) head_q <= head_q + 32'd8;
       if (accept) place_q <= beat_end ? '0 : place_q + PlaceWidth'(1);
     end
