@@ -199,7 +199,8 @@ COMMAND_FIELDS: dict[str, dict[str, str]] = {
         "chunk": "Each LOAD completes one chunk of filters. 0: `count` is 1.",
         "with_table": "The first LOAD begins a chain, with a table: five words of `CodeTable`.",
         "wait_passes": "Each LOAD waits until this number of passes are done. 0: no dependency.",
-        "wait_chunks": "The first LOAD waits until this number of chunks are freed, each other one for one more.",
+        "wait_chunks": "The first LOAD waits until this number of chunks are freed, each other one for one more. 0: no "
+        "LOAD waits.",
     },
     "CodedLengths": {
         name: f"DRAM words of the {name} of four LOADs, 0 behind the last one."

@@ -44,7 +44,7 @@ TRANSFER_ROWS = Word("TransferRows", fields("dram_stride:s32 glb_stride:s16 coun
 TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 count:12"))
 # CHUNKS is `count` LOADs of one chunk each. Each chunk follows the previous one, in DRAM and in the GLB. In the GLB, a
 # chunk that ends at `ring_end` is followed by one at `ring_first`. Each LOAD waits for one more freed chunk than the
-# previous one.
+# previous one. With `wait_chunks` 0, no LOAD waits for chunks.
 TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
 # CODED is `count` LOADs of as many words of the GLB each, at an even address. Their lengths are words of DRAM. `chunk`
 # marks filter chunks, without which `count` is 1; `with_table`: the first one begins a chain, with a table.

@@ -160,7 +160,7 @@ class FunctionalSimulator:
         where, chunks = self._looped(address, command)
         dram, glb = where["dram_address"], where["glb_address"]
         for number in range(chunks["count"]):
-            self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
+            self._wait(address, command | {"wait_chunks": command["wait_chunks"] and command["wait_chunks"] + number})
             self._move(address, True, dram, glb, where["words"])
             self.counters["TRANSFERS"] += 1
             self._chunks_loaded += 1
@@ -190,7 +190,7 @@ class FunctionalSimulator:
             length, *later = lengths[number % 4 :]
             _expect(length, address, "a LOAD of no coded words")
             _expect(number < chunks["count"] - 1 or not any(later), address, "a length too many")
-            self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
+            self._wait(address, command | {"wait_chunks": command["wait_chunks"] and command["wait_chunks"] + number})
             self._decode(
                 address, self._beats(dram, length, address), glb, words, bool(command["with_table"] and number == 0)
             )

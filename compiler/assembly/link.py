@@ -109,13 +109,7 @@ class Linker:
                 freed = command.wait_chunks and command.wait_chunks + chunks
                 command = replace(command, wait_passes=command.wait_passes + passes, wait_chunks=freed)
             elif isinstance(command, Config):
-                last = command.index + len(command.words)
-                if last > enc.CONFIG_WORDS:
-                    assert place  # commands of the compiler fit the descriptor
-                    raise AssemblyError(
-                        place, f"word{last - 1} lies beyond the descriptor: it has words 0 to {enc.CONFIG_WORDS - 1}"
-                    )
-                self._shadow[command.index : last] = command.words
+                self._shadow[command.index : command.index + len(command.words)] = command.words
             if place:
                 self.places[len(self.commands)] = place
             self.commands.append(command)

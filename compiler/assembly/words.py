@@ -137,6 +137,8 @@ def parse_word(statement: Statement, symbols: dict[str, int]) -> tuple[int, int]
     if not (match := _ANY.fullmatch(name)):
         raise statement.error(unknown("word of the descriptor", name, by_name()))
     index = int(match[1])
+    if index >= enc.CONFIG_WORDS:
+        raise statement.error(f"{name} lies beyond the descriptor: it has words 0 to {enc.CONFIG_WORDS - 1}")
     if index in slots():
         raise statement.error(f"{name} is {slots()[index].name}: write that")
     statement.expect(("VALUE",), ())

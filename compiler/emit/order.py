@@ -183,12 +183,11 @@ def in_runs(transfers: list[Transfer]) -> list[Transfer]:
     for transfer in transfers:
         if found and found[-1].chunk and transfer.chunk:
             last = found[-1]
+            following = last.wait_chunks and last.wait_chunks + 1
             transfer = replace(
                 transfer,
                 wait_passes=last.wait_passes if transfer.wait_passes <= passes else transfer.wait_passes,
-                wait_chunks=last.wait_chunks + 1
-                if max(transfer.wait_chunks, last.wait_chunks + 1) <= freed
-                else transfer.wait_chunks,
+                wait_chunks=following if max(transfer.wait_chunks, following) <= freed else transfer.wait_chunks,
             )
         found.append(transfer)
         passes, freed = max(passes, transfer.wait_passes), max(freed, transfer.wait_chunks)

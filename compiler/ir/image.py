@@ -30,7 +30,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
 
-VERSION = 4  # of the format of a compiled network
+VERSION = 5  # of the format of a compiled network
 REMEDY = "give a folder that eyrie compile wrote"
 LAYOUT, MEMORY = "layout.json", "image.bin"
 

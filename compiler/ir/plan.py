@@ -179,11 +179,11 @@ class Segment:
         return self._rows_of_jobs(1 if self.tiling_of(self.first).channels > 1 or not self.nest.ahead else 2)
 
     def early_input_rows(self) -> int:
-        """Return the rows with which the loads of an input from DRAM are a job further ahead; 0 where their room would
-        be worth more for something else."""
+        """Return the rows of an input from DRAM with which its loads are a job further ahead: of a shared input, and of
+        the network's input if one pass reads it. 0 for other segments, which gain little."""
         if self.shares_input:
             return self.shared_input_rows(early=True)
-        is_first = (self.first, self.last) == (0, 1)  # with nothing to do until its input comes
+        is_first = (self.first, self.last) == (0, 1)  # the array is idle until its input comes
         alone = is_first and self.nest.ahead and self.tiling_of(0).channels == 1 and not self.groups[0].source.planar
         return self._rows_of_jobs(3) if alone else 0
 

@@ -27,7 +27,7 @@ class Config:
     words: tuple[int, ...]
 
     def encode(self) -> list[int]:
-        return Configs((self,)).encode()
+        return ConfigCommands((self,)).encode()
 
 
 def runs_of_words(written: dict[int, int]) -> tuple[Config, ...]:
@@ -153,25 +153,24 @@ class End:
 
 
 @dataclass(frozen=True)
-class Configs:
-    """CONFIG: each command has as many of the words, in ascending order, as it can name."""
+class ConfigCommands:
+    """The CONFIG commands that write these words: a word goes into the command of the word before if that can name
+    it."""
 
     parts: tuple[Config, ...]
 
     def encode(self) -> list[int]:
         heads = list[tuple[int, int]]()  # of each command: index and `more`
         found = list[list[int]]()
-        last = 0
         for part in self.parts:
             for index, word in enumerate(part.words, part.index):
                 first, more = heads[-1] if heads else (0, 0)
-                if heads and last < index <= first + MORE_WORDS:
+                if heads and first + more.bit_length() < index <= first + MORE_WORDS:
                     heads[-1] = (first, more | 1 << index - first - 1)
                 else:
                     heads.append((index, 0))
                     found.append([])
                 found[-1].append(word)
-                last = index
         packed = (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=index, more=more) for index, more in heads)
         return [word for head, words in zip(packed, found) for word in (head, *words)]
 
@@ -181,8 +180,8 @@ class Chunks:
     """A looped LOAD (CHUNKS, or CODED if the LOADs are coded): LOADs that are contiguous in DRAM and in a circular
     buffer of the GLB.
 
-    Each LOAD waits until one more tile is freed. ring: first word and end of the circular buffer, if the tiles reach
-    its end
+    Each LOAD waits until one more chunk is freed; with wait count 0, no LOAD waits for chunks. ring: first word and end
+    of the circular buffer, if the chunks reach its end
     """
 
     loads: tuple[Transfer, ...]
@@ -215,7 +214,7 @@ def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None, coded: int) -> Tr
         chunk,
         dram_address=(chunk.dram_address + chunk.dram_words * GLB_WORD_BYTES) % DRAM_ADDRESSES,
         glb_address=ring[0] if ring and end == ring[1] else end,
-        wait_chunks=chunk.wait_chunks + 1,
+        wait_chunks=chunk.wait_chunks and chunk.wait_chunks + 1,
         coded=coded,
         table=False,
     )
@@ -241,18 +240,18 @@ def encoded(commands: Sequence[Command]) -> Iterator[tuple[list[Command], list[i
             at += len(run.loads)
         elif isinstance(first, Config):
             configs = _run_of_configs(commands, at)
-            yield [*configs], Configs(configs).encode()
+            yield [*configs], ConfigCommands(configs).encode()
             at += len(configs)
         else:
             yield [first], first.encode()
             at += 1
 
 
-def config_entries(words: Sequence[int]) -> list[bool]:
-    """Return of each word of CONFIGs whether it goes to the descriptor."""
-    found = list[bool]()
+def written_by(words: Sequence[int]) -> list[int | None]:
+    """Return the index of the descriptor word that each word of CONFIG commands writes; None for their first words."""
+    found = list[int | None]()
     while len(found) < len(words):
-        found += [False, *(True for _ in enc.config_indices(enc.CONFIG.unpack(words[len(found)])))]
+        found += [None, *enc.config_indices(enc.CONFIG.unpack(words[len(found)]))]
     return found
 
 
@@ -291,7 +290,7 @@ def disassemble(words: np.ndarray) -> list[Command]:
         encoding = command.encode()
         if encoding != values[at : at + len(encoding)]:
             raise InputError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
-        if isinstance(command, Configs):
+        if isinstance(command, ConfigCommands):
             _append(commands, command.parts)
         else:
             commands += command.loads if isinstance(command, Chunks) else [command]
@@ -302,7 +301,7 @@ def disassemble(words: np.ndarray) -> list[Command]:
 
 
 def _append(commands: list[Command], parts: tuple[Config, ...]) -> None:
-    """Add the Configs of a CONFIG; the first goes on where the one before ends if it can."""
+    """Add the Configs of a CONFIG. The first one is joined with the command before it if their words are neighbours."""
     last = commands[-1] if commands else None
     if isinstance(last, Config) and last.index + len(last.words) == parts[0].index:
         commands[-1:] = [Config(last.index, last.words + parts[0].words), *parts[1:]]
@@ -310,7 +309,7 @@ def _append(commands: list[Command], parts: tuple[Config, ...]) -> None:
         commands += parts
 
 
-def _decode(words: list[int], at: int) -> Run | Transfer | End | Chunks | Configs:
+def _decode(words: list[int], at: int) -> Run | Transfer | End | Chunks | ConfigCommands:
     """Return the command that begins at a word. Raise InputError."""
     word = words[at]
 
@@ -324,7 +323,7 @@ def _decode(words: list[int], at: int) -> Run | Transfer | End | Chunks | Config
         return End()
     if opcode == Opcode.CONFIG:
         indices = enc.config_indices(enc.CONFIG.unpack(word))
-        return Configs(runs_of_words(dict(zip(indices, following(len(indices))))))
+        return ConfigCommands(runs_of_words(dict(zip(indices, following(len(indices))))))
     if opcode == Opcode.PASS:
         fields = enc.PASS.unpack(word)
         return Run(fields["wait_transfers"], fields["wait_passes"])

@@ -230,16 +230,17 @@ class RandomProgram:
         """Loads the next chunks, whose places may still be in use: by CHUNKS, by CODED or each by itself."""
         number = len(self._chunk_of_pass)
         freed = number - RING + 1  # when the first of them may come
+        looped = freed > 0 or freed + count <= 1  # each waits for one chunk more, or no one waits
         place, ring = RING_BASE + number % RING * CHUNK_WORDS, (RING_BASE, RING_BASE + RING * CHUNK_WORDS)
-        if count and freed >= 0 and self._codes and self._codes.room(CHUNK_WORDS, count) and self._rng.random() < 0.5:
+        if count and looped and self._codes and self._codes.room(CHUNK_WORDS, count) and self._rng.random() < 0.5:
             coded = self._codes.chunks(CHUNK_WORDS, count)
-            fields = {"chunk": 1, "with_table": int(coded[0].begins), "wait_chunks": freed}
+            fields = {"chunk": 1, "with_table": int(coded[0].begins), "wait_chunks": max(freed, 0)}
             lengths = [chunk.length for chunk in coded]
             self.program.coded(8 * coded[0].dram, place, CHUNK_WORDS, lengths, ring, **fields)
             return [self._chunk_there(chunk.words) for chunk in coded]
-        if count and freed >= 0 and self._rng.random() < 0.5:
+        if count and looped and self._rng.random() < 0.5:
             dram = self._int(self._data[0], self._data[1] - count * CHUNK_WORDS)
-            self.program.chunks(8 * dram, place, CHUNK_WORDS, count, ring, freed)
+            self.program.chunks(8 * dram, place, CHUNK_WORDS, count, ring, max(freed, 0))
             loaded = self._dram[dram : dram + count * CHUNK_WORDS].reshape(count, CHUNK_WORDS)
             return [self._chunk_there(words) for words in loaded]
         found = []

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -181,9 +182,10 @@ def test_damaged_weights_on_the_rtl(seed: int, tmp_path: Path) -> None:
 
 
 def longer(stages: Built) -> Built:
-    """Return a network whose first coded LOAD has more words too many than all lanes can hold."""
+    """Return a network with a coded LOAD, the last of its CODED, of more words too many than all lanes can hold."""
     commands, image = list(stages.schedule.commands), stages.image
-    number = next(n for n, each in enumerate(commands) if isinstance(each, Transfer) and each.coded)
+    coded = [isinstance(each, Transfer) and each.coded > 0 for each in commands]
+    number = next(n for n, (each, behind) in enumerate(pairwise(coded)) if each and not behind)
     commands[number] = replace(commands[number], coded=commands[number].coded + TOO_MANY)
     dram = image.dram.copy()
     words = assemble(commands).view(np.uint8)

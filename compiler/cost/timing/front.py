@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from eyrie.compiler.cost.timing.banks import Banks
 from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
-from eyrie.compiler.ir.program import Command, Config, Run, Transfer, config_entries, encoded
+from eyrie.compiler.ir.program import Command, Config, Run, Transfer, encoded, written_by
 from eyrie.model.config import AcceleratorConfig
 
 READ_BURSTS = 28  # of loads under way at most (axi_reader)
@@ -143,11 +143,10 @@ class Front:
         for found, words in encoded(commands):
             first, count, command = len(self._kinds), len(words), found[0]
             if isinstance(command, Config):
-                entries = config_entries(words)
-                self._kinds += [entry or None for entry in entries]
-                configs += [first + n for n, entry in enumerate(entries) if entry]
-                parts = [each for each in found if isinstance(each, Config)]
-                ids_written |= any(each.index < ids.stop and each.index + len(each.words) > ids.start for each in parts)
+                written = written_by(words)
+                self._kinds += [None if index is None else True for index in written]
+                configs += [first + n for n, index in enumerate(written) if index is not None]
+                ids_written |= any(index in ids for index in written)
             elif isinstance(command, Run):
                 self._kinds.append(True)
                 self.passes.append(

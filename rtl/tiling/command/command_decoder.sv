@@ -40,9 +40,7 @@ module command_decoder
   output fault_t      fault_o
 );
 
-  localparam int unsigned ConfigBits = 53;   // descriptor words in the reach of a CONFIG
-
-  typedef logic [ConfigBits-1:0] config_bits_t;
+  localparam int unsigned MoreWords = 52;    // descriptor words in reach of the first of a CONFIG
 
   typedef enum logic [2:0] {
     StCommand, // first word of a command
@@ -57,8 +55,9 @@ module command_decoder
 
   state_e            state_d, state_q;
   logic [31:0]       command_q;
-  config_index_t     index_d, index_q;       // of a CONFIG: descriptor word of its first bit
-  config_bits_t      left_d, left_q;         // bit n: word index_q + n follows
+  logic [8:0]        index_d, index_q;       // descriptor word that a CONFIG writes next
+  config_index_t     first_d, first_q;       // descriptor word that it has written first
+  logic [MoreWords-1:0] left_d, left_q;      // bit n: word first_q + 1 + n follows index_q
   transfer_command_t header_q;               // of CHUNKS: wait counts of the next LOAD
   transfer_address_t address_q;              // of a looped LOAD: address of the next one
   transfer_rows_t    rows_q;
@@ -92,14 +91,11 @@ module command_decoder
   assign lengths     = word_i >> {handed_q[1:0], 4'd0};
   assign last_length = handed_q[1:0] == '1 || last_chunk;
 
-  // The next CONFIG word is the lowest bit of left_q.
-  logic [5:0] lowest;
-  logic [8:0] config_index;
+  logic [5:0] lowest;                        // bit of left_q, counted from 1
   always_comb begin : find_lowest
     lowest = '0;
-    for (int unsigned n = ConfigBits; n > 0; n--) if (left_q[n-1]) lowest = 6'(n - 1);
+    for (int unsigned n = MoreWords; n > 0; n--) if (left_q[n-1]) lowest = 6'(n);
   end
-  assign config_index = 9'(index_q) + 9'(lowest);
 
   logic transfer_legal, chunks_legal, lengths_legal;
   assign transfer_legal = !(as_transfer.chunk && opcode != OpLoad) &&
@@ -124,7 +120,7 @@ module command_decoder
           default:         legal = 1'b0;
         endcase
       end
-      StConfig:         legal = config_index < 9'(ConfigWords);
+      StConfig:         legal = index_q < 9'(ConfigWords);
       StAddress:        legal = as_address.words != '0;
       StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
                                 && word_i[TransferRowsWidth-1 -: 12] != '0;
@@ -155,7 +151,7 @@ module command_decoder
     pass_t pass;
     pass = '{command: command_o, wait_passes: as_pass.wait_passes,
              wait_transfers: as_pass.wait_transfers};
-    entry_o = '{is_pass: state_q == StCommand, index: config_index_t'(config_index),
+    entry_o = '{is_pass: state_q == StCommand, index: config_index_t'(index_q),
                 data: (state_q == StCommand) ? pass : $bits(pass_t)'(word_i)};
   end
 
@@ -188,6 +184,7 @@ module command_decoder
   always_comb begin : next_state
     state_d      = state_q;
     index_d      = index_q;
+    first_d      = first_q;
     left_d       = left_q;
     word_ready_o = 1'b0;
     unique case (state_q)
@@ -197,8 +194,9 @@ module command_decoder
           OpEnd:           state_d = StEnd;
           OpConfig: begin
             state_d = StConfig;
-            index_d = as_config.index;
-            left_d  = {as_config.more, 1'b1};
+            index_d = 9'(as_config.index);
+            first_d = as_config.index;
+            left_d  = as_config.more;
           end
           OpPass:          word_ready_o = entry_ready_i;
           OpLoad, OpStore, OpChunks, OpCoded: state_d = StAddress;
@@ -208,8 +206,9 @@ module command_decoder
       StConfig: if (good) begin
         word_ready_o = entry_ready_i;
         if (entry_ready_i) begin
-          left_d = left_q & (left_q - 1'b1);
-          if (left_d == '0) state_d = StCommand;
+          index_d = 9'(first_q) + 9'(lowest);
+          left_d  = left_q & (left_q - 1'b1);
+          if (left_q == '0) state_d = StCommand;
         end
       end
       StAddress: if (good) begin
@@ -252,6 +251,7 @@ module command_decoder
     if (!rst_ni) begin
       state_q   <= StCommand;
       index_q   <= '0;
+      first_q   <= '0;
       left_q    <= '0;
       command_q <= '0;
       header_q  <= '0;
@@ -262,6 +262,7 @@ module command_decoder
     end else begin
       state_q <= state_d;
       index_q <= index_d;
+      first_q <= first_d;
       left_q  <= left_d;
       if (word_ready_o && state_q == StCommand) begin
         command_q <= word_address_i;
@@ -273,7 +274,7 @@ module command_decoder
       if ((state_q == StChunks || lengths_follow) && transfer_valid_o && transfer_ready_i) begin
         handed_q             <= last_chunk ? '0 : handed_q + 1'b1;
         address_q            <= following;
-        header_q.wait_chunks <= header_q.wait_chunks + 1'b1;
+        if (header_q.wait_chunks != '0) header_q.wait_chunks <= header_q.wait_chunks + 1'b1;
       end
     end
   end
@@ -283,9 +284,10 @@ module command_decoder
 
   `EYRIE_STATIC(WholeWords, TransferCommandWidth == 64 && TransferAddressWidth == 64,
       "a transfer command has unused bits")
-  `EYRIE_STATIC(ConfigReach, $bits(as_config.more) == ConfigBits - 1, "not the bits of a CONFIG")
+  `EYRIE_STATIC(MoreBits, $bits(as_config.more) == MoreWords, "not the bits of a CONFIG")
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
-  `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "too many CONFIG words")
+  `EYRIE_ASSERT_WHEN(ConfigAscends, state_q == StConfig && left_q != '0,
+      9'(first_q) + 9'(lowest) > index_q, "a CONFIG word does not follow the one before")
   `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "a command after END")
   `EYRIE_COVER(ChunksWait, state_q == StChunks && transfer_valid_o && !transfer_ready_i)
   `EYRIE_COVER(BlockTransfer, state_q == StPlanes && transfer_valid_o && transfer_ready_i)
