@@ -12,6 +12,7 @@ from eyrie.compiler.passes.fold_pads import fold_pads
 from eyrie.compiler.passes.remove_idle import remove_idle
 from eyrie.compiler.passes.stack_images import stack_images
 from eyrie.compiler.passes.turn_maps import has_columns, turn_maps
+from eyrie.compiler.passes.undo_reshapes import undo_reshapes
 
 
 def simplified(graph: Graph, compose: bool = True, turn: bool = False, shared: Collection[str] = ()) -> Graph:
@@ -20,7 +21,7 @@ def simplified(graph: Graph, compose: bool = True, turn: bool = False, shared: C
     compose: compose data-movement operators, or fold them into layers. Layers come first; this may leave a PAD, or no
     operator. turn: feature maps of one column become rows, but for inputs and outputs that another program shares
     """
-    graph = fold_pads(remove_idle(compose_functions(expand(stack_images(graph)))))
+    graph = fold_pads(remove_idle(compose_functions(expand(stack_images(undo_reshapes(graph))))))
     graph = turn_maps(graph, shared) if turn else graph
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 
