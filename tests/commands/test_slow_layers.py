@@ -31,7 +31,7 @@ KNOWN = {  # a layer, its limit, and a part of the reason
     ),
     "one column": (Shape("convolution", 98, 3, 32, 96, 3, 3), "filter port", "since the ofmap is 1 pixel wide"),
     "maps in DRAM": (Shape("pointwise", 48, 48, 8, 48), "memory-bound", "and quantisation parameters have 816."),
-    "late ifmap": (Shape("separable", 32, 32, 32, 32, 3, 3, padding="same"), "late data", "waited for a transfer"),
+    "late ifmap": (Shape("separable", 24, 24, 32, 32, 3, 3, padding="same"), "late data", "waited for a transfer"),
     "vector pass": (Shape("logistic", 64, 64, 3, 3), "vector pass", "Its 3 channels fill 3 of 8 in the words."),
     "matrix": (Shape("fully_connected", 1, 1, 2048, 128), "memory-bound", "The DRAM port limits this layer."),
 }
