@@ -46,8 +46,10 @@ def _is_by_channel(node: Node, shape: Shape) -> bool:
     """Return whether a node is, in another shape, a function of each value, or of it and a constant of its channel."""
     if isinstance(node.operator, Function):
         return True
+    if not isinstance(node.operator, Binary):
+        return False
     [made] = node.outputs
-    if not isinstance(node.operator, Binary) or [tensor.shape for tensor in node.activations] != [made.shape]:
+    if [tensor.shape for tensor in node.activations] != [made.shape]:
         return False
     constants = (tensor for tensor in node.inputs if isinstance(tensor, Constant))
     return bool(shape) and all(_by_channel(tensor, made, shape) is not None for tensor in constants)
