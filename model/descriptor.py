@@ -221,7 +221,7 @@ class Descriptor:
         return found
 
     def following(self, before: "Descriptor") -> "Descriptor":
-        """Return the descriptor of the same pass whose ignored words are those of the descriptor before it."""
+        """Return the descriptor of the same pass, with the ignored words of the descriptor before it."""
         found = Descriptor(self.words)
         for index in self.ignored:
             found.words[index] = before.words[index]

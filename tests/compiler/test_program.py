@@ -228,7 +228,7 @@ def test_coded_weights_of_other_transfers() -> None:
     ],
 )
 def test_configs_share_a_command(written: Sequence[int], heads: int) -> None:
-    """Each word behind the command that names it; what is read back writes the same words."""
+    """Each word follows the command that names it; the disassembled commands write the same words."""
     configs = [Config(index, (100 + n,)) for n, index in enumerate(written)]
     words = assemble([*configs, End()])
     assert words.size == heads + len(written) + 1

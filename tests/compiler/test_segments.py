@@ -334,7 +334,7 @@ def test_jobs_of_tiles_find_their_rows(tiling: Tiling, seed: int) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_input_of_the_network_is_two_jobs_ahead(first: int, seed: int) -> None:
-    """Of a pass alone at its beginning the rows of three jobs have room; later ones have no more than they need."""
+    """Rows of three jobs have room if a pass alone begins the network; other segments get no more than they need."""
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, 9, number])
         groups, rows = tuple(network(rng, 2)), int(rng.choice([1, 2, 3, 4]))
