@@ -122,9 +122,20 @@ def test_all_rows_of_a_set_take_a_single_filter(
     assert held <= filters.bytes < held + 16
 
 
-def test_a_single_filter_takes_as_long_as_predicted(seed: int, tmp_path: Path) -> None:
+def single_filter_of_a_block() -> bytes:
+    """Rows had different numbers of filters before, in a pass that left fewer than their queues hold."""
+    net, channels = Drawn(1, (1, 4, 4, 8)), 200
+    x = net.conv(net.conv(net.input, 7), channels, 2, 2)
+    weights = net.rng.integers(-127, 128, (1, 3, 3, channels))
+    taps, made = net.builder.tensor(weights.shape, scale=0.005, data=weights), net.tensor(net.shapes[x])
+    net.builder.operator("DEPTHWISE_CONV_2D", [x, taps], [made], depthMultiplier=1, **STEPS)
+    return net.model(net.conv(made, 1))
+
+
+@pytest.mark.parametrize("model", [single_filter(4, 3), single_filter_of_a_block()], ids=["taps", "block"])
+def test_a_single_filter_takes_as_long_as_predicted(model: bytes, seed: int, tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
-    path.write_bytes(single_filter(4, 3))
+    path.write_bytes(model)
     session = eyrie.load(path, back_end="rtl")
     [values] = random_inputs(tflite.from_bytes(path.read_bytes()), 1, seed)
     session(values[0])
