@@ -21,7 +21,6 @@ from eyrie.compiler.plan.nests import (
 )
 from eyrie.compiler.plan.pieces import Pieces
 from eyrie.compiler.plan.planar_maps import inner_maps, with_planar
-from eyrie.compiler.plan.segments import next_from_dram
 from eyrie.compiler.plan.strips import ways
 from eyrie.compiler.target.suit import divisions
 from eyrie.model.config import AcceleratorConfig
@@ -115,7 +114,7 @@ def _pieces(groups: Pieces, names: list[str]) -> list[Group]:
 def _reasons(flow: Flow, before: Segment | None, segment: Segment) -> Iterator[str]:
     """Yield why a segment is illegal."""
     nest, groups, first = segment.nest, segment.groups, segment.first
-    from_dram = before is None or next_from_dram(flow, before)
+    from_dram = before is None or flow.next_from_dram(first, before.nest.to_dram)
     if nest.from_dram != from_dram:
         yield "its input comes from " + ("DRAM: fetch it" if from_dram else "the GLB: leave out its fetch")
     if len(nest.tilings) != len(groups):

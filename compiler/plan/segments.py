@@ -2,6 +2,7 @@
 """The choice of segments: which groups run together row tile by row tile, and which maps stay in the GLB."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 
 from eyrie.compiler.ir.failure import DoesNotFit
@@ -14,6 +15,10 @@ from eyrie.compiler.plan.mappings import mappings_of
 from eyrie.compiler.plan.nests import MOST_GROUPS
 from eyrie.compiler.target.times import TURN, port_words
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
+
+# A segment that fits the GLB, perhaps as it lies in another flow; the group behind it, and whether the source of that
+# one comes from DRAM.
+_Fitting = tuple[Segment, Estimate, tuple[int, bool]]
 
 MOST_BEFORE = 32  # segments that one is tried behind
 WAITED = {"cycles": (1, 0), "bytes": (0, 1), "energy": (LEAKAGE_PJ, 1)}  # by which a cycle's wait adds to a cost
@@ -92,20 +97,21 @@ class SegmentPlanner:
         """A dynamic programme over the last segment: exact, but for the MOST_BEFORE cheapest of those before that are
         looked at where a segment begins."""
         count = len(self.flow.groups)
-        ends: dict[tuple[int, bool], list[_Path]] = {(0, True): [_Path((0, 0))]}
+        ends: dict[tuple[int, bool], list[_Path]] = {(0, True): [_Path((0, 0), 0)]}
         for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
             befores = sorted(ends.pop(here, []), key=lambda path: path.cost)[:MOST_BEFORE]
-            for fitting in self._fitting_from(*here) if befores else ():
-                if not (rejected and fitting.segment.key in rejected) and (path := self._longer(befores, fitting)):
-                    ends.setdefault(fitting.behind, []).append(path)
+            for segment, estimate, behind in self._fitting_from(*here) if befores else ():
+                if rejected and self._here(segment, here[0]).key in rejected:
+                    continue
+                if path := self._longer(befores, segment, estimate, behind[0]):
+                    ends.setdefault(behind, []).append(path)
         if not ends.get((count, True)):
             return None
         best = min(ends[count, True], key=lambda path: path.cost)
-        return best.cost, best.segments()
+        return best.cost, [self._here(segment, first) for first, segment in best.segments()]
 
-    def _longer(self, befores: "list[_Path]", fitting: "_Fitting") -> "_Path | None":
-        """Return the cheapest way to a segment and through it."""
-        segment, (cost, second_cost) = fitting.segment, fitting.estimate.cost
+    def _longer(self, befores: "list[_Path]", segment: Segment, estimate: Estimate, last: int) -> "_Path | None":
+        """Return the cheapest way to a segment and through it, to group `last`."""
         if segment.nest.in_place:
             befores = [path for path in befores if not _needs_slack_too_late(path.segment, segment)]
         first, second = WAITED[self._objective]
@@ -113,23 +119,24 @@ class SegmentPlanner:
         for path in befores:  # cheapest first
             if path.cost >= best:
                 break
-            wait = self._wait(path.fitting, fitting)
+            wait = self._wait(path, segment, estimate)
             spent = path.cost[0] + first * wait, path.cost[1] + second * wait
             if spent < best:
                 best, before = spent, path
-        return before and _Path((best[0] + cost, best[1] + second_cost), fitting, before)
+        cost, second_cost = estimate.cost
+        return before and _Path((best[0] + cost, best[1] + second_cost), last, segment, estimate, before)
 
-    def _wait(self, before: "_Fitting | None", behind: "_Fitting") -> float:
+    def _wait(self, before: "_Path", segment: Segment, second: Estimate) -> float:
         """Return the cycles between two segments, or before the first, in which the array waits for the port, as far as
         there was no room to load before, and for the rows that the first one makes last. If they go through DRAM, the
         array waits until they are stored and loaded; or, if the port is the limit, the port waits for the last job."""
-        if before is None:
-            return behind.estimate.head // self._port if self._begins else 0
-        first, second, port = before.estimate, behind.estimate, self._port
+        first, port = before.estimate, self._port
+        if first is None:
+            return second.head // port if self._begins else 0
         head, free, wait = second.head, self._config.glb_words - first.needed, 0.0
         if first.makes < second.reads:
             wait = first.tail
-            if behind.segment.nest.from_dram and before.segment.last - 1 == behind.maker:
+            if segment.nest.from_dram and self.flow.makers[before.last][0] == before.last - 1:
                 wait += TURN + min((first.stored + second.input) // port, first.last)
                 head -= second.input
         return wait + max((head - free) // port - first.excess, 0)
@@ -144,51 +151,35 @@ class SegmentPlanner:
         """All segments that begin with a group, as far as they fit the GLB."""
         if (first, from_dram) not in self._fitting:
             found = self._fitting[first, from_dram] = []
-            for known, estimate in self._estimates.fitting(self.flow, first, from_dram):
-                last = first + known.last - known.first
-                segment = replace(known, network=self.flow.groups, first=first, last=last)
-                behind = last, next_from_dram(self.flow, segment)
-                found.append(_Fitting(segment, estimate, self.flow.makers[first][0], behind))
+            behind = cache(self.flow.next_from_dram)
+            for segment, estimate in self._estimates.fitting(self.flow, first, from_dram):
+                last = first + segment.last - segment.first
+                found.append((segment, estimate, (last, behind(last, segment.nest.to_dram))))
         return self._fitting[first, from_dram]
 
-
-@dataclass(frozen=True)
-class _Fitting:
-    """A segment that fits the GLB; the group that makes its source; where the next segment begins: its group, and
-    whether its source comes from DRAM."""
-
-    segment: Segment
-    estimate: Estimate
-    maker: int
-    behind: tuple[int, bool]
+    def _here(self, known: Segment, first: int) -> Segment:
+        """Return a segment of another flow, from group `first` of this one on."""
+        return replace(known, network=self.flow.groups, first=first, last=first + known.last - known.first)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Path:
-    """Segments from the first group on: what they cost, the last of them, and those before."""
+    """Segments from the first group on: what they cost, the group behind them, the last of them, perhaps as it lies in
+    another flow, and those before."""
 
     cost: Cost
-    fitting: _Fitting | None = None
+    last: int
+    segment: Segment | None = None
+    estimate: Estimate | None = None
     before: "_Path | None" = None
 
-    @property
-    def segment(self) -> Segment | None:
-        return self.fitting.segment if self.fitting else None
-
-    def segments(self) -> list[Segment]:
-        """Return all segments in their order."""
-        path, found = self, list[Segment]()
-        while path.fitting and path.before:
-            found.append(path.fitting.segment)
+    def segments(self) -> list[tuple[int, Segment]]:
+        """Return all segments in their order, each with its first group."""
+        path, found = self, list[tuple[int, Segment]]()
+        while path.segment and path.before:
+            found.append((path.before.last, path.segment))
             path = path.before
         return found[::-1]
-
-
-def next_from_dram(flow: Flow, segment: Segment) -> bool:
-    """Whether the source of the group behind a segment comes from DRAM; behind the last, True."""
-    if segment.last == len(flow.groups) or flow.passed_on(segment.last - 1):
-        return segment.nest.to_dram
-    return flow.from_dram(flow.makers[segment.last][0])
 
 
 def _needs_slack_too_late(before: Segment | None, segment: Segment) -> bool:
