@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from eyrie.compiler.artefact.performance import Layer, Performance
+from eyrie.compiler.collection import no_collection
 from eyrie.compiler.cost.counters import by_layer
 from eyrie.compiler.cost.predict import DRAM_BYTES, LayerCost, fetched_bytes, predict
 from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
@@ -51,7 +52,8 @@ def estimates(image: Image, layers: list[LayerCost]) -> list[LayerEstimate]:
 def performance(stages: Built) -> Performance:
     """Return the predicted performance of a network that went through all stages. It is computed once."""
     if stages not in _known:
-        _known[stages] = _performance(stages)
+        with no_collection():
+            _known[stages] = _performance(stages)
     return _known[stages]
 
 

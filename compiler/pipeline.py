@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from eyrie.compiler.collection import no_collection
 from eyrie.compiler.options import OBJECTIVES
 from eyrie.compiler.results import (
     Allocated,
@@ -295,13 +296,14 @@ def run_stages(work: Request, stages: tuple[Stage, ...], on_stage: Callable[[str
     Raise InputError, with one line, if the accelerator does not support the model or it does not fit.
     """
     try:
-        for stage in stages:
-            if stage.run:
-                if on_stage:
-                    on_stage(stage.name)
-                work = stage.run(work)
-                if stage.verify:
-                    stage.verify(work)
+        with no_collection():
+            for stage in stages:
+                if stage.run:
+                    if on_stage:
+                        on_stage(stage.name)
+                    work = stage.run(work)
+                    if stage.verify:
+                        stage.verify(work)
     except OverflowError as error:
         raise InputError(f"{work.model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     return work
