@@ -92,11 +92,13 @@ class Packed:
     @cached_property
     def come(self) -> list[tuple[dict[int, Mapping], int]]:
         """Return the mappings of the jobs, by rows, that take the same packed filters if these come while a job runs,
-        and the words that the filters need; cheapest first."""
+        and the words that the filters need; cheapest first, of equals those that use no filters again: they begin with
+        the first chunk."""
         part, rows = self.part, self.rows
         assert isinstance(part, Filtered)
         if len(set(rows)) == 1:
-            found = [{rows[0]: mapping} for mapping in mappings_of(self.config, part, rows[0], self.access)]
+            known = mappings_of(self.config, part, rows[0], self.access)
+            found = [{rows[0]: mapping} for mapping in sorted(known, key=lambda m: (m.cycles, stays(m)))]
         else:
             least = {r: cheapest(self.config, part, r, self.access) for r in rows}
             found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
