@@ -2,8 +2,8 @@
 """Compilation of a whole network, in the best of several variants.
 
 Variants differ in three ways. Data-movement operators are composed, or stay as the model has them. Feature maps of one
-column become rows, or stay. The plan is for the configuration, or for the default GLB or DRAM, so that a larger GLB and
-a known DRAM rarely cost cycles.
+column become rows, or stay. The plan is for the configuration, or for the default DRAM, so that a known DRAM rarely
+costs cycles.
 """
 
 from __future__ import annotations
@@ -175,15 +175,10 @@ def compile_part(
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:
-    """Return the configurations to plan for: this one, the one with the default GLB if its own is larger, and the one
-    with the default DRAM."""
-    found = [config]
-    if config.glb_words > DEFAULT.glb_words:
-        found.insert(0, replace(config, glb_bank_words=DEFAULT.glb_words // config.glb_banks))
+    """Return the configurations to plan for: this one, and the one with the default DRAM."""
     dram = {name: getattr(DEFAULT, name) for name in ("dram_latency", "dram_interval")}
-    if (other := replace(config, **dram)) != config:
-        found.append(other)
-    return found
+    other = replace(config, **dram)
+    return [config] if other == config else [config, other]
 
 
 def labelled(work: Built, config: AcceleratorConfig) -> Built:
