@@ -2,7 +2,7 @@
 """The filter stream of pointwise work on the timeline: when each row of a set sees its next filter."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate
 
 from eyrie.compiler.cost.timing.banks import NETWORK, READ, Banks
@@ -28,9 +28,10 @@ class Filters:
         """known(cycle): makes sure that transfers and ifmap stream are known before a cycle."""
         self._front, self._depth = front, config.filter_words
         self.stream = Words(banks, Stream.FILTER, known)
-        # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
-        self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
-        self._seen: list[list[int]] = [[] for _ in range(SET_ROWS)]
+        # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each. A pass begins
+        # with as many words in each row as its queue holds, so that a shared word has one place in all rows.
+        self._used = [[-1] * self._depth for _ in range(SET_ROWS)]
+        self._seen = [[-1] * self._depth for _ in range(SET_ROWS)]
         self._chunks = 0  # of passes before
         self._filter = self._place = self._round = self._freed = 0
         self._turns_sent = self._turns_used = 0
@@ -128,34 +129,27 @@ class Filters:
         """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
         while (
             self._is_pointwise
-            and all(self._word_before(row) < len(self._used[row]) for row in self._rows())
+            and len(self._seen[self._to]) + self._shape.each <= len(self._used[self._to]) + self._depth
             and (at := self.stream.next(cycle)) is not None
             and at < cycle
         ):
             self._send()
         self.stream.fetch(cycle)
 
-    def _rows(self) -> Sequence[int]:
-        """The rows that the next beat goes to."""
-        return range(SET_ROWS) if self._is_shared else (self._to,)
-
-    def _word_before(self, row: int) -> int:
-        """The word of a row that has to be used before there is room for the next beat; below 0 if there is room."""
-        return len(self._seen[row]) + self._shape.each - 1 - self._depth
-
     def _send(self) -> None:
         """Sends the next beat, for which there is room when words so many before are used."""
-        shape, filters, each, rows = self._shape, self._shape.filters, self._shape.each, self._rows()
-        at = self.stream.first()
-        for row in rows:
-            if (before := self._word_before(row)) >= 0:
-                at = max(at, self._used[row][before] + 1)
+        stream, shape, filters, each = self.stream, self._shape, self._shape.filters, self._shape.each
+        seen, used = self._seen[self._to], self._used[self._to]
+        before = len(seen) + each - 1 - self._depth
+        last = max(row[before] for row in self._used) if self._is_shared else used[before]
+        at = max(stream.first(), last + 1)
         self.send(at)
-        for row in rows:
-            self._seen[row] += (at + 1,) * each
         if self._is_shared:
+            for row in self._seen:
+                row.append(at + 1)
             self._turns_sent += 1
             return
+        seen += (at + 1,) * each
         place = self._place + 1
         while place < SET_ROWS and self._filter >= filters[place]:
             place += 1
