@@ -131,8 +131,8 @@ class Flow:
         return maker == OUTSIDE or not self.held(maker)
 
     def next_from_dram(self, n: int, to_dram: bool) -> bool:
-        """Whether the source of group n, with which a segment begins, comes from DRAM; behind the last group, True.
-        to_dram: whether the output of the segment before goes there"""
+        """Return whether the source of group n, with which a segment begins, comes from DRAM; behind the last group,
+        True. to_dram: whether the output of the segment before goes there"""
         if n == len(self.groups) or self.passed_on(n - 1):
             return to_dram
         return self.from_dram(self.makers[n][0])

@@ -147,14 +147,14 @@ class SegmentPlanner:
             self._known_fits[n] = self._estimates.fits(self.flow, n)
         return self._known_fits[n]
 
-    def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
+    def _fitting_from(self, first: int, from_dram: bool) -> list[_Fitting]:
         """All segments that begin with a group, as far as they fit the GLB."""
         if (first, from_dram) not in self._fitting:
             found = self._fitting[first, from_dram] = []
-            behind = cache(self.flow.next_from_dram)
+            next_from_dram = cache(self.flow.next_from_dram)
             for segment, estimate in self._estimates.fitting(self.flow, first, from_dram):
                 last = first + segment.last - segment.first
-                found.append((segment, estimate, (last, behind(last, segment.nest.to_dram))))
+                found.append((segment, estimate, (last, next_from_dram(last, segment.nest.to_dram))))
         return self._fitting[first, from_dram]
 
     def _here(self, known: Segment, first: int) -> Segment:
@@ -164,8 +164,8 @@ class SegmentPlanner:
 
 @dataclass(slots=True)
 class _Path:
-    """Segments from the first group on: what they cost, the group behind them, the last of them, perhaps as it lies in
-    another flow, and those before."""
+    """Segments from the first group on: their cost, the group behind them, the last segment, perhaps as it lies in
+    another flow, and the path before it."""
 
     cost: Cost
     last: int
