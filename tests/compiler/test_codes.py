@@ -121,14 +121,15 @@ def test_best_is_near_the_entropy(centre: int, spread: float, seed: int) -> None
 
 
 def test_a_chunk_of_another_length_is_found(seed: int) -> None:
-    """A beat less, or enough beats more: for each code, the decoder says so, after the weights that it had bits for."""
+    """A beat less, or more beats than the lanes hold: for each code, the decoder says so, after the weights that it had
+    bits for."""
     rng, found = np.random.default_rng(seed), 0
     for _ in range(scaled(60)):
         weights = draw_weights(rng, 64)
         code = choice.best(weights)
         [words] = chain(code, [weights])
         with pytest.raises(CodeError, match="too many") as error:
-            WeightDecoder().decode(np.r_[words, np.zeros(8, np.uint64)], 64, True)
+            WeightDecoder().decode(np.r_[words, np.zeros(16, np.uint64)], 64, True)
         np.testing.assert_array_equal(error.value.decoded, weights[:-16])
         if words.size > TABLE_WORDS + 1:
             with pytest.raises(CodeError, match="too few") as error:
