@@ -148,7 +148,7 @@ def _places(work: Planned) -> Allocated:
     if work.planning:
         plan, found = work.planning.places(work.plan, work.search_iterations)
     else:
-        plan, found = work.plan, as_planned(work.plan, work.config, work.search_iterations)
+        plan, found = as_planned(work.plan, work.config, work.search_iterations)
 
     def allocated(placed: Placed) -> Allocated:
         take(plan, placed)

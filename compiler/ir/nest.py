@@ -36,7 +36,7 @@ class Nest:
     rows       output rows of the last fused operator in a row tile; 0: no loop over rows
     lead       row tiles that each pass is ahead of the next one; 0: the passes of a row tile follow each other
     from_dram  the input comes from DRAM: in the innermost loop around the first pass
-    ahead      the input of a row tile comes from DRAM during the tile before
+    ahead      the input from DRAM has room for two row tiles, one of which comes during the other; if not, for one
     to_dram    the output goes to DRAM: in the innermost loop around the last pass
     refetch    the filters of the last pass come from DRAM for each row tile again
     in_place   the output overwrites the dead rows of the input

@@ -15,8 +15,8 @@
 
 `rows by N`: row tiles of N output rows of the last pass. `lead N`: row tiles that each pass is ahead of the next one.
 `filters in N`, `channels in N`: number of tiles. `prefetch input`: the input of a row tile comes from DRAM during the
-tile before. `fetch filters`: the filters of the last pass come for each row tile again. `pass NAME in place`: the
-output overwrites the input.
+tile before; `fetch input`: as early as its words are free. `fetch filters`: the filters of the last pass come for each
+row tile again. `pass NAME in place`: the output overwrites the input.
 
 These lines may stand before the segments: `planar: TENSOR ...`, feature maps in NC/8HW8 layout; `wait for stores`, each
 job waits for the stores of the one before; `turned`, feature maps of one column are rows; `not composed`,

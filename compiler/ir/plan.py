@@ -170,8 +170,8 @@ class Segment:
         return most
 
     def input_ring_rows(self) -> int:
-        """Return the rows of an input from DRAM that two successive jobs need, and the jobs of other passes until then;
-        1 if all read padding. In NC/8HW8 layout, the input comes as a whole."""
+        """Return the rows of an input from DRAM that two successive jobs need, or one without prefetch, and the jobs
+        of other passes until then; 1 if all read padding. In NC/8HW8 layout, the input comes as a whole."""
         if self.groups[0].source.planar:
             return self.groups[0].source.shape[0]
         if self.shares_input:
@@ -179,13 +179,16 @@ class Segment:
         return self._rows_of_jobs(1 if self.tiling_of(self.first).channels > 1 or not self.nest.ahead else 2)
 
     def early_input_rows(self) -> int:
-        """Return the rows of an input from DRAM with which its loads are a job further ahead: of a shared input, and of
-        the network's input if one pass reads it. 0 for other segments, which gain little."""
+        """Return the rows of an input from DRAM with which its loads are a job further ahead: of a shared input, of the
+        network's input if one pass reads it, and of several passes' input that is not prefetched. 0 for other segments,
+        which gain little."""
         if self.shares_input:
             return self.shared_input_rows(early=True)
-        is_first = (self.first, self.last) == (0, 1)  # the array is idle until its input comes
-        alone = is_first and self.nest.ahead and self.tiling_of(0).channels == 1 and not self.groups[0].source.planar
-        return self._rows_of_jobs(3) if alone else 0
+        if self.tiling_of(self.first).channels > 1 or self.groups[0].source.planar:
+            return 0
+        if not self.nest.ahead:
+            return self._rows_of_jobs(2) if len(self.groups) > 1 else 0  # filters take the room of a pass alone
+        return self._rows_of_jobs(3) if (self.first, self.last) == (0, 1) else 0  # the array is idle until it comes
 
     def _rows_of_jobs(self, count: int) -> int:
         """Return the rows that so many successive jobs of the first pass read."""

@@ -15,7 +15,7 @@ from eyrie.compiler.ir.plan import SOURCE, Job, Segment
 from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from eyrie.compiler.plan.mappings import access_of, first_tile, mappings_of
 from eyrie.compiler.target.mapping import Mapping
-from eyrie.compiler.target.times import BETWEEN, TURN, WRITTEN, port_words, ready
+from eyrie.compiler.target.times import BETWEEN, TURN, WRITTEN, late, port_words, ready
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.encoding import PARAMETER_WORDS, depthwise_group_words
 
@@ -249,14 +249,32 @@ class Bounds:
             rows = self.segment.rows_read(job, before.group - self.segment.first) if before.group < job.group else None
             if rows and before.last > rows[0] and before.first < rows[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
-        if not self.segment.nest.ahead:  # each row tile's input is waited for
-            total += self.segment.groups[0].source.layout.words // port_words(self.config)
-        return total + self._chunk_waits
+        return total + self._input_waits + self._chunk_waits
 
     @cached_property
     def _port_cycles(self) -> float:
-        turns = TURN * self._passes if self.segment.nest.from_dram and self.segment.nest.to_dram else 0
-        return self.dram_words // port_words(self.config) + turns
+        segment, nest = self.segment, self.segment.nest
+        cycles = self.dram_words // port_words(self.config)
+        if nest.from_dram and nest.to_dram:
+            cycles += TURN * self._passes
+        if not nest.ahead and len(segment.groups) > 1:  # loads begin when a job has ended
+            cycles += late(self.config) * sum(job.group == segment.first for job in segment.jobs)
+        return cycles
+
+    @property
+    def _input_waits(self) -> float:
+        """Return the cycles in which the array waits for an input that is not prefetched: after each job of the first
+        pass come the rows for the next one, while the other passes run."""
+        segment = self.segment
+        if segment.nest.ahead:
+            return 0
+        waits = segment.groups[0].source.layout.words // port_words(self.config)
+        if len(segment.groups) == 1:  # it waits for its filters meanwhile
+            return waits
+        for job in segment.jobs:
+            is_first = job.group == segment.first
+            waits += late(self.config) + self._drained(job) if is_first else -self._mapping_of(job).cycles
+        return max(waits, 0)
 
     @property
     def _chunk_waits(self) -> int:

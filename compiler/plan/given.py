@@ -139,8 +139,9 @@ def _reasons(flow: Flow, before: Segment | None, segment: Segment) -> Iterator[s
         yield "its input, made in place, has no room for the rows that this segment needs above it"
     if len(groups) > 1:
         yield from _several(flow, segment)
-    if not nest.ahead and not (nest.from_dram and nest.refetch and 0 < nest.rows < groups[-1].map_shape[0]):
-        yield "only an input with refetched filters can be fetched for each row tile by itself: prefetch it"
+    by_tile = nest.from_dram and (nest.refetch or len(groups) > 1) and 0 < nest.rows < groups[-1].map_shape[0]
+    if not nest.ahead and not by_tile:
+        yield "only one pass with refetched filters, or several, can fetch the input of each row tile: prefetch it"
     elif not keeps_planes(flow, segment):
         yield "a feature map in NC/8HW8 layout goes through DRAM as a whole: use one row tile"
 

@@ -7,6 +7,7 @@ is legal if plan/given.py accepts it.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import NARROW_GROUPS, word_groups
@@ -31,7 +32,8 @@ def possible_segments(flow: Flow, first: int, from_dram: bool, most: int = MOST_
     """
     for count, nest in _nests(flow, first, from_dram, most):
         segment = segment_of(flow, first, first + count, nest)
-        if keeps_planes(flow, segment):
+        late = not nest.ahead and segment.shares_input  # its rows are free behind the last reader: no time to load
+        if keeps_planes(flow, segment) and not late:
             yield segment
 
 
@@ -169,14 +171,13 @@ def pipelined(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
             return
         if not flow.encloses(first, last):
             continue
-        for rows in row_tiles(group):
-            for to_dram in flow.exits(last - 1):
-                if overwrites and count == 1 and not to_dram:
-                    continue  # the same with more words
-                nest = Nest((ONE,) * count, rows, from_dram=from_dram, to_dram=to_dram)
-                yield count, nest
-                if count == 2:  # with a lead of one row tile, a job reads the output of the job just before it
-                    yield count, replace(nest, lead=2)
+        leads = (1, 2) if count == 2 else (1,)  # with a lead of 1, a job reads the output of the job just before it
+        aheads = (True, False) if from_dram and count > 1 else (True,)  # passes behind the first one leave time to load
+        for rows, to_dram, ahead, lead in product(row_tiles(group), flow.exits(last - 1), aheads, leads):
+            if overwrites and count == 1 and not to_dram:
+                continue  # the same with more words
+            if ahead or rows < group.map_shape[0]:
+                yield count, Nest((ONE,) * count, rows, lead, from_dram, ahead, to_dram)
 
 
 def row_tiles(group: Group) -> list[int]:

@@ -76,16 +76,18 @@ class Planning:
             return self.plan()
 
 
-def as_planned(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> list[Placed]:
-    """Return solutions for a plan that is given, cheapest first. Raise DoesNotFit, which names the segment that finds
-    none."""
+def as_planned(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> tuple[Plan, list[Placed]]:
+    """Return solutions for a plan that is given, cheapest first; where it finds none, for the plan in which nothing
+    overlaps stores. Raise DoesNotFit, which names the segment that finds no place."""
     too_large = (segment for segment in plan.segments if Bounds(segment, config).peak_words > config.glb_words)
     if segment := next(too_large, None):
         raise _no_room(plan, segment, config)
     try:
-        return search.candidates(plan, config, search_iterations)
+        return plan, search.candidates(plan, config, search_iterations)
     except search.Rejected as rejection:
-        raise _no_room(plan, rejection.segment, config) from rejection
+        if not plan.stores_overlap:
+            raise _no_room(plan, rejection.segment, config) from rejection
+    return as_planned(plan_maps(plan.groups, plan.segments, config, False), config, search_iterations)
 
 
 def _no_room(plan: Plan, segment: Segment, config: AcceleratorConfig) -> DoesNotFit:

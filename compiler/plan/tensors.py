@@ -93,7 +93,11 @@ def _fetched(
     tiles, which alternate between two places. free: words beside the segment"""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
     if not group.images and (more := segment.early_input_rows() - rows) > 0:
-        rows += more if more * group.source.layout.row_words <= free else 0
+        room = free // group.source.layout.row_words
+        if more <= room:
+            rows += more
+        elif not segment.nest.ahead:
+            rows += room
     if segment.tiling_of(n).channels > 1:
         layout = _draft(sliced(group, segment.parts_of(n)).source, rows)
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))

@@ -11,14 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_network, compile_until
 from eyrie.compiler.pipeline import dumped
+from eyrie.compiler.plan import search
 from eyrie.compiler.plan.given import check_segments
+from eyrie.compiler.plan.settle import as_planned
 from eyrie.compiler.results import Built, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -143,7 +145,7 @@ def bundled() -> Plan:
         (replace(NEST, refetch=True), "all filters are used once: leave out 'fetch filters'"),
         (replace(NEST, rows=2, in_place=True), "its input has another shape or stride, comes from DRAM, or is read"),
         (replace(NEST, in_place=True), "work in place is one pass in a loop over rows, without other loops"),
-        (replace(NEST, rows=2, ahead=False), "only an input with refetched filters can be fetched for each row tile"),
+        (replace(NEST, rows=2, ahead=False), "only one pass with refetched filters, or several, can fetch the input"),
         (replace(NEST, tilings=(ONE, ONE)), "2 tilings for 1 passes"),
     ],
 )
@@ -153,6 +155,26 @@ def test_why_a_nest_is_illegal(first: Nest, reason: str, bundled: Plan) -> None:
     with pytest.raises(Unsupported) as caught:
         check_segments(bundled.groups, [replace(segment, nest=first), *others])
     assert str(caught.value).startswith(f"the segment of group conv0: {reason}"), caught.value
+
+
+def test_a_schedule_waits_for_stores_where_it_has_no_places_otherwise(
+    bundled: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, overlaps = search.candidates, list[bool]()
+
+    def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) -> list[search.Placed]:
+        overlaps.append(plan.stores_overlap)
+        if plan.stores_overlap or rejects:
+            raise search.Rejected(plan.segments[1])
+        return find(plan, config, search_iterations)
+
+    monkeypatch.setattr(search, "candidates", candidates)
+    rejects = False
+    plan, found = as_planned(bundled, DEFAULT, FEW)
+    assert overlaps == [True, False] and not plan.stores_overlap and plan.segments == bundled.segments and found
+    rejects = True
+    with pytest.raises(DoesNotFit, match=f"^the segment of group {bundled.segments[1].groups[0].name}: the GLB of"):
+        as_planned(bundled, DEFAULT, FEW)
 
 
 def test_headers_that_are_illegal(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from eyrie.compiler.ir.layer import Group, Output, Pointwise, Separable, Table
 from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.ir.program import Transfer
 from eyrie.compiler.ir.window import Window, input_rows
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.plan import segments as planner_module
@@ -26,8 +27,9 @@ from eyrie.compiler.plan.estimates import Estimates
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import possible_segments
 from eyrie.compiler.plan.segments import MOST_BEFORE, SegmentPlanner, _needs_slack_too_late
+from eyrie.compiler.plan.tensors import plan_maps
 from eyrie.compiler.target.times import TURN
-from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, AcceleratorConfig
 from eyrie.model.functional_simulator import FunctionalSimulator
 from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
@@ -332,19 +334,62 @@ def test_jobs_of_tiles_find_their_rows(tiling: Tiling, seed: int) -> None:
         assert there <= segment.input_ring_rows() <= group.source.shape[0]
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.parametrize("first", [0, 1])
-def test_the_input_of_the_network_is_two_jobs_ahead(first: int, seed: int) -> None:
-    """Rows of three jobs have room if a pass alone begins the network; other segments get no more than they need."""
+def test_rows_of_an_input_that_come_early(first: int, passes: int, ahead: bool, seed: int) -> None:
+    """With prefetch, rows of two jobs have room, and of three if a pass alone begins the network; without it, rows of
+    one job, and of two as far as they fit if other passes share the loop."""
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, 9, number])
-        groups, rows = tuple(network(rng, 2)), int(rng.choice([1, 2, 3, 4]))
-        nest = Nest((ONE,), rows, ahead=True, from_dram=True, to_dram=True)
-        segment = Segment(groups, first, first + 1, nest)
-        reads = [job.reads for job in segment.jobs]
-        three = [reads[min(n + 2, len(reads) - 1)][1] - reads[n][0] for n in range(len(reads))]
-        early = segment.early_input_rows()
-        assert early == (max(three) if first == 0 else 0)
-        assert not early or segment.input_ring_rows() <= early <= segment.groups[0].source.shape[0]
+        groups, rows = tuple(network(rng, 3)), int(rng.choice([1, 2, 3, 4]))
+        nest = Nest((ONE,) * passes, rows, ahead=ahead, from_dram=True, to_dram=True)
+        segment = Segment(groups, first, first + passes, nest)
+        reads = [job.reads for job in segment.jobs if job.group == first]
+        most = [max(reads[min(n + k, len(reads) - 1)][1] - reads[n][0] for n in range(len(reads))) for k in range(3)]
+        assert segment.input_ring_rows() == most[ahead]
+        early = {(True, 1): most[2] if first == 0 else 0, (False, 2): most[1]}
+        assert segment.early_input_rows() == early.get((ahead, passes), 0)
+
+
+def test_an_input_that_is_not_prefetched_fills_the_room(seed: int) -> None:
+    """It gets rows of the next job until there are all, or until one more does not fit."""
+    found = Counter[str]()
+    for number in range(scaled(60, least=30)):
+        rng = np.random.default_rng([seed, 11, number])
+        groups, rows = network(rng, 2, sides=(48, 64)), int(rng.integers(1, 9))
+        segment = Segment(tuple(groups), 0, 2, Nest((ONE, ONE), rows, ahead=False, from_dram=True, to_dram=True))
+        least, most, words = segment.input_ring_rows(), segment.early_input_rows(), groups[0].source.layout.row_words
+        needed = Bounds(segment, DEFAULT).peak_words + int(rng.uniform(-1, 2) * (most - least) * words)
+        config = replace(DEFAULT, glb_bank_words=min(max(needed // DEFAULT.glb_banks, 256), 65536 // DEFAULT.glb_banks))
+        room = config.glb_words - Bounds(segment, config).peak_words
+        if room < 0:
+            continue
+        rows = plan_maps(groups, [segment], config, stores_overlap=True).read[0].layout.ring_rows
+        assert least <= rows <= most and (rows - least) * words <= room
+        assert rows == most or (rows + 1 - least) * words > room
+        found["all" if rows == most else "none" if rows == least else "some"] += 1
+    assert found["all"] and found["some"], found
+
+
+def test_an_input_that_is_not_prefetched(seed: int, tmp_path: Path) -> None:
+    """A short layer and a long one share a loop with room for the input rows of one row tile: the functional simulator
+    computes what the golden model does, and loads as many words as the input has."""
+    net = Net(seed, (1, 64, 64, 8)).conv("short", 1).conv("long", 3).conv("other", 3)
+    stages = compile_network(net.write(tmp_path), AcceleratorConfig(glb_bank_words=320), search_iterations=8)
+    first, *_ = stages.plan.segments
+    assert not first.nest.ahead and len(first.groups) == 2
+    source = stages.plan.read[0].layout
+    assert first.input_ring_rows() <= source.ring_rows <= first.early_input_rows()
+    values = np.random.default_rng([seed, 10]).integers(-128, 128, (64, 64, 8), np.int8)
+    simulator = FunctionalSimulator(stages.image.with_input(values), stages.config)
+    simulator.run(stages.image.program.address)
+    [expected] = stages.graph.run_images(values[None])
+    np.testing.assert_array_equal(stages.image.output(simulator.dram), expected)
+    words, [place] = source.rows * source.row_words, stages.image.inputs.values()
+    area = range(place.address, place.address + words * GLB_WORD_BYTES)
+    loads = [each for each in stages.schedule.commands if isinstance(each, Transfer) and each.dram_address in area]
+    assert sum(load.words for load in loads) == words
 
 
 def test_jobs_of_channels_and_filters_find_their_rows(seed: int) -> None:
