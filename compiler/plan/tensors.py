@@ -93,7 +93,7 @@ def _fetched(
     tiles, which alternate between two places. free: words beside the segment"""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
     if not group.images and (more := segment.early_input_rows() - rows) > 0:
-        room = free // group.source.layout.row_words
+        room = max(free, 0) // group.source.layout.row_words
         if more <= room:
             rows += more
         elif not segment.nest.ahead:

@@ -362,9 +362,7 @@ def test_an_input_that_is_not_prefetched_fills_the_room(seed: int) -> None:
         least, most, words = segment.input_ring_rows(), segment.early_input_rows(), groups[0].source.layout.row_words
         needed = Bounds(segment, DEFAULT).peak_words + int(rng.uniform(-1, 2) * (most - least) * words)
         config = replace(DEFAULT, glb_bank_words=min(max(needed // DEFAULT.glb_banks, 256), 65536 // DEFAULT.glb_banks))
-        room = config.glb_words - Bounds(segment, config).peak_words
-        if room < 0:
-            continue
+        room = max(config.glb_words - Bounds(segment, config).peak_words, 0)
         rows = plan_maps(groups, [segment], config, stores_overlap=True).read[0].layout.ring_rows
         assert least <= rows <= most and (rows - least) * words <= room
         assert rows == most or (rows + 1 - least) * words > room
