@@ -61,11 +61,10 @@ class Nest:
         """Return whether a pass has tiles of its filters or of its channels."""
         return any(tiling.parts > 1 for tiling in self.tilings)
 
-    @property
-    def streams_filters(self) -> bool:
-        """Return whether each filter of the last pass is used by one job, or comes again for the next: filters may come
-        while a job runs, and need not be in the GLB all together."""
-        return not self.rows or self.refetch
+    def streams_filters(self, n: int) -> bool:
+        """Return whether each filter of pass n is used by one job, or comes again for the next: filters may come while
+        a job runs, and need not be in the GLB all together."""
+        return n == len(self.tilings) - 1 and (not self.rows or self.refetch)
 
     def turns(self, tiles: int) -> Iterator[tuple[int, int]]:
         """Yield (pass, row tile) in order.

@@ -180,14 +180,14 @@ class Segment:
 
     def early_input_rows(self) -> int:
         """Return the rows of an input from DRAM with which its loads are a job further ahead: of a shared input, of the
-        network's input if one pass reads it, and of several passes' input that is not prefetched. 0 for other segments,
-        which gain little."""
+        network's input if one pass reads it, and of an input that is not prefetched. 0 for other segments, which gain
+        little."""
         if self.shares_input:
             return self.shared_input_rows(early=True)
         if self.tiling_of(self.first).channels > 1 or self.groups[0].source.planar:
             return 0
         if not self.nest.ahead:
-            return self._rows_of_jobs(2) if len(self.groups) > 1 else 0  # filters take the room of a pass alone
+            return self._rows_of_jobs(2)
         return self._rows_of_jobs(3) if (self.first, self.last) == (0, 1) else 0  # the array is idle until it comes
 
     def _rows_of_jobs(self, count: int) -> int:

@@ -45,11 +45,11 @@ def _shared_words(group: Group, slices: int = 1) -> int:
 
 def least_constant_words(segment: Segment, config: AcceleratorConfig) -> int:
     """Return GLB words that the constants of one of its groups take in any case: a bound that is fast to compute."""
-    resident = not segment.nest.streams_filters
+    nest = segment.nest
     return max(
-        min(_shared_words(group), _shared_words(group, tiling.parts))
-        + (resident_words(group, config) if resident and isinstance(group, Filtered) else 0)
-        for group, tiling in zip(segment.groups, segment.nest.tilings)
+        min(_shared_words(group), _shared_words(group, nest.tilings[n].parts))
+        + (resident_words(group, config) if isinstance(group, Filtered) and not nest.streams_filters(n) else 0)
+        for n, group in enumerate(segment.groups)
     )
 
 
@@ -106,11 +106,10 @@ class Bounds:
         """slices: of each group, in which its tables or depthwise words come in turn."""
         segment, groups, nest = self.segment, self.segment.groups, self.segment.nest
         constants = [*map(_shared_words, groups, slices)]
-        if nest.streams_filters:
-            constants[-1] += self._least_filters
-        else:
-            for n, group in enumerate(groups):
-                constants[n] += resident_words(group, self.config) if isinstance(group, Filtered) else 0
+        for n, group in enumerate(groups):
+            if isinstance(group, Filtered):
+                streams = nest.streams_filters(n)
+                constants[n] += self._least_filters if streams else resident_words(group, self.config)
         if nest.tilings[0].channels > 1:
             part = self._parts[0]
             constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
@@ -195,7 +194,7 @@ class Bounds:
         for all inner blocks of pixels, all of them for all outer blocks."""
         group, segment = self._parts[n - self.segment.first], self.segment
         found = mappings_of(self.config, group, rows, access_of(segment, n))
-        if not segment.nest.streams_filters or n < segment.last - 1 or not isinstance(group, Filtered):
+        if not segment.nest.streams_filters(n - segment.first) or not isinstance(group, Filtered):
             return found[0]
         rest = self.config.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
         return next((m for m in found if least_words(group, m) <= rest), None) or min(
@@ -204,12 +203,16 @@ class Bounds:
 
     @property
     def streamed_words(self) -> int:
-        """Return the GLB words for filters that come while the last pass runs; 0 if all filters are resident."""
-        group, last = self._parts[-1], self.segment.last - 1
-        if not self.segment.nest.streams_filters or not isinstance(group, Filtered):
+        """Return the GLB words for filters that come while the last pass runs; 0 if all filters are resident. Refetched
+        filters get a ring that hides the latency of the DRAM."""
+        group, last, nest = self._parts[-1], self.segment.last - 1, self.segment.nest
+        if not nest.streams_filters(last - self.segment.first) or not isinstance(group, Filtered):
             return 0
         words = max(least_words(group, self._mapping_of(job)) for job in self.segment.jobs if job.group == last)
-        return min(words + LEAST_CHUNK_WORDS, self.config.glb_words - self.peak_words + self._least_filters)
+        wanted = words + LEAST_CHUNK_WORDS
+        if nest.refetch:
+            wanted = max(wanted, min(words + RING_CHUNKS * LEAST_CHUNK_WORDS, resident_words(group, self.config)))
+        return min(wanted, self.config.glb_words - self.peak_words + self._least_filters)
 
     @property
     def planned_words(self) -> int:
@@ -283,16 +286,21 @@ class Bounds:
             return 0
         ring = self.config.glb_words - self.peak_words + self._least_filters
         words = self._refetched_words
-        rounds = self._passes // self.segment.nest.tilings[-1].parts
         if ring >= min(words, RING_CHUNKS * LEAST_CHUNK_WORDS):
             return 0
-        return ready(self.config) * rounds * words // max(ring // RING_CHUNKS, 1)
+        return ready(self.config) * self._row_tiles * words // max(ring // RING_CHUNKS, 1)
 
     @property
     def _refetched_words(self) -> int:
         """Return the words of all filters of the last pass."""
         group = self.segment.groups[-1]
         return resident_words(group, self.config) if isinstance(group, Filtered) else 0
+
+    @property
+    def _row_tiles(self) -> int:
+        """Return the row tiles, to each of which refetched filters come."""
+        segment = self.segment
+        return sum(job.group == segment.last - 1 for job in segment.jobs) // segment.nest.tilings[-1].parts
 
     @property
     def _passes(self) -> int:
@@ -346,8 +354,7 @@ class Bounds:
         """Of maps and constants, from DRAM and to it."""
         words = self.map_words + sum(constant_words(group, self.config) for group in self.segment.groups)
         if self.segment.nest.refetch:
-            row_tiles = self._passes // self.segment.nest.tilings[-1].parts
-            words += (row_tiles - 1) * self._refetched_words
+            words += (self._row_tiles - 1) * self._refetched_words
         return words + self._words_again
 
     @property

@@ -215,7 +215,7 @@ def place_constants(
         slices = segment.parts_of(n) if segment in turns else 1
         beside = list(_beside_filters(plan, n, packed[n], slices))
         buffers, filters = [each.buffer for each in beside], None
-        if isinstance(group, Filtered) and not (segment.nest.streams_filters and n == segment.last - 1):
+        if isinstance(group, Filtered) and not segment.nest.streams_filters(n - segment.first):
             filters = _resident(plan, n, constants, packed[n], config)
             buffers = [filters[0], *buffers] if apart[n] else [*buffers, filters[0]]
         for buffer in buffers:

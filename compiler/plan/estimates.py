@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from eyrie.compiler.ir.failure import DoesNotFit
-from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.layer import Filtered, Group
 from eyrie.compiler.ir.plan import Segment
 from eyrie.compiler.plan.bounds import Bounds, Peaks, in_turn_of, least_constant_words
 from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.nests import MOST_GROUPS, possible_segments
 from eyrie.model.config import AcceleratorConfig
+
+KEPT_SHARE = 1 / 8  # of the GLB: filters of a loop of several passes that are not refetched
 
 Cost = tuple[float, float]  # the first entry before the second
 
@@ -67,7 +69,8 @@ class Estimates:
         key = kind, segment.beside, segment.fetched
         if key not in self._found:
             hopeless = segment.beside + least_constant_words(segment, self.config) > self.config.glb_words
-            self._found[key] = None if hopeless else self._estimate(segment, self._own_peaks(segment, kind))
+            left_out = hopeless or self._refetches_few(segment)
+            self._found[key] = None if left_out else self._estimate(segment, self._own_peaks(segment, kind))
         return self._found[key]
 
     def fitting(self, flow: Flow, first: int, from_dram: bool) -> list[tuple[Segment, Estimate]]:
@@ -107,6 +110,13 @@ class Estimates:
             except DoesNotFit:
                 self._peaks[key] = inf, inf
         return self._peaks[key]
+
+    def _refetches_few(self, segment: Segment) -> bool:
+        """Return whether a loop of several passes refetches filters that take a small share of the GLB."""
+        group, nest = segment.groups[-1], segment.nest
+        if not (nest.refetch and nest.lead and len(segment.groups) > 1 and isinstance(group, Filtered)):
+            return False
+        return group.filters.size <= KEPT_SHARE * self.config.glb_bytes
 
     def _needed(self, segment: Segment, own_peaks: Peaks) -> float:
         whole, least = segment.beside + own_peaks[0], segment.beside + own_peaks[1]

@@ -186,9 +186,7 @@ def _no_refetch(group: Group, nest: Nest) -> str:
     """Return why the filters of the last pass cannot be refetched."""
     if not isinstance(group, Filtered) or group.averaged:
         return f"{group.name} has no filters to refetch"
-    if nest.lead and len(nest.tilings) > 1:
-        return "filters are refetched for one pass, or after channel tiles of the pass before"
-    if nest.tilings == (ONE,) and not 0 < nest.rows < group.map_shape[0]:
+    if nest.tilings[-1] == ONE and nest.lead and not 0 < nest.rows < group.map_shape[0]:
         return "all filters are used once: leave out 'fetch filters'"
     return "" if nest.rows else "refetched filters need a loop over rows"
 

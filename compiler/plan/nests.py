@@ -173,11 +173,14 @@ def pipelined(flow: Flow, first: int, from_dram: bool, most: int) -> Nests:
             continue
         leads = (1, 2) if count == 2 else (1,)  # with a lead of 1, a job reads the output of the job just before it
         aheads = (True, False) if from_dram and count > 1 else (True,)  # passes behind the first one leave time to load
-        for rows, to_dram, ahead, lead in product(row_tiles(group), flow.exits(last - 1), aheads, leads):
+        refetches = (False, True) if count > 1 and isinstance(group, Filtered) else (False,)
+        for rows, to_dram, ahead, lead, refetch in product(
+            row_tiles(group), flow.exits(last - 1), aheads, leads, refetches
+        ):
             if overwrites and count == 1 and not to_dram:
                 continue  # the same with more words
-            if ahead or rows < group.map_shape[0]:
-                yield count, Nest((ONE,) * count, rows, lead, from_dram, ahead, to_dram)
+            if (ahead and not refetch) or rows < group.map_shape[0]:
+                yield count, Nest((ONE,) * count, rows, lead, from_dram, ahead, to_dram, refetch)
 
 
 def row_tiles(group: Group) -> list[int]:

@@ -144,7 +144,7 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
     own = n - segment.first
     layout = _draft(group.output, segment.ring_rows(own))
     life = span(jobs, n, *segment.reading(own))
-    if not segment.nest.lead:  # so that a channel tile lies in one piece
+    if segment.nest.tilings[0].channels > 1:  # so that a channel tile lies in one piece
         layout = replace(layout, planar=True)
         return MapPlan(layout, whole(group.name, "output rows", layout.words, *life))
     layout = replace(layout, shift=-layout.rows % layout.ring_rows)
