@@ -106,10 +106,10 @@ class _Emitter:
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        turn = self._turns[n]
-        if n + 1 < segment.last:
-            made = made.slice(segment.parts_of(n), job.part)
-        elif segment.parts_of(n) > 1:
+        turn, parts = self._turns[n], segment.parts_of(n)
+        if n + 1 < segment.last or (parts > 1 and not segment.nest.to_dram):
+            made = made.slice(parts, job.part)
+        elif parts > 1:
             made = replace(made, address=made.address + turn % 2 * made.words)
         descriptor = job_descriptor(self.config, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)

@@ -114,7 +114,8 @@ class Bounds:
             part = self._parts[0]
             constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
             if len(groups) == 1:
-                return constants[0] + 2 * nest.rows * part.output.layout.row_words
+                tiles, whole_map = 2 * nest.rows * part.output.layout.row_words, groups[0].output.layout.words
+                return constants[0] + (tiles if nest.to_dram else whole_map)
         if nest.rows and not nest.in_place:
             return self._most_words_of_jobs(constants)
         images, row = max(groups[0].images, 1), groups[0].source.layout.row_words

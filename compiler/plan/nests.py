@@ -101,14 +101,15 @@ def refetched(flow: Flow, first: int, from_dram: bool) -> Nests:
 
 
 def channel_tiles(flow: Flow, first: int) -> Nests:
-    """Row tile by row tile, and in each channel tile by channel tile, from DRAM to DRAM."""
+    """Row tile by row tile, and in each channel tile by channel tile, from DRAM."""
     group = flow.groups[first]
-    if not has_channel_tiles(group) or True not in flow.exits(first):
+    if not has_channel_tiles(group):
         return
     channels, blocks = group.source.shape[2], word_groups(group.source.shape[2])
-    for rows in [group.map_shape[0]] if group.at_once else row_tiles(group):
-        for tiles in (n for n in range(2, blocks + 1) if channels % (8 * n) == 0):
-            yield 1, Nest((Tiling(channels=tiles),), rows, from_dram=True, to_dram=True)
+    for to_dram in flow.exits(first):
+        for rows in [group.map_shape[0]] if group.at_once else row_tiles(group):
+            for tiles in (n for n in range(2, blocks + 1) if channels % (8 * n) == 0):
+                yield 1, Nest((Tiling(channels=tiles),), rows, from_dram=True, to_dram=to_dram)
 
 
 def has_channel_tiles(group: Group) -> bool:

@@ -55,7 +55,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], config: AcceleratorC
             made.append(_in_place(groups, n, read[-1], segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
-        elif segment.parts_of(n) > 1:
+        elif segment.parts_of(n) > 1 and nest.to_dram:
             made.append(_slices(jobs, n, group, segment))
         elif nest.to_dram and nest.rows:
             made.append(_staged(jobs, n, group, segment, free_behind.get(n, 0)))

@@ -434,6 +434,32 @@ def test_a_gate_and_a_layer_of_many_filters_share_a_loop(seed: int, tmp_path: Pa
     assert narrow <= made < narrow + product
 
 
+@pytest.mark.parametrize("kind", ["depthwise", "maximum"])
+def test_channel_tiles_that_stay(kind: str, seed: int, tmp_path: Path) -> None:
+    """An operator that does not mix channels runs channel tile by channel tile, and its output stays in the GLB: the
+    functional simulator computes what the golden model does, and stores the last map only."""
+    rng, path, schedule = np.random.default_rng([seed, 14]), tmp_path / "net.tflite", tmp_path / "schedule.txt"
+    channels, rows, tiles = 48, int(rng.integers(1, 8)), int(rng.choice([2, 3, 6]))
+    net, out = TfliteBuilder("tiles"), Quant(0.05, -128)
+    x = net.input("image", (1, 9, 7, channels), INPUT)
+    if kind == "depthwise":
+        constants = weights(rng, 1, 5, 5, channels), scales(rng, channels), bias(rng, channels)
+        x = net.depthwise("tiled", x, *constants, out)
+    else:
+        x = net.max_pool("tiled", x, 3, 1)
+    x = net.conv("wide", x, weights(rng, 16, 3, 3, channels), scales(rng, 16), bias(rng, 16), out)
+    path.write_bytes(net.build([x]))
+    first, last = (group.name for group in compile_network(path, search_iterations=4).plan.groups)
+    loops = f"  for rows by {rows}\n    for channels in {tiles}\n      fetch input\n      pass {first}\n"
+    schedule.write_text(f"segment\n{loops}segment\n  pass {last}\n  spill output\n")
+    stages = compile_network(path, search_iterations=4, schedule=read_schedule(schedule))
+    text = "\n".join(line for segment in stages.plan.segments for line in lines_of(segment))
+    assert text + "\n" == schedule.read_text()
+    check(stages, rng, f"seed {seed}")
+    made = sum(layer["DRAM_WRITE_BYTES"] for layer in by_layer(stages.image))
+    assert made == stages.plan.groups[-1].output.layout.words * GLB_WORD_BYTES
+
+
 def test_jobs_of_channels_and_filters_find_their_rows(seed: int) -> None:
     """Stripe by stripe, each slice of channels once, then each of filters; one stripe of the map between stays."""
     for number in range(NETWORKS):
