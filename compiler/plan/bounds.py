@@ -80,6 +80,11 @@ class Bounds:
         return smallest_words(self.config, part, rows, access_of(segment, segment.last - 1))
 
     @property
+    def _room_for_filters(self) -> int:
+        """Return the GLB words that filters that come while a job runs may take at the fullest moment."""
+        return self.config.glb_words - self.peak_words + self._least_filters
+
+    @property
     def peak_words(self) -> int:
         """A lower bound of the GLB words in use at the fullest moment."""
         return int(self.peaks[self.in_turn])
@@ -197,7 +202,7 @@ class Bounds:
         found = mappings_of(self.config, group, rows, access_of(segment, n))
         if not segment.nest.streams_filters(n - segment.first) or not isinstance(group, Filtered):
             return found[0]
-        rest = self.config.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
+        rest = self._room_for_filters - LEAST_CHUNK_WORDS
         return next((m for m in found if least_words(group, m) <= rest), None) or min(
             found, key=lambda m: least_words(group, m)
         )
@@ -213,7 +218,7 @@ class Bounds:
         wanted = words + LEAST_CHUNK_WORDS
         if nest.refetch:
             wanted = max(wanted, min(words + RING_CHUNKS * LEAST_CHUNK_WORDS, resident_words(group, self.config)))
-        return min(wanted, self.config.glb_words - self.peak_words + self._least_filters)
+        return min(wanted, self._room_for_filters)
 
     @property
     def planned_words(self) -> int:
@@ -285,7 +290,7 @@ class Bounds:
         """Return the cycles for which passes wait for refetched filters if their ring is small."""
         if not self.segment.nest.refetch:
             return 0
-        ring = self.config.glb_words - self.peak_words + self._least_filters
+        ring = self._room_for_filters
         words = self._refetched_words
         if ring >= min(words, RING_CHUNKS * LEAST_CHUNK_WORDS):
             return 0
