@@ -23,6 +23,12 @@ CACHES = {
     "requests": "operators that C programs asked for",
     "matplotlib": "fonts of the plots",
 }
+# Folders that a command replaces as a whole, and files that it names by itself: the user's own files are in others.
+RESULTS = (
+    *("accuracy", "bench", "dataset", "demo", "explore", "family", "golden", "graph/*.svg", "layer", "machines"),
+    *("mlperf-tiny", "mutate", "operators", "profile", "regress", "run", "schedule/*.html", "site", "sizes", "study"),
+    *("synth", "waves", "zoo"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from eyrie.command_line import COMMANDS
     from eyrie.runtime.folders import BUILD
 
     rows = [(about, BUILD / name) for name, about in CACHES.items()]
-    rows += [(f"results of eyrie {name}", BUILD / name) for name in COMMANDS]
+    rows += [("results of a command", path) for pattern in RESULTS for path in sorted(BUILD.glob(pattern))]
     verb = "removed" if options.clear else ""
     total = 0
     for about, folder in rows:

@@ -96,6 +96,18 @@ def test_caches_are_shown_and_cleared(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not (tmp_path / "build").exists() and set(cache.CACHES) >= {"models", "socs", "programs"}
 
 
+def test_clearing_leaves_the_files_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "BUILD", tmp_path)
+    files = [tmp_path / name for name in ("asm/hand.s", "c/net.c", "schedule/apart.txt", "compile/layout.json")]
+    files += [tmp_path / name / "mine.txt" for name in COMMANDS if name not in cache.RESULTS]
+    results = [tmp_path / name for name in ("schedule/net.html", "graph/net.svg", "run/report.html")]
+    for file in files + results:
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    eyrie("cache", "--clear")
+    assert all(file.exists() for file in files) and not any(file.exists() for file in results)
+
+
 def test_a_golden_run_says_what_it_wrote(tmp_path: Path) -> None:
     run = functional_run(tmp_path, separable(np.random.default_rng(1)), np.zeros((2, 8, 8, 3), np.int8))
     assert run.stdout.startswith(f"{tmp_path / 'y.npy'}: int8 2 x ")
