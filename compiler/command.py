@@ -180,9 +180,11 @@ def _in_parts(
     """Compile a network that is split between accelerator and host. Return the tables, and the dumps of the
     accelerator's subgraphs."""
     from eyrie.compiler.folder import save
-    from eyrie.compiler.parts import compile_parts
+    from eyrie.compiler.parts import check_accelerated, compile_parts
 
     compiled = compile_parts(options.model, config, options.objective, options.search_iterations, on_stage, failure)
+    if options.dump:
+        check_accelerated(compiled.parts, options.model)
     if options.output:
         save(compiled.network, options.output)
     dumps = [

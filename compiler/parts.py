@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network that is split between accelerator and host: each subgraph of the accelerator is compiled separately."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from eyrie.compiler.network import best, compile_part, compile_until
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
-from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
+from eyrie.compiler.passes.partition import Part, Partition, Side, is_real_layer, part_of, partition
 from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.passes.split_layers import split_layer
 from eyrie.compiler.performance import performance
@@ -103,6 +103,15 @@ def compile_any(request: Request, on_stage: Callable[[str], None] | None = None)
         options = request.objective, request.search_iterations
         return compile_parts(model, request.config, *options, on_stage, failure).parts
     return (CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages),)
+
+
+def check_accelerated(parts: Sequence[CompiledPart], model: str | Path) -> None:
+    """Raise InputError, with one line that begins with the path of the model, if the host runs all operators."""
+    if any(part.stages for part in parts):
+        return
+    real = any(is_real_layer(node) for part in parts for node in part.graph.nodes)
+    remedy = "quantise it (eyrie quantize-model)" if real else "eyrie compile -o DIR prints the reasons"
+    raise InputError(f"{model}: the accelerator runs no operator of the model: {remedy}")
 
 
 def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileError:

@@ -79,13 +79,13 @@ class Partition:
         count = sum(node.elements for node in self.host_nodes)
         share = f"host    {count:,} operations, {100 * self.host_share:.3f} % of all"
         reasons = [*said(obstacle for part in self.parts for obstacle in part.obstacles)]
-        if real := sum(_is_real_layer(node) for node in self.host_nodes):
+        if real := sum(is_real_layer(node) for node in self.host_nodes):
             layers = "1 layer has" if real == 1 else f"{real} layers have"
             reasons.append(f"{layers} weights or values that are not int8: quantise the model (eyrie quantize-model)")
         return "\n".join([*map(str, self.parts), share, *(f"        {reason}" for reason in reasons)])
 
 
-def _is_real_layer(node: Node) -> bool:
+def is_real_layer(node: Node) -> bool:
     """Return whether an interpreter runs a layer with weights."""
     return isinstance(node.operator, Interpreted) and node.operator.name in _LAYERS
 

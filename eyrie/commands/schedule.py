@@ -33,14 +33,15 @@ def run(options: argparse.Namespace) -> None:
         target = BUILD / "schedule" / f"{options.model.stem}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
     check_file(target)
-    from eyrie.compiler.parts import compile_any
+    from eyrie.compiler.parts import check_accelerated, compile_any
     from eyrie.runtime.report.about import command_line
     from eyrie.runtime.report.schedule import page
 
     with progress.task(f"compiling {options.model.name}") as task:
-        stages = [each.stages for each in compile_any(request, task.say) if each.stages]
+        parts = compile_any(request, task.say)
+        check_accelerated(parts, options.model)
         task.say("page")
-        text = page(options.model.name, command_line(), stages)
+        text = page(options.model.name, command_line(), [part.stages for part in parts if part.stages])
     with whole_file(target) as file:
         file.write(text.encode())
     if not options.quiet:

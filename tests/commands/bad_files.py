@@ -80,6 +80,15 @@ def conv(
     return net.pack([x, x] if ends == "one input twice" else [x], [x if ends == "another output" else y])
 
 
+def real() -> bytes:
+    """A model of one float convolution, which only the CPU runs."""
+    net = Builder()
+    x, y = (net.tensor((1, 8, 8, 8), "float32") for _ in range(2))
+    w, b = (net.tensor(shape, "float32", data=np.ones(shape)) for shape in ((8, 3, 3, 8), (8,)))
+    net.operator("CONV_2D", [x, w, b], [y], **STEPS | {"padding": SAME})
+    return net.pack([x], [y])
+
+
 def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
     """A model of one operator with an input of 1 x 8 x 8 x 8."""
     net = Builder()
@@ -100,6 +109,7 @@ def _models(folder: Path) -> None:
         "batch4": conv(batch=4),
         "wide": conv(shape=(1, 4100, 8), filters=(8, 1, 1, 8), out=(1, 4100, 8)),
         "unquantised": conv(source={}),
+        "float": real(),
         "int32": conv(source={"dtype": "int32", "scale": 0.1}),
         "zero_point": conv(source={"scale": 0.1, "zero_point": 200}),
         "scale": conv(source={"scale": -0.1}),
