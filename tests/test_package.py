@@ -21,7 +21,9 @@ from tests.commands.small_nets import separable
 PARTS = ("eyrie", "model", "compiler", "runtime", "rtl", "data", "pyproject.toml", "README.md", "LICENSE")
 MOST_BYTES = 10_000_000
 PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
-CHECKOUT_COMMANDS = tuple("sim fifo0,list,golden,check,lint,docs,mutate,machines,synth,layer x.npz y.npz".split(","))
+CHECKOUT_COMMANDS = tuple(
+    "sim fifo0,list,golden,check,lint,docs,mutate,machines,synth,layer x.npz y.npz,bench --parts x,study".split(",")
+)
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,10 @@ def test_a_model_is_compiled_and_run(installed: Installed) -> None:
 
 
 @pytest.mark.parametrize("command", CHECKOUT_COMMANDS)
-def test_commands_of_a_checkout_say_so(command: str, installed: Installed) -> None:
-    ended = installed.run("eyrie", *command.split())
+def test_commands_of_a_checkout_say_so(command: str, installed: Installed, tmp_path: Path) -> None:
+    for name in ("cocotb_tools", "find_libpython"):
+        (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError('the extra dev is not installed')\n")
+    ended = installed.run("eyrie", *command.split(), PYTHONPATH=str(tmp_path))
     name = command.split()[0]
     assert ended.returncode == 1 and ended.stderr.count("\n") == 1, ended.stderr
     assert ended.stderr.startswith(f"eyrie {name}: ") and "in a clone of the repository" in ended.stderr

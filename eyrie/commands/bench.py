@@ -30,7 +30,7 @@ from eyrie.model.messages import unknown
 from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.back_ends.rtl import Rtl
 from eyrie.runtime.bundled import MODEL
-from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.folders import BUILD, checkout, replacing
 from eyrie.runtime.metrics import layer_table, ratios, unit_table
 from eyrie.runtime.programs import compiled
 from eyrie.runtime.report.about import About
@@ -277,6 +277,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    checkout("the testbenches")
     parts, campaign = chosen(options.parts), engine.Campaign.of("bench", options)
     with replacing(TARGET, keep=RunFailed) as out:
         base = replace(run_network(out, "batch1"), seeds=tuple(engine.seeds(options)), campaign=campaign)

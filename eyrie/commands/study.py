@@ -21,7 +21,7 @@ from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.studies.section import PICTURES, Section
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
-from eyrie.runtime.folders import BUILD, ROOT
+from eyrie.runtime.folders import BUILD, ROOT, checkout
 
 TEXTS = ("fusion", "tiling", "movement", "library", "baseline", "buffers")  # modules of eyrie/measure/studies
 PAGE = ROOT / "docs" / "research" / "study.md"
@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.folders import replacing
     from eyrie.runtime.simulator.summary import write_summary
 
+    checkout("the pages of the documentation")
     names, began, campaign = chosen(options.texts), time.monotonic(), engine.Campaign.of("study", options)
     page = Path(options.page) if options.page else PAGE if len(names) == len(TEXTS) else None
     if page:

@@ -15,9 +15,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-import find_libpython
-from cocotb_tools import config
-
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, ROOT, replacing
 from eyrie.runtime.simulator import summary, verilator
@@ -115,6 +112,9 @@ def failure_lines(bench: SimulationTest, result: Mapping[str, object], config: P
 
 def _environment(bench: SimulationTest, seed: int, folder: Path) -> dict[str, str]:
     """Return the variables that cocotb's start-up inside the model reads (cocotb's manual, "Building custom flows")."""
+    import find_libpython  # of the development packages
+    from cocotb_tools import config
+
     return os.environ | {
         "GPI_USERS": f"{find_libpython.find_libpython()};{config.pygpi_entry_point()}",
         "PYGPI_PYTHON_BIN": sys.executable,
