@@ -90,9 +90,9 @@ def run(options: argparse.Namespace) -> int:
         if options.export:
             _export(explored, options.export)
     print(table(space, order[:BEST]))
-    print(
-        f"{summary['status']}: {len(points)} points of {space.size:,} combinations, {len(order)} of them run all models"
-    )
+    limit = f" with at most {options.gates / 1e6:g} MGE" if options.gates else ""
+    counted = f"{len(points)} points of {space.size:,} combinations, {len(order)} of them run all models{limit}"
+    print(f"{summary['status']}: {counted}")
     if page:
         print(BUILD / "explore" / "page.html")
     return 1 if wrong else 0
