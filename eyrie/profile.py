@@ -25,19 +25,15 @@ class LayerProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """The layers of the accelerator, for one image; `host` lists the operators of the host, which are not counted."""
+    """The layers of the accelerator, for one image; `host` lists the operators of the host, which are not counted.
+
+    predicted_cycles, measured_cycles: of the network, with cycles that belong to no layer
+    """
 
     layers: tuple[LayerProfile, ...]
     host: tuple[str, ...]
-
-    @property
-    def predicted_cycles(self) -> int:
-        return sum(layer.predicted_cycles for layer in self.layers)
-
-    @property
-    def measured_cycles(self) -> int | None:
-        measured = [layer.measured_cycles for layer in self.layers if layer.measured_cycles is not None]
-        return sum(measured) if len(measured) == len(self.layers) else None
+    predicted_cycles: int
+    measured_cycles: int | None
 
     def __str__(self) -> str:
         whole = LayerProfile(
@@ -64,17 +60,18 @@ def profile_of(network: CompiledNetwork, measured: Sequence[AcceleratorRun]) -> 
 
     Raise InputError, with one line, if a program has no prediction.
     """
-    layers = list[LayerProfile]()
+    layers, total = list[LayerProfile](), 0
     for number, program in enumerate(network.programs):
         if program.performance is None:
             raise InputError("a program that was written by hand has no prediction by layer: run it on the RTL")
-        predicted = program.performance.layers
+        predicted, total = program.performance.layers, total + program.performance.cycles
         found = _measured(measured[number]) if measured else [None] * len(predicted)
         layers += [
             LayerProfile(number, row.name, row.macs, row.mac_cycles, row.predicted_cycles, cycles)
             for row, cycles in zip(predicted, found, strict=True)
         ]
-    return Profile(tuple(layers), network.host)
+    spent = sum(run.runs[0]["counters"]["CYCLES"] for run in measured) if measured else None
+    return Profile(tuple(layers), network.host, total, spent)
 
 
 def _measured(run: AcceleratorRun) -> list[int | None]:

@@ -96,6 +96,9 @@ def test_profile(model: Path, pictures: np.ndarray) -> None:
     session(pictures[0])
     after = session.profile()
     assert [layer.name for layer in after.layers] == [layer.name for layer in before.layers]
+    [run], [program] = session._measured, session.network.programs
+    assert after.measured_cycles == run.runs[0]["counters"]["CYCLES"] > sum(row.measured_cycles for row in after.layers)
+    assert after.predicted_cycles == program.performance.cycles
     assert 0.9 < after.measured_cycles / before.predicted_cycles < 1.1
     assert f"{after.measured_cycles:,}" in str(after) and f"{after.predicted_cycles:,}" in str(before)
 
