@@ -10,7 +10,7 @@ JOBS    ?= 2#        parallel jobs: test, regress, all campaigns
 COUNT   ?=#          number of mutants (20): mutate; of configurations (40): machines
 BUDGET  ?=#          minutes after which no task begins (60; zoo, accuracy: a day): regress, bench, all campaigns
 SCHEDULER ?=#        Dask scheduler whose workers do the tasks (docs/howto/cluster.md): regress, bench, all campaigns
-PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
+PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, codes, cost_model, speed): bench
 SEEDS   ?= 1#        number of seeds: regress, bench (cost_model)
 IMAGE   ?=#          picture, the bundled one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the bundled one by default: demo
@@ -119,7 +119,7 @@ synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFI
 docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)
 
-extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, explore, onnx, pytorch, quantize, trace, tvm): extra-onnx
+extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, docs, explore, onnx, pytorch, quantize, trace, tvm): extra-onnx
 	@:
 
 clean: ## Remove build/, but not .venv
