@@ -33,8 +33,12 @@ QUIET   ?= 0#        1 prints no progress: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # The variables reach the commands through the environment, so that no shell interprets their values.
-export TEST SEED CONFIG AT JOBS COUNT BUDGET SCHEDULER PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
-export TASK SOUND FRONT_END RTL CLOCK NETWORKS CONFIGS BLOCKS LIBERTY PYTHON
+variables := TEST SEED CONFIG TRACE AT JOBS COUNT BUDGET SCHEDULER PARTS SEEDS IMAGE MODEL LABELS TASK SOUND FRONT_END \
+  MODELS RTL_MACS CIFAR10 IMAGES RTL DRIVER CLOCK NETWORKS CONFIGS BLOCKS LIBERTY QUIET PYTHON
+export $(variables)
+given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+unknown := $(filter-out $(variables) EYRIE_% CXX CXXFLAGS SHELL,$(given))
+$(if $(unknown),$(error unknown variable $(unknown): make help lists the variables))
 
 # Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.
 export PYTHONDONTWRITEBYTECODE :=

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """eyrie/command_line.py: a fault of Eyrie is told from a mistake in the input; version, groups, caches."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +52,20 @@ def test_a_mistake_in_the_input_is_not_a_fault(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ids, "run", raising(InputError("net.tflite: is empty: give a model")))
     ended = eyrie(*IDS)
     assert (ended.returncode, ended.stderr) == (1, "eyrie ids: net.tflite: is empty: give a model\n")
+
+
+def test_unknown_variables_of_make() -> None:
+    """All variables that `make help` lists are known, with any value; another one is an error."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+    def make(*words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["make", *words], cwd=folders.ROOT, env=environment, capture_output=True, text=True)
+
+    known = re.findall(r"^(\w+) *\?=", (folders.ROOT / "Makefile").read_text(), re.MULTILINE)
+    ended = make("help", *(f"{name}=a 'b' X=1" for name in known))
+    assert ended.returncode == 0 and not ended.stderr and all(f"\n  {name} " in ended.stdout for name in known)
+    ended = make("help", "IMAG=nosuch.png")
+    assert ended.returncode == 2 and "unknown variable IMAG: make help lists" in ended.stderr and not ended.stdout
 
 
 def test_version(capsys: pytest.CaptureFixture) -> None:
