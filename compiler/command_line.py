@@ -21,6 +21,7 @@ _ARGPARSE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], .
     ),
     (re.compile(r"^argument (?:-\w/)?([^:]+): ignored explicit argument .*$", re.DOTALL), r"\1 takes no value"),
     (re.compile(r"^argument (?:-\w/)?([^:]+): "), r"\1 "),
+    (re.compile(r"^one of the arguments (\S+) (\S+) is required$"), r"missing option \1 or \2"),
     (re.compile(r"^the following arguments are required: (.*)$"), lambda found: _missing(found[1])),
 )
 
@@ -77,7 +78,9 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             name = action.metavar or (action.option_strings or [action.dest])[-1].lstrip("-")
             said = name if isinstance(name, str) else " ".join(name)
-            raise argparse.ArgumentError(None, unknown(said.lower(), str(value), map(str, action.choices)))
+            raise argparse.ArgumentError(
+                None, unknown(said.lower().replace("_", " "), str(value), map(str, action.choices))
+            )
 
 
 def _missing(listed: str) -> str:

@@ -28,7 +28,7 @@ def check_folder(directory: str | Path) -> None:
 
 def check_file(path: str | Path) -> None:
     """Raise InputError, with one line, if a file cannot be written there."""
-    path = Path(path)
+    path, remedy = Path(path), "name a file in an existing folder"
     try:
         if path.is_dir():
             raise OSError(0, "a folder")
@@ -37,9 +37,10 @@ def check_file(path: str | Path) -> None:
         if not path.parent.is_dir():
             raise OSError(0, f"{path.parent} is no folder")
         if not os.access(path.parent, os.W_OK | os.X_OK):
+            remedy = "name a folder that can be written"
             raise OSError(0, f"no permission in {path.parent}")
     except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}): name a file in an existing folder") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror}): {remedy}") from error
 
 
 def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:

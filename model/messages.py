@@ -11,16 +11,21 @@ from eyrie.model.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
+MOST_NAMED = 8  # names in the place of the closest one
+
 
 def unknown(kind: str, name: str, known: Iterable[str], listing: str = "", remedy: str = "") -> str:
-    """Return a line about an unknown name, with the known name that is closest to it.
+    """Return a line about an unknown name, with the known name that is closest to it, or the names that begin with it.
 
-    If no name is close, the line lists all known names, or names `listing`, a command or a page that lists them. If no
-    name is known at all, it has `remedy`.
+    If no name is close, or more than MOST_NAMED begin with it, the line lists all known names, or names `listing`, a
+    command or a page that lists them. If no name is known at all, it has `remedy`.
     """
     names = list(known)
+    begun = [each for each in names if name and each.startswith(name)]
+    if 1 < len(begun) <= MOST_NAMED:
+        return f"unknown {kind} {name!r}; did you mean one of {', '.join(begun)}?"
     near = get_close_matches(name, names, 1)
-    if near:
+    if near and len(begun) <= MOST_NAMED:
         return f"unknown {kind} {name!r}; did you mean {near[0]!r}?"
     if remedy and not names:
         return f"unknown {kind} {name!r}: {remedy}"

@@ -47,4 +47,6 @@ def _read(path: str | Path, remedy: str, count: int) -> bytes:
         with open(path, "rb") as file:
             return file.read(count)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and remedy.startswith("give ") and "folder" not in remedy:
+            remedy = "check the path"  # the kind of the file is not the error
         raise InputError(f"{path}: cannot be read ({error.strerror}): {remedy}") from error

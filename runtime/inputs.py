@@ -43,9 +43,9 @@ def fitted(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> list[np.n
             or value.shape[1:] != tensor.shape
             or (len(value) != len(found[0]) or not len(value))
         ):
-            raise InputError(
-                f"input {tensor.name} is {array(given)}, the network takes N of {Form(file_type(tensor), tensor.shape)}"
-            )
+            form, is_real = Form(file_type(tensor), tensor.shape), given.dtype.kind == "f" and tensor.dtype == "int8"
+            remedy = ": quantise it (docs/howto/batch.md)" if is_real else ""
+            raise InputError(f"input {tensor.name} is {array(given)}, the network takes {form}, or N of them{remedy}")
     return found
 
 

@@ -82,6 +82,8 @@ def _functions(path: str) -> Mapping[str, object]:
         return {}
     try:
         return runpy.run_path(path)
+    except OSError as error:
+        raise CompileError(f"{FILE}={path}: cannot be read ({error.strerror})", remedy="check the path") from error
     except Exception as error:  # the user's file can raise any error
         raise CompileError(
             f"{FILE}={path}: {type(error).__name__}: {error}", remedy="name a Python file with functions"

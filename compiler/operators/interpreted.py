@@ -68,7 +68,10 @@ class Interpreted(Foreign):
         raise Unsupported(f"it runs in {self.interpreter}, and is not written to TensorFlow Lite")
 
     def to_c(self, node: Node, calls: Calls) -> None:
-        not_in_c(node, f"runs in {self.interpreter} and is not written as C", "end the model before it")
+        is_real = any(tensor.dtype == "float32" for tensor in node.inputs)
+        quantise = "quantise the model (eyrie quantize-model), or " if is_real else ""
+        reason = f"runs in {self.interpreter} and is not written as C"
+        not_in_c(node, reason, f"{quantise}end the model before it")
 
     def __str__(self) -> str:
         return self.interpreter

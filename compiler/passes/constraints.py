@@ -28,7 +28,7 @@ LARGEST = (STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols"), 4 * (STRE
 
 
 def int8_tensors(site: Site) -> str:
-    """tensors are int8"""
+    """the accelerator takes int8 tensors"""
     tensors = (*site.node.inputs, *site.node.outputs)
     return _first(tensor.dtype for tensor in tensors if tensor.dtype != "int8" or not isinstance(tensor, Quantized))
 

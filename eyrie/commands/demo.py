@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", type=_score, help="score from which boxes (0.5) and keypoints (0.3) count")
     parser.add_argument("--front-end", type=file_name, metavar="FILE", help="model of the features of --sound")
     parser.add_argument(
-        "--back-end", metavar="NAME", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"
+        "--back-end", metavar="BACK_END", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"
     )
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run a compiled network on the simulated RTL, or on another back end.
 
-    eyrie run DIR --input X.npy --output Y.npy [--back-end NAME] [--seed N] [--trace FILE]
+    eyrie run DIR --input X.npy --output Y.npy [--back-end BACK_END] [--seed N] [--trace FILE]
 
 DIR is a folder that `eyrie compile MODEL -o DIR` wrote. X has the type and shape of the model's input, N of them, with
 or without its batch of 1; Y gets N outputs of the model's type and shape. Several inputs or outputs are an .npz file
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file to write: .npy, or .npz for several outputs",
     )
     parser.add_argument(
-        "--back-end", metavar="NAME", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"
+        "--back-end", metavar="BACK_END", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"
     )
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the start values (1)")
     parser.add_argument(

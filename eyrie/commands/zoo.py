@@ -133,7 +133,7 @@ def models_of(directory: Path) -> list[Path]:
             raise InputError(f"{directory}: no {kinds} file: give a model or a folder of models")
         return [directory]
     if not directory.is_dir():
-        raise InputError(f"{directory}: no folder: give one with {kinds} models")
+        raise InputError(f"{directory}: no file or folder: give a {kinds} model, or a folder of them")
     found = sorted(path for path in directory.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())
     if not found:
         raise InputError(f"{directory}: has no {kinds} file: give a folder with models")

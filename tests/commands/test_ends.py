@@ -86,7 +86,7 @@ BAD = {
     ),
     "another count": (
         lambda path: np.savez(path, ZEROS[None], ZEROS[None], np.stack([ZEROS] * 2)),
-        "input right is int8 2 x 2 x 3 x 8, the network takes N of int8 1 x 2 x 3 x 8",
+        "input right is int8 2 x 2 x 3 x 8, the network takes int8 1 x 2 x 3 x 8, or N of them",
     ),
 }
 

@@ -3,7 +3,7 @@
 
     # A remark.
     $ eyrie compile nosuch.tflite -o out
-    eyrie compile: nosuch.tflite: cannot be read (No such file or directory): give an int8 .tflite or .onnx model
+    eyrie compile: nosuch.tflite: cannot be read (No such file or directory): check the path
 
 A line behind `$` is the shell's. `eyrie` runs in this process, which saves time; what begins
 otherwise, like `make` or `timeout 500 eyrie`, in a shell.

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.compiler.files import check_file
 from eyrie.compiler.pipeline import NAMES
 from eyrie.model.config import AcceleratorConfig
+from eyrie.model.errors import InputError
 from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.samples import scaled
@@ -129,7 +131,7 @@ def test_imports_what_it_needs(lines: str, slow: str) -> None:
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "eyrie", "compile", tmp_path / "none.tflite", "-o", tmp_path / "out")
     assert_rejected(
-        run, f"eyrie compile: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): give an int8"
+        run, f"eyrie compile: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): check the path"
     )
     assert not files(tmp_path)
 
@@ -214,6 +216,12 @@ def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> N
     reason = f"cannot be written ({tmp_path / 'file'} is no folder): name a place"
     assert_rejected(run, f"eyrie compile: {tmp_path / place}: {reason}")
     assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match=r"\(no permission in .*\): name a folder that can be written$"):
+        check_file(tmp_path / "net.svg")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

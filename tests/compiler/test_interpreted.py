@@ -232,7 +232,7 @@ def test_variables_of_an_operator(seed: int, tmp_path: Path) -> None:
     assert interpreted(session.graph) == {"SVDF": "litert"} and len(session.graph.start) == 1
     [made] = session(frames[:, 0]).values()
     assert (made == wanted[:, 0]).all() and len(np.unique(wanted, axis=0)) == FRAMES
-    with pytest.raises(InputError, match="SVDF: runs in litert and is not written as C: end the model before it"):
+    with pytest.raises(InputError, match=r"SVDF: runs in litert and is not written as C: .*end the model before it$"):
         eyrie.load(tmp_path / "net.tflite", back_end="c")
 
 

@@ -126,10 +126,10 @@ host    #2               1 operators             8 operations  RESIZE_BILINEAR
 accelerator #4               1 operators             6 operations  FULLY_CONNECTED
 host    #5 to #6         2 operators             6 operations  DEQUANTIZE, SOFTMAX
 host    30 operations, 44.118 % of all
-        operator #0 QUANTIZE: tensors are int8, not float32
+        operator #0 QUANTIZE: the accelerator takes int8 tensors, not float32
         operator #2 RESIZE_BILINEAR: the accelerator has no such operator
         operator #5 SOFTMAX: the accelerator has no such operator
-        operator #6 DEQUANTIZE: tensors are int8, not float32"""
+        operator #6 DEQUANTIZE: the accelerator takes int8 tensors, not float32"""
     )
     assert parts.host_share == pytest.approx(30 / 68)
 

@@ -57,7 +57,7 @@ def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
     assert ended.returncode == 0 and np.array_equal(np.load(tmp_path / "y.npy"), expected), ended.stderr
     np.save(tmp_path / "x.npy", values.astype(np.int8))
     ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--back-end", "functional")
-    assert_rejected(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 4 x 4 x 1, the network takes N ")
+    assert_rejected(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 4 x 4 x 1, the network takes ")
 
 
 def test_branches_in_one_accelerator_part(seed: int, tmp_path: Path) -> None:
