@@ -33,6 +33,7 @@ from eyrie.compiler.results import Built, Grouped, Imported, reached
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import ProgramError
+from eyrie.model.messages import number_of
 
 STORED = ("tensor", "output", "spill", "wait")  # kinds of areas that programs store, by their names
 Places = dict[int, tuple[int, int]]  # of commands, by number
@@ -56,7 +57,8 @@ class Assembled:
             return str(performance(self.stages))
         commands = self.image.commands
         passes = sum(isinstance(command, Run) for command in commands)
-        return f"{len(commands):,} commands, {passes:,} passes, {predict(self.image).cycles:,} cycles predicted"
+        counts = f"{number_of(len(commands), 'command')}, {number_of(passes, 'pass')}"
+        return f"{counts}, {predict(self.image).cycles:,} cycles predicted"
 
 
 def assemble_file(

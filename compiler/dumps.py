@@ -17,6 +17,7 @@ from eyrie.compiler.study import banks as mapping
 from eyrie.compiler.study import fusion as plans
 from eyrie.compiler.study import pairs
 from eyrie.model.config import GLB_WORD_BYTES, AcceleratorConfig
+from eyrie.model.messages import number_of
 
 
 def moves(before: Graph, after: Graph) -> str:
@@ -58,7 +59,8 @@ def _segment(segment: Segment, config: AcceleratorConfig) -> str:
     rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)]
     kept = f"; rows kept between passes: {' '.join(map(str, rings))}" if rings else ""
     kept += "; transfers alone, no pass" if segment.is_load else ""
-    about = f"# {len(segment.jobs)} jobs, at most {Bounds(segment, config).peak_words * GLB_WORD_BYTES} bytes{kept}"
+    jobs, most = number_of(len(segment.jobs), "job"), Bounds(segment, config).peak_words * GLB_WORD_BYTES
+    about = f"# {jobs}, at most {most} bytes{kept}"
     head, *lines = lines_of(segment)
     return "\n".join([f"{head:24}{about}", *lines])
 

@@ -32,6 +32,17 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "", remed
     return f"unknown {kind} {name!r}: " + (f"{listing} lists them" if listing else f"choose from {', '.join(names)}")
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 pass, 2 passes, 1,000 jobs."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article: a cat, an automobile."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def times(sizes: Iterable[int]) -> str:
     """Return a shape as people write it: 32 x 32 x 3."""
     return " x ".join(str(int(size)) for size in sizes)

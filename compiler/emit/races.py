@@ -20,6 +20,7 @@ from eyrie.compiler.ir.program import Command, Config, Run, Transfer
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Stream
+from eyrie.model.messages import number_of
 
 
 class Kind(IntEnum):
@@ -146,7 +147,9 @@ class _Walk:
     def _wait(number: int, what: str, clocks: list[Clock], token: int) -> Clock:
         """The clock of the event that a token names. Raises ScheduleError."""
         if token >= len(clocks):
-            raise ScheduleError(f"command {number}: waits for {token} {what}, {len(clocks) - 1} come before it", number)
+            raise ScheduleError(
+                f"command {number}: waits for {number_of(token, what)}, {len(clocks) - 1} come before it", number
+            )
         return clocks[token]
 
     # ---- Transfers ----
@@ -155,8 +158,8 @@ class _Walk:
         """Starts in order, perhaps before those in front are done; transfers among themselves need no clock."""
         clock = _merged(
             self._started,
-            self._wait(number, "passes", self._passes, transfer.wait_passes),
-            self._wait(number, "chunks to be freed", self._freed, transfer.wait_chunks),
+            self._wait(number, "pass", self._passes, transfer.wait_passes),
+            self._wait(number, "freed chunk", self._freed, transfer.wait_chunks),
         )
         self._started = clock
         kind = Kind.LOAD if transfer.load else Kind.STORE
@@ -178,11 +181,11 @@ class _Walk:
         It is offered when all units have taken the one before, and so when the last but one is over.
         """
         place = len(self._passes)
-        after = self._wait(number, "passes", self._passes, command.wait_passes)
+        after = self._wait(number, "pass", self._passes, command.wait_passes)
         clock = _merged(
             self._offered,
             self._passes[max(0, place - 2)],
-            self._wait(number, "transfers", self._transfers, command.wait_transfers),
+            self._wait(number, "transfer", self._transfers, command.wait_transfers),
         )
         self._offered = clock
         for stream in Stream:

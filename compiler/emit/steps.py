@@ -10,6 +10,7 @@ from eyrie.compiler.plan.bounds import constant_words
 from eyrie.compiler.plan.search import Placed
 from eyrie.compiler.target.mapping import Mapping
 from eyrie.model.config import AcceleratorConfig
+from eyrie.model.messages import number_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Step:
 
     def __str__(self) -> str:
         return (
-            f"{self.group.layer:10} {self.schedule:9} {len(self.passes):2} passes from {self.passes[0]:2}"
+            f"{self.group.layer:10} {self.schedule:9} {number_of(len(self.passes), 'pass'):>9} from {self.passes[0]:2}"
             f"  {self.mapping}, filters {self.filters}"
         )
 

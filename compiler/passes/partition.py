@@ -16,6 +16,7 @@ from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
 from eyrie.compiler.passes.index_maps import is_move
+from eyrie.model.messages import number_of
 
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 
@@ -48,7 +49,7 @@ class Part:
     def __str__(self) -> str:
         nodes = self.graph.nodes
         return (
-            f"{self.side:7} {self.places:14} {len(nodes):3} operators {self.elements:13,} operations  "
+            f"{self.side:7} {self.places:14} {number_of(len(nodes), 'operator'):>13} {self.elements:13,} operations  "
             f"{', '.join(sorted({node.operator.name for node in nodes}))}"
         )
 

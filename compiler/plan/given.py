@@ -24,6 +24,7 @@ from eyrie.compiler.plan.planar_maps import inner_maps, with_planar
 from eyrie.compiler.plan.strips import ways
 from eyrie.compiler.target.suit import divisions
 from eyrie.model.config import AcceleratorConfig
+from eyrie.model.messages import number_of
 
 
 def check_segments(groups: list[Group], segments: list[Segment]) -> None:
@@ -118,7 +119,7 @@ def _reasons(flow: Flow, before: Segment | None, segment: Segment) -> Iterator[s
     if nest.from_dram != from_dram:
         yield "its input comes from " + ("DRAM: fetch it" if from_dram else "the GLB: leave out its fetch")
     if len(nest.tilings) != len(groups):
-        yield f"{len(nest.tilings)} tilings for {len(groups)} passes"
+        yield f"{number_of(len(nest.tilings), 'tiling')} for {number_of(len(groups), 'pass')}"
         return
     if nest.to_dram not in flow.exits(segment.last - 1):
         yield (

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name
 from eyrie.model.errors import InputError
+from eyrie.model.messages import with_article
 from eyrie.runtime.back_ends import BACK_ENDS
 from eyrie.runtime.bundled import FLOAT_WEIGHTS, MODEL, PHOTO
 
@@ -113,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
         "golden model": real(golden[0][0]),
         "float model": float_logits(read_weights(FLOAT_WEIGHTS), photo.pixels),
     }
-    print(f"\n{options.image.name} is a {CLASSES[summary['class']]}\n")
+    print(f"\n{options.image.name} is {with_article(CLASSES[summary['class']])}\n")
     for who, logits in answers.items():
         _answer(who, logits, CLASSES)
     print(f"\n{layer_table(summary)}")

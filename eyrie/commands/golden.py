@@ -22,7 +22,7 @@ from eyrie.compiler.files import check_folder, writing
 from eyrie.compiler.single_layer.layer_run import Case
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.model.messages import unknown
+from eyrie.model.messages import number_of, unknown
 from eyrie.model.passes import run_pass
 from eyrie.runtime.folders import BUILD, locked_folder, replacing
 from eyrie.runtime.simulator.simulation_test import SimulationTest
@@ -187,4 +187,4 @@ def run(options: argparse.Namespace) -> None:
         else:
             with replacing(folder) as own:
                 passes = write(bench, options.seed, own)
-        print(f"{bench.name}: {passes} pass(es) in {folder}", flush=True)
+        print(f"{bench.name}: {number_of(passes, 'pass')} in {folder}", flush=True)

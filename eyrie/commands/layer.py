@@ -42,7 +42,7 @@ from eyrie.compiler.single_layer.file import load, parts
 from eyrie.compiler.single_layer.layer_run import LayerPass
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
-from eyrie.model.messages import about, array
+from eyrie.model.messages import about, array, number_of
 from eyrie.runtime.folders import BUILD, checkout, replacing
 from eyrie.runtime.simulator.simulate import simulate_in
 from eyrie.runtime.simulator.simulation_test import SimulationTest
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     opsum, cycles = on_rtl(passes, case.shape, config)
     with whole_file(options.out) as file:
         np.savez(file, opsum=opsum, cycles=np.int64(cycles))
-    print(f"{options.out}: opsum {array(opsum)}, {cycles} cycles, {len(passes)} pass(es)")
+    print(f"{options.out}: opsum {array(opsum)}, {cycles} cycles, {number_of(len(passes), 'pass')}")
 
 
 def on_rtl(

@@ -27,6 +27,7 @@ from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.trials import INPUTS, MINUTES, Entry, Trial, head, row, summarised
 from eyrie.model.errors import InputError
+from eyrie.model.messages import number_of
 
 RTL_MACS = 1_000_000
 COLUMNS = (
@@ -108,8 +109,8 @@ def run(options: argparse.Namespace) -> int:
         write_summary(folder / "summary.json", summary)
     if left:
         print(engine.left_line(left))
-    counts = Counter(entry["status"] for entry in entries)
-    print(f"{len(entries)} models: {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}")
+    counts = sorted(Counter(entry["status"] for entry in entries).items())
+    print(f"{number_of(len(entries), 'model')}: {', '.join(f'{count} {status}' for status, count in counts)}")
     return 0 if summary["status"] == "pass" else 1
 
 

@@ -13,6 +13,7 @@ from torch.fx import GraphModule, Node
 from eyrie.compiler.frontend.pytorch.call import short
 from eyrie.compiler.frontend.pytorch.regions import Region
 from eyrie.model.errors import InputError
+from eyrie.model.messages import number_of
 from eyrie.session import Session
 
 
@@ -55,7 +56,7 @@ class Report:
         for region in self.regions:
             count = sum(region.operators.values())
             lines.append(
-                f"accelerator {region.name:12} {count:3} operators {region.macs:13,} MACs "
+                f"accelerator {region.name:12} {number_of(count, 'operator'):>13} {region.macs:13,} MACs "
                 f"{region.cycles:11,} cycles  {_counted(region.operators)}"
             )
             lines += [f"            host: {name}" for name in region.host]

@@ -13,6 +13,7 @@ from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps,
 from eyrie.compiler.frontend.tvm.units import reason_of, units_of
 from eyrie.compiler.passes.obstacle import obstacle
 from eyrie.model.config import AcceleratorConfig
+from eyrie.model.messages import number_of
 from eyrie.session import session_of
 from eyrie.tvm.partition import BACK_END, CONFIG, SYMBOL, functions_of, relax_functions
 
@@ -54,8 +55,9 @@ class Report:
         lines = []
         for part in self.parts:
             counted = ", ".join(f"{count} {name}" if count > 1 else name for name, count in part.operators.items())
+            operators = number_of(sum(part.operators.values()), "operator")
             lines.append(
-                f"accelerator {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
+                f"accelerator {part.name.rpartition('_')[0]:10} {operators:>13} "
                 f"{part.macs:13,} MACs {part.cycles:11,} cycles  {counted}"
             )
             lines += [f"            host: {name}" for name in part.host]

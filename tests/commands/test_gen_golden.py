@@ -11,6 +11,7 @@ import pytest
 
 from eyrie.model.config import DEFAULT
 from eyrie.model.descriptor import Descriptor
+from eyrie.model.messages import number_of
 from eyrie.model.passes import run_pass
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.simulator.simulate import simulate
@@ -33,7 +34,7 @@ def test_files_fit_together(test: str, seed: int, tmp_path: Path) -> None:
     run = gen_golden(test, "--seed", seed, "--out", tmp_path)
     assert run.returncode == 0, run.stderr
     passes = sorted(path for path in tmp_path.glob("*.npz") if re.search(r"pass\d+\.npz", path.name))
-    assert f"{test}: {len(passes)} pass(es)" in run.stdout and passes
+    assert f"{test}: {number_of(len(passes), 'pass')} in " in run.stdout and passes
     layers: dict[str, np.ndarray] = {}
     for path in passes:
         data = np.load(path)

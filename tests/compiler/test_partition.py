@@ -120,10 +120,10 @@ def test_a_network_that_goes_back_and_forth() -> None:
     assert (
         str(parts)
         == """\
-host    #0               1 operators            16 operations  QUANTIZE
-accelerator #1               1 operators            32 operations  CONV_2D
-host    #2               1 operators             8 operations  RESIZE_BILINEAR
-accelerator #4               1 operators             6 operations  FULLY_CONNECTED
+host    #0                1 operator            16 operations  QUANTIZE
+accelerator #1                1 operator            32 operations  CONV_2D
+host    #2                1 operator             8 operations  RESIZE_BILINEAR
+accelerator #4                1 operator             6 operations  FULLY_CONNECTED
 host    #5 to #6         2 operators             6 operations  DEQUANTIZE, SOFTMAX
 host    30 operations, 44.118 % of all
         operator #0 QUANTIZE: the accelerator takes int8 tensors, not float32

@@ -258,10 +258,10 @@ def test_words_of_a_block() -> None:
 @pytest.mark.parametrize(
     ("commands", "message"),
     [
-        ([*pointwise(96)[:1], Run(1, 0)], "command 1: waits for 1 transfers, 0 come before it"),
-        ([*pointwise(96)[:1], Run(0, 1)], "command 1: waits for 1 passes, 0 come before it"),
-        ([Transfer(True, 0, 0, 2, 1)], "command 0: waits for 1 passes, 0 come before it"),
-        ([Transfer(True, 0, 0, 2, 0, 2)], "command 0: waits for 2 chunks to be freed, 0 come before it"),
+        ([*pointwise(96)[:1], Run(1, 0)], "command 1: waits for 1 transfer, 0 come before it"),
+        ([*pointwise(96)[:1], Run(0, 1)], "command 1: waits for 1 pass, 0 come before it"),
+        ([Transfer(True, 0, 0, 2, 1)], "command 0: waits for 1 pass, 0 come before it"),
+        ([Transfer(True, 0, 0, 2, 0, 2)], "command 0: waits for 2 freed chunks, 0 come before it"),
         ([Transfer(True, 0, 8191, 2)], "command 0: GLB word 8192, there are 8192"),
         (pointwise(8190), "command 1: GLB word 8197, there are 8192"),
     ],
@@ -308,7 +308,7 @@ def test_ring_of_one_chunk(seed: int) -> None:
         assert {race.count for race in find_races(commands, DEFAULT)} == {8}
         assert shows(commands, rng, True)
     # A chunk that inner blocks use again is not freed before the last of them, which needs the second, too.
-    with pytest.raises(ScheduleError, match="^command 3: waits for 1 chunks to be freed, 0 come before it$"):
+    with pytest.raises(ScheduleError, match="^command 3: waits for 1 freed chunk, 0 come before it$"):
         find_races([first, *chunked((308, 8), inner=2), second, End()], DEFAULT)
 
 
@@ -320,7 +320,7 @@ def test_chunk_that_never_comes() -> None:
     assert not find_races([chunks[0], *run, chunks[1], store, End()], DEFAULT)
     with pytest.raises(ScheduleError, match="^command 4: the pass before it waits for chunk 2, 1 are "):
         find_races([chunks[0], *run, replace(chunks[1], chunk=False), End()], DEFAULT)
-    with pytest.raises(ScheduleError, match="^command 3: waits for 1 passes, 0 come before it$"):
+    with pytest.raises(ScheduleError, match="^command 3: waits for 1 pass, 0 come before it$"):
         find_races([chunks[0], *run, store, chunks[1], End()], DEFAULT)
 
 

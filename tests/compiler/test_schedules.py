@@ -146,7 +146,7 @@ def bundled() -> Plan:
         (replace(NEST, rows=2, in_place=True), "its input has another shape or stride, comes from DRAM, or is read"),
         (replace(NEST, in_place=True), "work in place is one pass in a loop over rows, without other loops"),
         (replace(NEST, rows=2, ahead=False), "only one pass with refetched filters, or several, can fetch the input"),
-        (replace(NEST, tilings=(ONE, ONE)), "2 tilings for 1 passes"),
+        (replace(NEST, tilings=(ONE, ONE)), "2 tilings for 1 pass"),
     ],
 )
 def test_why_a_nest_is_illegal(first: Nest, reason: str, bundled: Plan) -> None:
