@@ -99,7 +99,7 @@ class Performance:
         saved = f"; {self.saved_by_codes:,} more without codes" if self.saved_by_codes else ""
         return [
             f"{self.cycles:,} cycles predicted; the roofline of the network is {self.roofline_cycles:,} cycles",
-            f"the search for addresses ended {100 * self.search_gap:.2f} % above its lower bound",
+            f"schedule: {100 * self.search_gap:.2f} % above its lower bound",
             f"{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
             f"{self.images_per_second:,.1f} images a second",
             f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; {ratio:.3f} times the "

@@ -200,7 +200,7 @@ fc1      fc    1,000        990        500       50.5 %         200           25
 network        5,000      4,000      2,500       62.5 %       1,000                  10,000
 
 4,000 cycles predicted; the roofline of the network is 2,800 cycles
-the search for addresses ended 1.25 % above its lower bound
+schedule: 1.25 % above its lower bound
 0.040 ms for 2 images at 100 MHz, 50,000.0 images a second
 DRAM 1,000 bytes, 300 of them commands; 1.250 times the compulsory 800
 energy 1.50 uJ, if no MAC is zero-skipped"""
