@@ -123,7 +123,7 @@ synth: .venv/.synth ## Print gates, registers and longest paths by block: [CONFI
 docs: .venv/.docs ## Build the documentation as a site in build/site
 	@$(eyrie) docs $(quiet)
 
-extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, docs, explore, onnx, pytorch, quantize, trace, tvm): extra-onnx
+extra-%: .venv/.% ## Install an extra of pyproject.toml (cluster, dev, docs, explore, onnx, pytorch, quantize, trace, tvm): extra-onnx
 	@:
 
 clean: ## Remove build/, but not .venv

@@ -83,7 +83,7 @@ def targets() -> set[str]:
     text = (ROOT / "Makefile").read_text()
     shown = set(re.findall(r"^([a-z%-]+):.*##", text, re.MULTILINE))
     extras = re.search(r"^extras := (.*)$", text, re.MULTILINE)[1].split()
-    return shown - {"extra-%"} | {f"extra-{name}" for name in extras}
+    return shown - {"extra-%"} | {f"extra-{name}" for name in [*extras, "dev"]}
 
 
 @pytest.mark.parametrize(
