@@ -27,3 +27,8 @@ def __getattr__(name: str) -> Any:
         module = "eyrie.measure.exploration.explored" if name == "explore" else "eyrie.session"
         return getattr(import_module(module), name)
     raise AttributeError(f"module 'eyrie' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the names of the module, with those that are imported at their first use."""
+    return sorted({*globals(), *__all__})

@@ -225,6 +225,12 @@ def test_the_environment_follows_its_checkout() -> None:
     assert (found.returncode, found.stdout) == (0, f"eyrie {eyrie.__version__}\n")
 
 
+def test_names_are_listed() -> None:
+    """Also before their first use, in a fresh process."""
+    ended = subprocess.run([sys.executable, "-c", "import eyrie; print(*dir(eyrie))"], cwd=ROOT, capture_output=True)
+    assert {*eyrie.__all__, "__doc__"} <= set(ended.stdout.decode().split())
+
+
 @pytest.mark.parametrize(
     "page", ["README.md", pytest.param("docs/howto/library.md", marks=pytest.mark.regress), "docs/howto/operators.md"]
 )
