@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words of a pass descriptor by name, as the encoding has them (model/encoding.py).
 
-A word there whose place is NAME_INDEX is `name`, one of stream S `s.address`, `s.range`, `s.options`, `s.level0`, ...;
-IDs are lists, eight in a word: `row_ids.0`, `column_ids.0`, ... A place without a meaning is `wordN`.
+The constant NAME_INDEX of model/encoding.py becomes the statement `name`, a word of stream S `s.address`, `s.range`,
+`s.options`, `s.level0`, ... IDs are lists, eight in a word: `row_ids.0`, `column_ids.0`, ... A word without a meaning
+is `wordN`.
 """
 
 import re

@@ -17,7 +17,7 @@ COUNTERS = (*traffic.COUNTERS, "MACS")
 
 
 def counted(config: AcceleratorConfig, commands: Sequence[Command]) -> Iterator[dict[str, int]]:
-    """What each command counts, without its own words: those it does not name are 0."""
+    """Yield the counter increments of each command, without fetching the command itself; missing counters are 0."""
     descriptor, known = Descriptor(), dict[tuple, dict[str, int]]()
     for command in commands:
         counts: dict[str, int] = {}

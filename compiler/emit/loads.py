@@ -12,15 +12,19 @@ from eyrie.model.config import GLB_WORD_BYTES
 
 @dataclass
 class Loader:
-    """Loads a group's constants: all that stays, the first round of chunks and the first slices of what comes in turn
-    before its first pass, each other chunk or slice when its place falls free."""
+    """The loads of a group's constants.
+
+    Before the first job: all constants that stay, the first chunks, and the first slices. A slice is the part of some
+    constants that one job reads; turn: the number of this job, from 0. A place is the space of a slice or a chunk in
+    the GLB. Each later slice or chunk is loaded when the jobs that read its place are done.
+    """
 
     constants: WorkConstants
     timeline: Timeline
     dram: DramLayout
     _base: int = 0  # DRAM address of the chunks
     _next: int = 0
-    _bases: dict[str, int] = field(default_factory=dict)  # DRAM addresses of what comes in turn
+    _bases: dict[str, int] = field(default_factory=dict)  # DRAM addresses of the constants in slices
 
     def begin(self) -> None:
         for name, words, address in self.constants.loads:
@@ -33,15 +37,15 @@ class Loader:
             self._base = self.dram.constant(f"{self.constants.group.origin.layer}.filters", chunks.packed)
             self._load_until(chunks, chunks.slots)
 
-    def finish(self, turns: int) -> None:
-        """Loads the chunks and slices whose places fall free in the passes of so many jobs."""
+    def after_jobs(self, count: int) -> None:
+        """Load the slices and chunks whose places are free after the first `count` jobs."""
         for each in self.constants.in_turn:
-            self._load_slice(each, turns - 1 + PLACES)
+            self._load_slice(each, count - 1 + PLACES)
         if chunks := self.constants.chunks:
-            self._load_until(chunks, turns * chunks.count // chunks.passes + chunks.slots)
+            self._load_until(chunks, count * chunks.count // chunks.passes + chunks.slots)
 
     def _load_slice(self, constants: InTurn, turn: int) -> None:
-        """For the turn-th job, if there is one."""
+        """Load the slice of a job, unless the group has fewer jobs."""
         if turn < constants.jobs:
             slices, words = constants.words.shape
             [(address, _)] = constants.region(turn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs as passes: the descriptor of what a job does with its group."""
+"""The pass descriptor of a job (a tile of a group)."""
 
 from eyrie.compiler.ir.elementwise import Elementwise
 from eyrie.compiler.ir.feature_map import FeatureMap

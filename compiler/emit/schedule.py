@@ -120,7 +120,7 @@ class _Emitter:
         cycles = constants.mappings[job.last - job.first].cycles
         self.timeline.run(descriptor, read, constants.read(turn) + beside, written, filters, cycles)
         self._turns[n] += 1
-        self._loaders[n].finish(self._turns[n])
+        self._loaders[n].after_jobs(self._turns[n])
         if n == segment.last - 1 and segment.nest.to_dram:
             self._store(group, made, job)
 
