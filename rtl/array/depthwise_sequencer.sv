@@ -15,7 +15,7 @@ module depthwise_sequencer
   import encoding_pkg::*;
 #(
   parameter int unsigned IFMAP_WORDS = 16,  // depth of a PE's ifmap queue
-  parameter int unsigned TAP_WORDS = 8,     // depth of a PE's tap queue
+  parameter int unsigned TAP_WORDS = 10,    // depth of a PE's tap queue
   localparam int unsigned IfmapWidth = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned TapWidth   = $clog2(TAP_WORDS + 1)
 ) (
@@ -34,7 +34,6 @@ module depthwise_sequencer
 
   output logic                  ready_o,
   output logic                  busy_o,        // a band is in progress
-  output logic                  between_o,     // between two bands of a group
   input  logic                  step_i,
   output logic                  first_o,       // first word of a sum
   output logic                  last_o,        // last word of a sum
@@ -62,7 +61,6 @@ module depthwise_sequencer
   assign last_band    = band_q == bands_i - 2'd1;
   assign band_end     = tap_last && pixel_last;
   assign busy_o       = state_q == StBand;
-  assign between_o    = !busy_o && band_q != '0;
   assign first_o      = tap_q == '0 && band_q == '0;
   assign last_o       = tap_last && last_band;
   assign pixel_end_o  = tap_last;

@@ -4,12 +4,11 @@
 //
 // The slot of a pixel accumulates its sum and then holds it. The slot is reserved when the first
 // word of the pixel is issued (reserve_i, only with room_o), so that every product has a slot.
-// empty_o: no sum is stored or in flight.
 //
 // Products come pixel by pixel, in each of the bands of a kernel. add_end_i marks the last product
 // of a pixel in a band: the next product belongs to the next slot, or with add_again_i to the first
-// pixel, whose sum the next band goes on with. No sum leaves before the last band, so that the
-// first pixel is at the head.
+// pixel of the group, whose sum the next band goes on with. The sums of a group are complete in its
+// last band, so that its first pixel is the first one without a complete sum.
 
 `include "assertions.svh"
 
@@ -22,7 +21,6 @@ module depthwise_sums
   input  logic                                rst_ni,
 
   output logic                                room_o,
-  output logic                                empty_o,
   input  logic                                reserve_i,
 
   input  logic                                add_valid_i,
@@ -49,13 +47,16 @@ module depthwise_sums
   logic                  complete, pop;
 
   assign room_o   = reserved_q != CountWidth'(DEPTH);
-  assign empty_o  = reserved_q == '0;
   assign complete = add_valid_i && add_last_i;
   assign pop      = sums_o.valid && ready_i;
 
-  // Wraps by comparison, since DEPTH need not be a power of two.
-  function automatic logic [SlotWidth-1:0] next_slot(logic [SlotWidth-1:0] slot);
-    return (slot == SlotWidth'(DEPTH - 1)) ? '0 : slot + 1'b1;
+  // Slot at `offset` slots after `slot`. DEPTH need not be a power of two.
+  function automatic logic [SlotWidth-1:0] advance(logic [SlotWidth-1:0] slot,
+                                                   logic [CountWidth-1:0] offset);
+    logic [CountWidth:0] sum;
+    sum = (CountWidth + 1)'(slot) + {1'b0, offset};
+    return (sum >= (CountWidth + 1)'(DEPTH)) ? SlotWidth'(sum - (CountWidth + 1)'(DEPTH))
+                                             : SlotWidth'(sum);
   endfunction
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -65,8 +66,10 @@ module depthwise_sums
       reserved_q <= '0;
       complete_q <= '0;
     end else begin
-      if (pop) head_q <= next_slot(head_q);
-      if (add_valid_i && add_end_i) tail_q <= add_again_i ? head_q : next_slot(tail_q);
+      if (pop) head_q <= advance(head_q, CountWidth'(1));
+      if (add_valid_i && add_end_i) begin
+        tail_q <= add_again_i ? advance(head_q, complete_q) : advance(tail_q, CountWidth'(1));
+      end
       reserved_q <= reserved_q + CountWidth'(reserve_i) - CountWidth'(pop);
       complete_q <= complete_q + CountWidth'(complete) - CountWidth'(pop);
     end
@@ -91,8 +94,8 @@ module depthwise_sums
   `EYRIE_ASSERT_WHEN(ReservesRoom, reserve_i, room_o, "a pixel without a slot for its sum")
   `EYRIE_ASSERT_WHEN(AddsReserved, add_valid_i, complete_q < reserved_q,
       "a product without a reserved slot")
-  `EYRIE_ASSERT_WHEN(BandsKeep, add_valid_i && add_again_i, complete_q == '0 && !add_last_i,
-      "a sum leaves before the last band")
+  `EYRIE_ASSERT_WHEN(BandsKeep, add_valid_i && add_again_i, !add_last_i,
+      "a sum is complete before the last band")
   `EYRIE_STABLE(Sums, sums_o.valid, ready_i, sums_o.sums)
 
 endmodule

@@ -47,8 +47,8 @@ module pe
   output pe_activity_t    activity_o         // activity of the previous cycle
 );
 
-  localparam int unsigned TapWords = 8;  // the most taps of a filter row, and one of the next
-  localparam int unsigned DwSumsDepth = 4;               // pixels in depthwise_sums
+  localparam int unsigned TapWords = 10;    // at least a row's 7 taps; 10: both bands of 5x5
+  localparam int unsigned DwSumsDepth = 4;  // pixels in depthwise_sums
 
   // ---- Operand queues ----
 
@@ -138,7 +138,7 @@ module pe
   logic       issue_valid, issue_ready, issue_pixel, issue_offset;
   logic signed [7:0] issue_zero_point;
   product_t   issue;
-  logic       half_reserve, dw_sums_room, dw_sums_empty;
+  logic       half_reserve, dw_sums_room;
   logic [1:0] half_reserved;
   pe_wait_e   waits;
 
@@ -167,7 +167,6 @@ module pe
     .tap_offset_o   (tap_offset),
     .tap_pop_o      (tap_pop),
     .dw_sums_room_i (dw_sums_room),
-    .dw_sums_empty_i(dw_sums_empty),
     .half_reserved_i(half_reserved),
     .half_reserve_o (half_reserve),
     .issue_valid_o  (issue_valid),
@@ -264,7 +263,6 @@ module pe
   depthwise_sums #(.DEPTH(DwSumsDepth)) u_dw_sums (
     .clk_i, .rst_ni,
     .room_o     (dw_sums_room),
-    .empty_o    (dw_sums_empty),
     .reserve_i  (issue_valid && issue_ready && issue.depthwise && issue.first),
     .add_valid_i(product_valid && product_q.depthwise),
     .add_first_i(product_q.first),

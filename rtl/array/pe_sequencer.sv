@@ -5,9 +5,9 @@
 // groups (psum_sequencer). The sequencer selects the kind of group in every cycle, so that no cycle
 // is lost between groups. A depthwise group has priority once all its operands are in the queues,
 // even between two filters of a pointwise group. This keeps the ifmap stream moving and overlaps
-// the requantisation of a group with the pointwise work of the group before. A depthwise group with
-// more pixels than depthwise_sums has slots pauses before a pixel without a slot. Between two bands
-// of a depthwise group the PE goes on with pointwise work until the operands are there.
+// the requantisation of a group with the pointwise work of the group before. A depthwise group
+// pauses before a pixel without a slot in depthwise_sums. Between two bands of a depthwise group
+// the PE goes on with pointwise work until the operands are there.
 //
 // A PE accepts a pass in one cycle, if running_o is low and the pending phase bit differs from its
 // own. A PE that is not in use (enable_i low or no filters) only stores the phase bit.
@@ -21,7 +21,7 @@ module pe_sequencer
   parameter int unsigned IFMAP_WORDS = 16,   // depth of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // depth of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // depth of a PE's pixel queue
-  parameter int unsigned TAP_WORDS = 8,      // depth of a PE's tap queue
+  parameter int unsigned TAP_WORDS = 10,     // depth of a PE's tap queue
   parameter int unsigned PSUM_WORDS = 128,   // psums in a half of a PE's psum buffer
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
@@ -56,7 +56,6 @@ module pe_sequencer
 
   // Destinations of results
   input  logic                   dw_sums_room_i,   // space for another pixel
-  input  logic                   dw_sums_empty_i,  // no pixel of an earlier group is stored
   input  logic [1:0]             half_reserved_i,  // psum halves in use
   output logic                   half_reserve_o,   // a tile starts in half issue_o.half
 
@@ -171,7 +170,7 @@ module pe_sequencer
 
   // ---- Words within a group ----
 
-  logic                  dw_ready, dw_busy, dw_between, dw_first, dw_last, dw_band_last;
+  logic                  dw_ready, dw_busy, dw_first, dw_last, dw_band_last;
   logic                  dw_pixel_end, dw_group_last;
   logic                  psum_ready, psum_busy, psum_between, psum_available, filter_available;
   logic                  psum_first, psum_group_last;
@@ -189,7 +188,6 @@ module pe_sequencer
     .tap_count_i, .tap_offset_o, .tap_pop_o,
     .ready_o       (dw_ready),
     .busy_o        (dw_busy),
-    .between_o     (dw_between),
     .step_i        (issue && issue_ready_i && op == OpDepthwise),
     .first_o       (dw_first),
     .last_o        (dw_last),
@@ -228,10 +226,10 @@ module pe_sequencer
 
   // A depthwise pixel needs a slot for its sum. Without one, pointwise work continues, since the
   // words that occupy the slots may depend on it.
-  logic dw_may_go, psum_may_start, half_missing;
+  logic dw_slot, dw_may_go, psum_may_start, half_missing;
 
-  assign dw_may_go      = dw_busy ? !dw_first || dw_sums_room_i
-                                  : !dw_done_q && (dw_between || dw_sums_empty_i) && dw_ready;
+  assign dw_slot        = !dw_first || dw_sums_room_i;
+  assign dw_may_go      = dw_slot && (dw_busy || (!dw_done_q && dw_ready));
   assign half_missing   = group_first && half_reserved_i[half_q];
   assign psum_may_start = mode_o != ArrayDepthwise && !half_missing && psum_ready;
 
@@ -284,7 +282,7 @@ module pe_sequencer
       if (op == OpPsum) wait_o = filter_available ? WaitIfmap : WaitFilter;
       else if (mode_o == ArrayDepthwise) wait_o = WaitIfmap;
       else if (half_missing) wait_o = WaitPsum;
-      else if (!dw_done_q && (dw_between || dw_sums_empty_i)) wait_o = WaitIfmap;
+      else if (!dw_done_q && dw_slot) wait_o = WaitIfmap;
       else wait_o = WaitWords;
     end
   end

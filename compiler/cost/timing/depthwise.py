@@ -2,7 +2,6 @@
 """A depthwise pass by itself on the timeline: the depthwise half of a fused pass, whose words leave the SUPERs
 through the column adder chain."""
 
-from eyrie.compiler.cost.timing.drain import PIXEL
 from eyrie.compiler.cost.timing.fused import Fused
 from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.units import Begin, Units
@@ -17,40 +16,42 @@ class Depthwise(Fused):
     def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
         super().__init__(units, shape, begin)
         self._work = self._sent = _Words(units, shape, begin.work)
-        self._placed = DEPTHWISE_PIXELS * shape.stride if shape.pixels > DEPTHWISE_PIXELS else len(self._leave)
+        self._waits = shape.pixels > DEPTHWISE_PIXELS  # pixels have to wait for sums of their own group
+        self._used = DEPTHWISE_PIXELS * shape.stride if self._waits else len(self._leave)
 
     def _use(self, pe: int, last: list[int]) -> None:
-        """Those of the pixels that have a place at once."""
-        super()._use(pe, last[: self._placed])
+        """Remove the words of the pixels that have a slot at once."""
+        super()._use(pe, last[: self._used])
 
     def _band_ends(self, ends: list[int]) -> None:
         """Leave the taps to `_finish` if pixels have to wait."""
-        if self._shape.pixels <= DEPTHWISE_PIXELS:
+        if not self._waits:
             super()._band_ends(ends)
+            self._sent.free = ends
 
     def _finish(self, job: int) -> None:
         """The pixels that had to wait follow, each when a sum has left."""
         super()._finish(job)
-        shape, pops = self._shape, self._units.ifmap.pops
-        if shape.pixels <= DEPTHWISE_PIXELS:
+        if not self._waits:
             return
+        shape, pops = self._shape, self._units.ifmap.pops
         cols, ends = self._units.config.cols, [0] * SET_ROWS
         for pe in self._pes:
-            first = self._first_gone[pe % cols]
-            end = self._begun[pe] + DEPTHWISE_PIXELS * self._step
-            for f in range(DEPTHWISE_PIXELS, shape.pixels):
-                end = max(end, first + PIXEL * (f - DEPTHWISE_PIXELS)) + self._step
+            end = self._begun[pe] + self._late[pe][-1] + DEPTHWISE_PIXELS * self._step
+            for f, gone in enumerate(self._gone[pe % cols][:-DEPTHWISE_PIXELS], DEPTHWISE_PIXELS):
+                end = max(end, gone) + self._step
                 pops[pe] += [end - 1] * (shape.stride if f < shape.pixels - 1 else shape.taps)
+            self._ended[pe] = end
             ends[pe // cols] = max(ends[pe // cols], end)
-        self._leave_taps(ends)
+        super()._band_ends(ends)
         self._sent.free = ends
 
 
 class _Words:
-    """In place of the pointwise work: between two groups the PEs have nothing to do, and words are drained as
+    """In place of the pointwise work: between two bands the PEs have nothing to do, and words are drained as
     soon as they are there.
 
-    free: by row, the first cycle in which its PEs have nothing to do.
+    free: by row, the first cycle behind the last band.
     """
 
     def __init__(self, units: Units, shape: PassShape, free: int) -> None:
@@ -59,12 +60,11 @@ class _Words:
         self._left: list[int] = []  # of groups: when the last word left the buffer
 
     def interrupt(self, begins: list[int], length: int) -> None:
-        """A depthwise group takes the PEs for so many cycles, by row from `begins` on at the earliest."""
-        self.free = [max(free, begin) + length for free, begin in zip(self.free, begins)]
+        """A depthwise group takes the PEs, which have nothing else to do."""
 
     def run_until(self, limit: int, row: int = 0) -> int:
-        """The first cycle from `limit` on in which the PEs of a row are free."""
-        return max(self.free[row], limit)
+        """The PEs are free in the first cycle."""
+        return limit
 
     def end(self) -> int:
         return max(self.free)

@@ -10,7 +10,7 @@ from eyrie.compiler.cost.timing.shape import PassShape
 from eyrie.compiler.cost.timing.streams import NEVER
 from eyrie.compiler.cost.timing.units import Begin, Units, Work
 from eyrie.model import encoding as enc
-from eyrie.model.config import SET_ROWS
+from eyrie.model.config import DEPTHWISE_PIXELS, SET_ROWS
 
 TABLE_USED = PIXEL - 1  # dw_requantizer: from a pixel's first cycle to its last
 TAP_ROOM = 2  # pe: from the cycle in which a tap leaves to that in which one can be sent in its place
@@ -28,14 +28,18 @@ class Fused:
         self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
         self._columns = sorted({pe % units.config.cols for pe in self._pes})
         self._begun: dict[int, int] = {}  # when each PE began the band under way
-        self._summed: dict[int, int] = {}  # by column, when the first sum of the group under way is there
-        self._first_gone: dict[int, int] = {}  # as well, when it has left
+        self._late: dict[int, list[int]] = {}  # cycles for which its pixels with a slot at once wait for it
+        self._ended: dict[int, int] = {}  # the first cycle after the band
+        self._summed: dict[int, list[int]] = {}  # by column, when the sums of these pixels are there
+        self._gone: dict[int, list[int]] = {}  # by column, when all sums of the group have left
         self._length = shape.taps * shape.pixels * units.slow  # cycles of a band
-        # When the words of a band leave the queue, from its begin on.
         step = self._step = shape.taps * units.slow  # cycles of a pixel
         self._first_sum = step + SUMMED  # from the last band's begin on
+        placed = self._placed = min(shape.pixels, DEPTHWISE_PIXELS)  # pixels that have a slot at once
+        self._on_time = [0] * placed
+        # When the words of a band leave the queue, from its begin on, and the pixel for which they wait.
         self._leave = [
-            step * (f + 1) - 1
+            (step * (f + 1) - 1, min(f, placed - 1))
             for f in range(shape.pixels)
             for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)
         ]
@@ -60,33 +64,49 @@ class Fused:
         return stream.sent
 
     def _multiply(self, job: int) -> None:
-        """PEs begin a group when the last group's sums are gone."""
-        cols, gone = self._units.config.cols, self._units.held.gone
-        free = {pe: gone[pe % cols] for pe in self._pes}
         for band in range(self._shape.bands):
-            self._multiply_band(job * self._shape.bands + band, free)
-            free = {pe: begun + self._length for pe, begun in self._begun.items()}
+            self._multiply_band(job * self._shape.bands + band, band == 0)
+        cols, step, first = self._units.config.cols, self._step, self._first_sum
         for column in self._columns:
-            self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + self._first_sum
+            pes = range(column, SET_ROWS * cols, cols)
+            self._summed[column] = [
+                max(self._begun[pe] + self._late[pe][f] for pe in pes) + step * f + first for f in range(self._placed)
+            ]
 
-    def _multiply_band(self, number: int, free: dict[int, int]) -> None:
+    def _multiply_band(self, number: int, is_first: bool) -> None:
         """PEs begin a band when they are free for it, ifmap words and their row's taps are there, and they are between
-        two filters. number: of the band in the pass"""
+        two filters. number: of the band in the pass; is_first: it is the first one of its group"""
         cols, last = self._units.config.cols, (number + 1) * len(self._leave) - 1
-        taps, starts = self._send_taps(), []
+        taps, starts, slots = self._send_taps(), [], self._units.held.slots
         for row in range(SET_ROWS):
             least = max(taps[row] + 1, self._begin.work)
             ready = {
-                pe: max(self._units.ifmap.arrival(pe, last) + 1, free[pe], least)
+                pe: max(
+                    self._units.ifmap.arrival(pe, last) + 1,
+                    self._ended.get(pe, 0),
+                    slots[pe % cols][0] if is_first else 0,
+                    least,
+                )
                 for pe in self._pes
                 if pe // cols == row
             }
             for pe, at in sorted(ready.items(), key=lambda item: item[1]):
-                begin = self._begun[pe] = self._work.run_until(at, row)
-                self._use(pe, [begin + n for n in self._leave])
+                self._begin_band(pe, self._work.run_until(at, row), slots[pe % cols] if is_first else None)
             starts.append(max(self._begun[pe] for pe in ready))
         self._work.interrupt(starts, self._length)
-        self._band_ends([start + self._length for start in starts])
+        self._band_ends([max(self._ended[row * cols + column] for column in self._columns) for row in range(SET_ROWS)])
+
+    def _begin_band(self, pe: int, begin: int, slots: list[int] | None) -> None:
+        """A PE begins a band. slots: when those for the sums of its pixels are free; None: the pixels have theirs"""
+        late, step = self._on_time, self._step
+        if slots and slots[self._placed - 1] > begin:
+            late, at = [], begin
+            for f, slot in enumerate(slots[: self._placed]):
+                at = max(at, slot)
+                late.append(at - begin - step * f)
+                at += step
+        self._begun[pe], self._late[pe], self._ended[pe] = begin, late, begin + self._length + late[-1]
+        self._use(pe, [begin + n + late[f] for n, f in self._leave])
 
     def _send_taps(self) -> list[int]:
         """Send the taps of a band, each to one row after the other; return the cycle of the last one of each row."""
@@ -112,14 +132,18 @@ class Fused:
 
     def _finish(self, job: int) -> None:
         """A group's sums become words, once its table is there and the SUPERs have room."""
-        held = self._units.held
+        held, step = self._units.held, self._step
         sent = self._words(enc.PARAMETER_WORDS, held.issued[0] + 1)
         room, last = max(self._work.buffer_room(job), self._begin.finish), 0
         for column in self._columns:
-            first, behind = max(self._summed[column], sent + 1, room), self._shape.pixels - 1
-            final = max(first + PIXEL * behind, self._summed[column] + self._step * behind)
-            self._first_gone[column], held.gone[column] = first + PIXEL, final + PIXEL
-            last = max(last, final)
+            summed = self._summed[column]
+            beyond = [summed[-1] + step * f for f in range(1, self._shape.pixels - self._placed + 1)]
+            at, gone = max(sent + 1, room, held.slots[column][-1]), list[int]()
+            for there in [*summed, *beyond]:
+                at = max(at, there) + PIXEL
+                gone.append(at)
+            self._gone[column], held.slots[column] = gone, [*held.slots[column], *gone][-DEPTHWISE_PIXELS:]
+            last = max(last, at - PIXEL)
         held.issued.append(last + TABLE_USED)
         self._work.add(last + WORD_READY)
 

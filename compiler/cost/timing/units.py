@@ -10,10 +10,10 @@ from eyrie.compiler.cost.timing.drain import Drain
 from eyrie.compiler.cost.timing.filters import Filters
 from eyrie.compiler.cost.timing.front import Front
 from eyrie.compiler.cost.timing.streams import Ifmap, Words
-from eyrie.model.config import SET_ROWS, AcceleratorConfig
+from eyrie.model.config import DEPTHWISE_PIXELS, SET_ROWS, AcceleratorConfig
 from eyrie.model.encoding import Stream
 
-TAP_WORDS = 8  # depthwise taps that a PE holds (TapWords of pe)
+TAP_WORDS = 10  # depthwise taps that a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_requantizer holds
 
 
@@ -38,17 +38,17 @@ class Held:
     """What passes before hold up.
 
     free    by column, the first cycle in which its PEs have nothing to do
-    gone    by column, the first cycle in which no sum of a group before waits in its PEs
+    slots   by column, of the last DEPTHWISE_PIXELS depthwise sums: the first cycle in which its slot is free
     taps    by row, of the last TAP_WORDS taps: cycle of the last multiplication
     issued  of the last TABLES groups: cycle in which their last sum left
     sent    cycle behind that in which the SUPERs handed the last word of a depthwise pass to the column adder chain
     """
 
-    TIMES = ("free", "gone", "taps", "issued", "sent")
+    TIMES = ("free", "slots", "taps", "issued", "sent")
 
     def __init__(self, cols: int) -> None:
         self.free = [0] * cols
-        self.gone = [0] * cols
+        self.slots = [[0] * DEPTHWISE_PIXELS for _ in range(cols)]
         self.taps = [deque([-1] * TAP_WORDS, TAP_WORDS) for _ in range(SET_ROWS)]
         self.issued: deque[int] = deque([-1] * TABLES, TABLES)
         self.sent = 0
