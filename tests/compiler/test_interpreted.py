@@ -357,3 +357,18 @@ def test_a_function_that_the_interpreter_rejects_stays_on_the_host(seed: int) ->
     graph = tflite.from_bytes(layer_norm(np.random.default_rng(seed), (1, 4, 4, 8), variance=-100))
     said = "operator #4 RSQRT: the interpreter has a result for all values of a function, not for some"
     assert said in str(partition(graph))
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "uint8"])
+def test_sums_are_right(kind: str, seed: int, tmp_path: Path) -> None:
+    """LiteRT's reference kernel gets them wrong, unless they are uint8."""
+    rng, net = np.random.default_rng(seed), Builder()
+    zero = 0 if kind == "int16" else 5
+    x, y = net.tensor((1, 4, 6, 3), kind, 0.05, zero), net.tensor((1, 1, 1, 3), kind, 0.25, zero)
+    net.operator("SUM", [x, net.tensor((2,), "int32", data=np.array([1, 2]))], [y], keepDims=True)
+    path = tmp_path / "sum.tflite"
+    path.write_bytes(net.pack([x], [y]))
+    values = rng.integers(0, 40, (1, 4, 6, 3)).astype(kind)
+    exact = (values.astype(float) - zero).sum((1, 2)) * 0.05 / 0.25 + zero
+    (made,) = eyrie.load(path, back_end="golden")(values).values()
+    assert np.abs(made.reshape(1, 3) - exact.clip(np.iinfo(kind).min, np.iinfo(kind).max)).max() <= 1
