@@ -16,6 +16,7 @@ CHANNELS = (1, 3)  # of a picture
 GREY = np.array((0.299, 0.587, 0.114))  # ITU-R BT.601
 # The values of black and white: conventions in the training of networks.
 RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
+NEAR = 0.25  # of a range: the most by which the ends of an input with its convention differ from it, together
 
 
 def photo_input(picture: Source, graph: Graph, fit: Fit = "square") -> tuple[np.ndarray, Photo]:
@@ -38,7 +39,7 @@ def photo_input(picture: Source, graph: Graph, fit: Fit = "square") -> tuple[np.
         return np.rint(pixels).astype(np.uint8)[None, None], replace(photo, notes=(*photo.notes, note))
     low, high = convention(quantization)
     real = low + pixels / 255 * (high - low)
-    note = f"black is {low:g} and white {high:g}, as the input's scale says"
+    note = f"black is {low:.3g} and white {high:.3g}, as the input's scale says"
     photo = replace(photo, notes=(*photo.notes, note))
     if tensor.dtype == "float32":
         return real.astype(np.float32)[None, None], photo
@@ -64,9 +65,14 @@ def picture_tensor(graph: Graph) -> tuple[Tensor, bool]:
 
 
 def convention(quantization: Quantization) -> tuple[float, float]:
-    """Return the one of RANGES that is closest to the range of int8 values."""
+    """Return the one of RANGES that is near the range of int8 values, or else that range."""
     least, most = ((value - quantization.zero_point) * quantization.scale for value in (-128, 127))
-    return min(RANGES, key=lambda ends: (abs(ends[0] - least) + abs(ends[1] - most)) / (ends[1] - ends[0]))
+
+    def distance(ends: tuple[float, float]) -> float:
+        return (abs(ends[0] - least) + abs(ends[1] - most)) / (ends[1] - ends[0])
+
+    nearest = min(RANGES, key=distance)
+    return nearest if distance(nearest) <= NEAR else (least, most)
 
 
 def _quantization(tensor: Tensor, graph: Graph) -> Quantization | None:

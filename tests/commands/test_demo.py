@@ -13,6 +13,7 @@ from PIL import Image as Picture
 
 from eyrie.compiler.frontend import tflite
 from eyrie.model.operators.quantization import Quantization
+from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import BUILD
 from eyrie.runtime.preprocessing import convention, photo_input
 from eyrie.tasks.drawing import colour_of
@@ -43,6 +44,19 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
 )
 def test_convention(scale: float, zero_point: int, ends: tuple[int, int]) -> None:
     assert convention(Quantization(scale, zero_point)) == ends
+
+
+@pytest.mark.parametrize(("scale", "zero_point"), [(1 / 255, -7), (0.0187, -14)], ids=["bundled network", "normalised"])
+def test_all_int8_values_are_grey_values_in_no_convention(scale: float, zero_point: int) -> None:
+    ends = convention(Quantization(scale, zero_point))
+    assert np.allclose(np.array(ends) / scale + zero_point, (-128, 127))
+
+
+def test_the_picture_of_the_bundled_network(seed: int) -> None:
+    """Its training takes the mean of all pixels from a picture in 0 to 1."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (32, 32, 3), np.uint8)
+    values, _ = photo_input(Picture.fromarray(pixels), tflite.from_bytes(MODEL.read_bytes()))
+    assert np.array_equal(values[0, 0], pixels.astype(int) - 128)
 
 
 def test_any_model(tmp_path: Path) -> None:
