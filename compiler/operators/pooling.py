@@ -2,7 +2,7 @@
 """AVERAGE_POOL_2D and MAX_POOL_2D."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +13,7 @@ from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.maps import Map
-from eyrie.compiler.ir.operator import Arrays, Tensors, check_same, expect, int8, only, quantized
+from eyrie.compiler.ir.operator import Arrays, Tensors, check_same, expect, int8, only, quantizations, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
 from eyrie.compiler.ir.qdq.values import Held, Made, Target
@@ -22,6 +22,7 @@ from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window, largest_of_window
 from eyrie.compiler.kernel_calls.scales import limits
 from eyrie.compiler.kernel_calls.steps import Calls, Fields
+from eyrie.compiler.operators.chains import Nodes
 from eyrie.compiler.operators.convolution import DepthwiseConv2D
 from eyrie.compiler.operators.mean import check_count, over_maps
 from eyrie.compiler.operators.record import PPU, Constraint, Record, Row, Shape, Site
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 # Largest number of pixels with an exact average. A multiplier is up to 2^-31 too large; a pixel adds up to 128, or 255.
 MOST_AVERAGED = 2896
 MOST_AVERAGED_UP = 2052
+FEWER_READS = 1.5  # two max pools in the place of one read so many times fewer words, at least
 
 
 # ---- Constraints of the accelerator ----
@@ -322,6 +324,24 @@ class MaxPool2D(Pool):
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         clamp = activation_range(self.activation, quantized(outputs[0]).quantization)
         return (pooling.max_pool2d(values[0], self.kernel, self.stride, self.pads, *clamp),)
+
+    def expanded(self, node: Node) -> tuple[Node, ...]:
+        """Return two max pools, over the columns and then the rows of a window, if they read fewer words.
+
+        The map between them is as wide as the input. It is no wider than the output, so that it fits as this does.
+        """
+        batch, _, width, channels = node.inputs[0].shape
+        _, height, made, _ = node.outputs[0].shape
+        (rows, columns), (down, across), nodes = self.kernel, self.stride, Nodes(node)
+        pairs = -(-columns // 2)  # of words that a window reads of a row
+        if made < width or rows * pairs < FEWER_READS * (rows + pairs):
+            return (node,)
+        down_columns = MaxPool2D(kernel=(rows, 1), stride=(down, 1), pads=(*self.pads[:2], 0, 0))
+        scale, shape = quantizations(*node.inputs)[0], (batch, height, width, channels)
+        part = nodes.add(down_columns, "columns", scale, *node.inputs, shape=shape)
+        along_rows = replace(self, kernel=(1, columns), stride=(1, across), pads=(0, 0, *self.pads[2:]))
+        nodes.end(along_rows, node.outputs[0], part)
+        return nodes.all()
 
     def groups(self, node: Node, maps: Mapping[str, Map]) -> list[Group]:
         source, output = maps[node.inputs[0].name], maps[node.outputs[0].name]
