@@ -4,7 +4,7 @@
 TEST    ?=#          test name (make list): sim, wave, golden
 SEED    ?=#          seed (sim, wave, regress, bench: random; test, mutate, machines: 1)
 CONFIG  ?=#          JSON file with accelerator parameters: sim, wave, demo, zoo, synth
-TRACE   ?= 0#        1 writes build/TEST/trace.pftrace: sim
+TRACE   ?= 0#        1 writes build/sim/TEST/trace.pftrace: sim
 AT      ?=#          cycle to draw, the failing one by default: wave
 JOBS    ?= 2#        parallel jobs: test, regress, all campaigns
 COUNT   ?=#          number of mutants (20): mutate; of configurations (40): machines
@@ -37,7 +37,7 @@ variables := TEST SEED CONFIG TRACE AT JOBS COUNT BUDGET SCHEDULER PARTS SEEDS I
   MODELS RTL_MACS CIFAR10 IMAGES RTL DRIVER CLOCK NETWORKS CONFIGS BLOCKS LIBERTY QUIET PYTHON
 export $(variables)
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
-unknown := $(filter-out $(variables) EYRIE_% CXX CXXFLAGS SHELL,$(given))
+unknown := $(filter-out $(variables) EYRIE_% CC CXX CXXFLAGS SHELL,$(given))
 $(if $(unknown),$(error unknown variable $(unknown): make help lists the variables))
 
 # Tests and campaigns start hundreds of Pythons; without this each would compile all sources again.

@@ -23,7 +23,7 @@ def test_bench(bench: SimulationTest, seed: int) -> None:
     config = bench.quick if samples.scale() < 1 else None
     result = simulate(bench.on(AcceleratorConfig.load(config)) if config else bench, seed)
     if result["status"] != "pass":
-        log = (BUILD / bench.name / "log.txt").read_text().splitlines()
+        log = (BUILD / "sim" / bench.name / "log.txt").read_text().splitlines()
         pytest.fail("\n".join([*log[-40:], failure_lines(bench, result, config and shown(config))]), pytrace=False)
 
 

@@ -26,8 +26,8 @@ CACHES = {
 # Folders that a command replaces as a whole, and files that it names by itself: the user's own files are in others.
 RESULTS = (
     *("accuracy", "bench", "dataset", "demo", "explore", "family", "golden", "graph/*.svg", "layer", "machines"),
-    *("mlperf-tiny", "mutate", "operators", "profile", "regress", "run", "schedule/*.html", "site", "sizes", "study"),
-    *("synth", "waves", "zoo"),
+    *("mlperf-tiny", "mutate", "operators", "profile", "regress", "run", "schedule/*.html", "sim", "site", "sizes"),
+    *("study", "synth", "waves", "zoo"),
 )
 
 

@@ -3,7 +3,7 @@
 
     eyrie sim TEST ... [--seed N] [--config FILE] [--trace]
 
-A run leaves log.txt and summary.json in build/TEST. With --trace, a test of the whole accelerator also leaves
+A run leaves log.txt and summary.json in build/sim/TEST. With --trace, a test of the whole accelerator also leaves
 trace.pftrace there: the events of its first run, for ui.perfetto.dev and eyrie trace (docs/howto/trace.md).
 """
 
@@ -25,7 +25,7 @@ _TRACE = "trace.pftrace"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tests", nargs="+", metavar="TEST", help="test name (eyrie list)")
     add_run_arguments(parser)
-    parser.add_argument("--trace", action="store_true", help=f"write build/TEST/{_TRACE}")
+    parser.add_argument("--trace", action="store_true", help=f"write build/sim/TEST/{_TRACE}")
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ def _write_trace(bench: "SimulationTest") -> "Path":
     from eyrie.runtime.trace.file import write_trace
     from eyrie.runtime.trace.tracks import Recording
 
-    folder = BUILD / bench.name
+    folder = BUILD / "sim" / bench.name
     assert bench.config is not None  # the whole accelerator has one
     write_trace(folder / _TRACE, [Recording(Events.read(folder / EVENTS), bench.config)])
     (folder / EVENTS).unlink()

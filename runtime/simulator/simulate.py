@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulation runs, each in a process and a folder of its own.
 
-A run writes log.txt and summary.json into build/<test>/. The folder is replaced as a whole when the run has ended, so
-that runs of one test at the same time do not disturb each other.
+A run writes log.txt and summary.json into build/sim/<test>/. The folder is replaced as a whole when the run has ended,
+so that runs of one test at the same time do not disturb each other.
 """
 
 import json
@@ -39,10 +39,10 @@ def simulate(
 ) -> dict[str, object]:
     """Build the testbench's model if needed, run its test, and return the summary that the test stored.
 
-    `target` is the folder that gets log.txt and summary.json (build/<test>). They replace the files of an earlier run.
+    `target` is the folder that gets log.txt and summary.json (build/sim/<test>), in place of those of an earlier run.
     The other arguments are as in `simulate_in`.
     """
-    with replacing(target or BUILD / bench.name) as folder:
+    with replacing(target or BUILD / "sim" / bench.name) as folder:
         return simulate_in(folder, bench, seed, waves, on_line, events=events)
 
 

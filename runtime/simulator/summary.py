@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of one run, build/<test>/summary.json.
+"""The result of one run, build/sim/<test>/summary.json.
 
 The test inside the simulation writes its counts (`write`). The runner outside reads them and adds the rest
 (`complete`). The file is replaced as a whole, so that a reader never sees half of it.

@@ -102,13 +102,13 @@ class TestInterrupts:
     def test_a_simulation(self, number: signal.Signals, code: int, word: str) -> None:
         bench, config = find("net1"), AcceleratorConfig.load(SMALL_CONFIG)
         build_model(bench.top, sizes_of(bench.top, config), bench.sources)
-        before = (BUILD / "net1").stat().st_ino if (BUILD / "net1").exists() else None
+        before = (BUILD / "sim" / "net1").stat().st_ino if (BUILD / "sim" / "net1").exists() else None
         begun: set[Path] = set()
         mark = f"simulation {number}"
-        parts = set(BUILD.glob(".net1.own-*"))
+        parts = set(BUILD.glob("sim/.net1.own-*"))
 
         def simulates(processes: list[str]) -> bool:
-            begun.update(set(BUILD.glob(".net1.own-*")) - parts)
+            begun.update(set(BUILD.glob("sim/.net1.own-*")) - parts)
             return any("/model +verilator" in line for line in processes) and any(
                 log.stat().st_size for part in begun for log in part.glob("log.txt")
             )
@@ -116,7 +116,7 @@ class TestInterrupts:
         ended = end(["-m", "eyrie", "sim", "net1", "--seed", "1", "--config", SMALL_CONFIG], simulates, number, mark)
         assert_ended(ended, "sim", code, word)
         assert begun and not any(part.exists() for part in begun)
-        assert before is None or (BUILD / "net1").stat().st_ino == before
+        assert before is None or (BUILD / "sim" / "net1").stat().st_ino == before
 
     @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
     def test_a_build(self, number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:

@@ -122,11 +122,11 @@ def test_the_trace_of_a_testbench_has_its_counters(seed: int, tmp_path: Path, mo
     monkeypatch.setattr(simulate, "BUILD", tmp_path)
     words = ["sim", "net7", "--config", str(SMALL_CONFIG), "--seed", str(seed), "--trace", "--quiet"]
     assert main(words) == 0
-    counters = json.loads((tmp_path / "net7" / "summary.json").read_text())["first_counters"]
-    tables = database(read_trace(tmp_path / "net7" / "trace.pftrace"))
+    counters = json.loads((tmp_path / "sim" / "net7" / "summary.json").read_text())["first_counters"]
+    tables = database(read_trace(tmp_path / "sim" / "net7" / "trace.pftrace"))
     for counter in Counter:
         compare(tables, counter, counters[counter.name], planned=False)
-    assert not (tmp_path / "net7" / simulate.EVENTS).exists()
+    assert not (tmp_path / "sim" / "net7" / simulate.EVENTS).exists()
 
 
 def test_a_run_that_is_cut_off_ends_there(tmp_path: Path) -> None:
