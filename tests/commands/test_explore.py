@@ -136,7 +136,7 @@ def test_pareto_front() -> None:
         ('[configuration]\nrows = ["x"]', 'no configuration is legal: rows must be an integer, is "x"'),
         ('[options]\nobjective = ["speed"]', "unknown objective 'speed': choose from cycles, bytes, energy"),
         ("[options]\nsearch_iterations = [-1]", "search_iterations -1: must be a whole number, 0 or more"),
-        ("[options]\nsearch = [1]", "unknown option 'search': choose from objective, search_iterations"),
+        ("[options]\nsearch = [1]", "unknown option 'search'; did you mean 'search_iterations'?"),
     ],
 )
 def test_wrong_spaces(space: Path, text: str, said: str) -> None:
