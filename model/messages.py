@@ -22,11 +22,9 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "", remed
     """
     names = list(known)
     begun = [each for each in names if name and each.startswith(name)]
-    if len(begun) == 1:
-        return f"unknown {kind} {name!r}; did you mean {begun[0]!r}?"
     if 1 < len(begun) <= MOST_NAMED:
         return f"unknown {kind} {name!r}; did you mean one of {', '.join(begun)}?"
-    near = get_close_matches(name, names, 1)
+    near = begun if len(begun) == 1 else get_close_matches(name, names, 1)
     if near and len(begun) <= MOST_NAMED:
         return f"unknown {kind} {name!r}; did you mean {near[0]!r}?"
     if remedy and not names:

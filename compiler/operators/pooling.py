@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 # Largest number of pixels with an exact average. A multiplier is up to 2^-31 too large; a pixel adds up to 128, or 255.
 MOST_AVERAGED = 2896
 MOST_AVERAGED_UP = 2052
-FEWER_READS = 1.5  # two max pools in the place of one read so many times fewer words, at least
+FEWER_READS = 1.5  # least ratio of the words that a max pool reads to the words of two in its place
 
 
 # ---- Constraints of the accelerator ----

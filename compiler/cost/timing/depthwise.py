@@ -27,7 +27,10 @@ class Depthwise(Fused):
         """Leave the taps to `_finish` if pixels have to wait."""
         if not self._waits:
             super()._band_ends(ends)
-            self._sent.free = ends
+
+    def _leave_taps(self, ends: list[int]) -> None:
+        super()._leave_taps(ends)
+        self._sent.ended = max(ends)
 
     def _finish(self, job: int) -> None:
         """The pixels that had to wait follow, each when a sum has left."""
@@ -43,19 +46,18 @@ class Depthwise(Fused):
                 pops[pe] += [end - 1] * (shape.stride if f < shape.pixels - 1 else shape.taps)
             self._ended[pe] = end
             ends[pe // cols] = max(ends[pe // cols], end)
-        super()._band_ends(ends)
-        self._sent.free = ends
+        self._leave_taps(ends)
 
 
 class _Words:
     """In place of the pointwise work: between two bands the PEs have nothing to do, and words are drained as
     soon as they are there.
 
-    free: by row, the first cycle behind the last band.
+    ended: the first cycle after the last band.
     """
 
-    def __init__(self, units: Units, shape: PassShape, free: int) -> None:
-        self._shape, self._drain, self._held, self.free = shape, units.drain, units.held, [free] * SET_ROWS
+    def __init__(self, units: Units, shape: PassShape, begin: int) -> None:
+        self._shape, self._drain, self._held, self.ended = shape, units.drain, units.held, begin
         self._groups_held = units.config.word_buffer_words // shape.pixels
         self._left: list[int] = []  # of groups: when the last word left the buffer
 
@@ -67,7 +69,7 @@ class _Words:
         return limit
 
     def end(self) -> int:
-        return max(self.free)
+        return self.ended
 
     def add(self, ready: int) -> None:
         """A group whose last word is there in a cycle."""
