@@ -229,10 +229,8 @@ class TransposeConv(Weighted):
 
     @property
     def _padded(self) -> int:
-        """Return M, or more so that a phase has whole words, which move as they are, if that is a quarter more at
-        most."""
-        whole = -(-self.outputs // 8) * 8 if self.stride != (1, 1) else self.outputs
-        return whole if 4 * whole <= 5 * self.outputs else self.outputs
+        """Return M, or more so that a phase has whole words, which move as they are."""
+        return self.outputs if self.stride == (1, 1) else -(-self.outputs // 8) * 8
 
     def _phases(self, taps: tuple[int, int]) -> np.ndarray:
         """Return the filters of all phases, [phases * M, taps, taps, C]: the taps of a phase, the last one first."""
