@@ -24,7 +24,7 @@ from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import Area
 from eyrie.compiler.ir.program import Command, End, Run, assemble, encoded
-from eyrie.compiler.network import compile_graph
+from eyrie.compiler.network import compile_whole
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacles
 from eyrie.compiler.performance import performance
@@ -141,7 +141,7 @@ def _compiled(
         shared=source.shared(number),
     )
     try:
-        return reached(compile_graph(work, on_stage=on_stage), Built)
+        return reached(compile_whole(work, on_stage=on_stage), Built)
     except Obstacles as error:
         found = error.obstacles[0]
         raise AssemblyError(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
 from eyrie.compiler.frontend.file import REMEDY, read_model
-from eyrie.compiler.ir.failure import CompileError
+from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.heading import IMPORT, stage_of
 from eyrie.compiler.network import compile_until
 from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES, SEARCH_ITERATIONS
@@ -25,8 +25,9 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
 
-if TYPE_CHECKING:  # imported when a schedule is read
+if TYPE_CHECKING:  # imported when they are needed
     from eyrie.compiler.ir.nest_text import ScheduleText
+    from eyrie.compiler.parts import Compiled
 
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
@@ -100,19 +101,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     request = request_of(options)
     if options.output:
         check_folder(options.output)
-    try:
-        with nullcontext() if request.given else about(options.model):
-            stages = compile_until(NAMES[-1] if options.output else options.dump, request, on_stage)
-    except InputError as error:
-        if request.given:
-            raise
-        from eyrie.compiler.parts import why_in_parts
-
-        failure = why_in_parts(error, options.model, options.batch)
-        table, dump = _in_parts(options, request.config, on_stage, failure)
-    else:
-        table = _saved(stages, options) if options.output else ""
-        dump = dumped(stages, options.dump) if options.dump else ""
+    table, dump = _saved(request, options, on_stage) if options.output else ("", _dumped(request, options, on_stage))
     if options.dump:
         print(dump)
     elif not options.quiet:
@@ -155,41 +144,51 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
     from eyrie.compiler.ir_text import compiled
 
     stages = compiled(options.model, on_stage)
-    table = _saved(stages, options) if options.output else ""
+    if options.output:
+        from eyrie.compiler.folder import network_of, save
+
+        network = network_of(reached(stages, Built))
+        save(network, options.output)
     if options.dump:
         print(dumped(stages, options.dump))
     elif not options.quiet:
-        print(table)
+        print(network.programs[0].performance)
 
 
-def _saved(stages: Request, options: argparse.Namespace) -> str:
-    """Write the folder; return the table."""
-    from eyrie.compiler.folder import network_of, save
-
-    network = network_of(reached(stages, Built))
-    save(network, options.output)
-    return str(network.programs[0].performance)
-
-
-def _in_parts(
-    options: argparse.Namespace,
-    config: AcceleratorConfig,
-    on_stage: Callable[[str], None] | None,
-    failure: CompileError,
-) -> tuple[str, str]:
-    """Compile a network that is split between accelerator and host. Return the tables, and the dumps of the
-    accelerator's subgraphs."""
+def _saved(request: Request, options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> tuple[str, str]:
+    """Compile, and write the folder. Return the table and, if it is asked for, the dump."""
     from eyrie.compiler.folder import save
-    from eyrie.compiler.parts import check_accelerated, compile_parts
+    from eyrie.compiler.parts import check_accelerated, compile_request
 
-    compiled = compile_parts(options.model, config, options.objective, options.search_iterations, on_stage, failure)
+    compiled = compile_request(request, on_stage)
     if options.dump:
-        check_accelerated(compiled.parts, options.model)
-    if options.output:
-        save(compiled.network, options.output)
-    dumps = [
-        f"part{number}: {each.part}\n{dumped(each.stages, options.dump)}"
+        check_accelerated(compiled, options.model)
+    save(compiled.network, options.output)
+    return str(compiled), _dump_of(compiled, options.dump) if options.dump else ""
+
+
+def _dumped(request: Request, options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> str:
+    """Run only the stages that a dump needs; return it."""
+    try:
+        with nullcontext() if request.given else about(options.model):
+            stages = compile_until(options.dump, request, on_stage)
+    except InputError as error:
+        if request.given or not isinstance(error.__cause__, (Unsupported, DoesNotFit)):
+            raise
+        from eyrie.compiler.parts import check_accelerated, compile_request
+
+        compiled = compile_request(request, on_stage)
+        check_accelerated(compiled, options.model)
+        return _dump_of(compiled, options.dump)
+    return dumped(stages, options.dump)
+
+
+def _dump_of(compiled: Compiled, stage: str) -> str:
+    """Return the dump of a network, one for each subgraph of the accelerator if it is split."""
+    if compiled.whole:
+        return dumped(compiled.whole, stage)
+    return "\n\n".join(
+        f"part{number}: {each.part}\n{dumped(each.stages, stage)}"
         for number, each in enumerate(compiled.parts)
-        if each.stages and options.dump
-    ]
-    return str(compiled), "\n\n".join(dumps)
+        if each.stages
+    )

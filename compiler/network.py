@@ -23,7 +23,6 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.messages import about
 
 if TYPE_CHECKING:  # which takes a while to import
-    from eyrie.compiler.ir.graph import Graph
     from eyrie.compiler.ir.nest_text import ScheduleText
 
 T = TypeVar("T")
@@ -68,11 +67,16 @@ def compile_until(until: str, request: Request, on_stage: Callable[[str], None] 
             grouped = run_stages(request, stages[:model_stages], on_stage)
         with about(schedule.path):
             return run_stages(grouped, stages[model_stages:], on_stage)
-    return compile_graph(reached(run_stages(request, STAGES[:1], on_stage), Imported), until, on_stage)
+    return compile_whole(imported(request, on_stage), until, on_stage)
 
 
-def compile_graph(work: Imported, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Request:
-    """Compile an imported graph like `compile_network`."""
+def imported(request: Request, on_stage: Callable[[str], None] | None = None) -> Imported:
+    """Run the first stage. Raise InputError, with one line, if the file is missing or wrong."""
+    return reached(run_stages(request, STAGES[:1], on_stage), Imported)
+
+
+def compile_whole(work: Imported, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Request:
+    """Compile an imported graph like `compile_network`. Raise CompileError."""
     from eyrie.compiler.passes.simplify import composes, turns
 
     last = stage_named(until)
@@ -144,34 +148,14 @@ def compile_greedily(
     return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
 
 
-def compile_part(
-    graph: Graph,
-    model: str | Path,
-    config: AcceleratorConfig = DEFAULT,
-    objective: str = OBJECTIVES[0],
-    search_iterations: int = SEARCH_ITERATIONS,
-    on_stage: Callable[[str], None] | None = None,
-    until: str = NAMES[-1],
-    compose: bool = True,
-    input_tables: bool = True,
-) -> Request:
-    """Compile a subgraph of a model. until: the last stage that runs, final or not; compose: compose data-movement
-    operators; input_tables: let the host look up the values of inputs"""
+def compile_part(work: Imported, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Request:
+    """Compile a subgraph of a model, whose `compose` is settled. until: the last stage that runs, final or not"""
     from eyrie.compiler.passes.simplify import turns
 
-    work = Imported(
-        model,
-        config,
-        objective,
-        search_iterations,
-        compose=compose,
-        input_tables=input_tables,
-        graph=graph,
-    )
     if until != NAMES[-1]:
         return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
-    turned = (False, True) if turns(graph) else (False,)
-    return _best_way(work, [*product(planned_for(config), (compose,), turned)], on_stage)
+    turned = (False, True) if turns(work.graph) else (False,)
+    return _best_way(work, [*product(planned_for(work.config), (work.compose,), turned)], on_stage)
 
 
 def planned_for(config: AcceleratorConfig) -> list[AcceleratorConfig]:

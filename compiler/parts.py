@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network that is split between accelerator and host: each subgraph of the accelerator is compiled separately."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -10,11 +9,10 @@ from pathlib import Path
 
 from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork, HostSubgraph
 from eyrie.compiler.artefact.performance import Performance
-from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.compiler.network import best, compile_part, compile_until
+from eyrie.compiler.network import best, compile_part, compile_until, compile_whole, imported
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
@@ -23,7 +21,7 @@ from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.passes.split_layers import split_layer
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES
-from eyrie.compiler.results import Built, Planned, Request, reached
+from eyrie.compiler.results import Built, Imported, Planned, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
@@ -63,6 +61,11 @@ class Compiled:
         return Partition(tuple(each.part for each in self.parts))
 
     @property
+    def whole(self) -> Built | None:
+        """Return the stages if the accelerator runs the whole network, else None."""
+        return self.parts[0].stages if len(self.parts) == 1 else None
+
+    @property
     def performances(self) -> list[Performance]:
         """Return the performance of each subgraph that the accelerator runs."""
         return [each.performance for each in self.parts if each.stages]
@@ -82,52 +85,9 @@ class Compiled:
         )
 
     def __str__(self) -> str:
-        """Return the list of subgraphs, and the tables of the accelerator's."""
+        """Return the list of subgraphs, unless it is one, and the tables of the accelerator's."""
         tables = [str(metrics) for metrics in self.performances]
-        return "\n\n".join([str(self.partition), *tables])
-
-
-def compile_any(request: Request, on_stage: Callable[[str], None] | None = None) -> tuple[CompiledPart, ...]:
-    """Compile a model as a whole if possible, else in parts.
-
-    Raise InputError, with one line that begins with the path of the model or of the schedule.
-    """
-    model = request.model
-    try:
-        with nullcontext() if request.given else about(model):
-            stages = reached(compile_until(NAMES[-1], request, on_stage), Built)
-    except InputError as error:
-        if request.given:
-            raise
-        failure = why_in_parts(error, model, request.images)
-        options = request.objective, request.search_iterations
-        return compile_parts(model, request.config, *options, on_stage, failure).parts
-    return (CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages),)
-
-
-def check_accelerated(parts: Sequence[CompiledPart], model: str | Path) -> None:
-    """Raise InputError, with one line that begins with the path of the model, if the host runs all operators."""
-    if any(part.stages for part in parts):
-        return
-    real = any(is_real_layer(node) for part in parts for node in part.graph.nodes)
-    remedy = "quantise it (eyrie quantize-model)" if real else "eyrie compile -o DIR prints the reasons"
-    raise InputError(f"{model}: the accelerator runs no operator of the model: {remedy}")
-
-
-def why_in_parts(error: InputError, model: str | Path, images: int) -> CompileError:
-    """Return the reason for which a network must be split between accelerator and host.
-
-    Raise the error, which begins with the path of the model, if it cannot be split either.
-    """
-    failure = error.__cause__
-    if isinstance(failure, Unsupported) and images > 1:
-        raise InputError(
-            f"{model}: --batch is for a network that the accelerator runs by itself, not in parts with the "
-            f"host ({failure}): leave it out"
-        ) from error
-    if not isinstance(failure, (Unsupported, DoesNotFit)) or images > 1:
-        raise error
-    return failure
+        return "\n\n".join(tables if self.whole else [str(self.partition), *tables])
 
 
 def compile_parts(
@@ -135,34 +95,57 @@ def compile_parts(
     config: AcceleratorConfig = DEFAULT,
     objective: str = OBJECTIVES[0],
     search_iterations: int = SEARCH_ITERATIONS,
+    images: int = 1,
     on_stage: Callable[[str], None] | None = None,
-    failure: CompileError | None = None,
 ) -> Compiled:
-    """Split and compile a network. Compose data-movement operators if that reduces the work of the host, or, at equal
-    work, the accelerator's cycles.
+    """Compile a model as a whole if possible, else in parts. For the parameters, see `compile_network`.
 
-    failure: the reason why the network is not compiled as a whole, if it is known (compile_network). Raise InputError,
-    with one line that begins with the path, if an operator runs on neither accelerator nor host. Raise it also if
-    weights of subgraphs do not fit: it reports the subgraph that needs most.
+    Raise InputError, with one line that begins with the path, if an operator runs on neither accelerator nor host, or
+    if the weights of a subgraph do not fit: it reports the subgraph that needs most.
     """
-    with about(model):
-        return compile_graph(load(model), model, config, objective, search_iterations, on_stage, failure)
+    return compile_request(Request(model, config, objective, search_iterations, images), on_stage)
 
 
-def compile_graph(
-    graph: Graph,
-    name: str | Path,
-    config: AcceleratorConfig = DEFAULT,
-    objective: str = OBJECTIVES[0],
-    search_iterations: int = SEARCH_ITERATIONS,
-    on_stage: Callable[[str], None] | None = None,
-    failure: CompileError | None = None,
-) -> Compiled:
-    """Compile a Graph like `compile_parts`. name: for messages"""
+def compile_request(request: Request, on_stage: Callable[[str], None] | None = None) -> Compiled:
+    """Compile a model like `compile_parts`; with a given schedule, only as a whole.
 
+    Raise InputError, with one line that begins with the path of the model or of the schedule.
+    """
+    if request.given:
+        return _whole(reached(compile_until(NAMES[-1], request, on_stage), Built))
+    with about(request.model):
+        return compile_graph(imported(request, on_stage), on_stage)
+
+
+def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None) -> Compiled:
+    """Compile an imported graph like `compile_parts`. Raise CompileError."""
+    try:
+        return _whole(reached(compile_whole(work, on_stage=on_stage), Built))
+    except (Unsupported, DoesNotFit) as failure:
+        return _in_parts(work, on_stage, failure)
+
+
+def _whole(stages: Built) -> Compiled:
+    part = CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages)
+    return Compiled(stages.graph, stages.config, (part,))
+
+
+def check_accelerated(compiled: Compiled, model: str | Path) -> None:
+    """Raise InputError, with one line that begins with the path of the model, if the host runs all operators."""
+    if compiled.performances:
+        return
+    real = any(map(is_real_layer, compiled.partition.host_nodes))
+    remedy = "quantise it (eyrie quantize-model)" if real else "eyrie compile -o DIR prints the reasons"
+    raise InputError(f"{model}: the accelerator runs no operator of the model: {remedy}")
+
+
+def _in_parts(work: Imported, on_stage: Callable[[str], None] | None, failure: CompileError) -> Compiled:
+    """Split and compile a network. Compose data-movement operators if that reduces the work of the host, or, at equal
+    work, the accelerator's cycles. failure: the reason why the network is not compiled as a whole
+    """
     ways = [
-        _Compiling(simplified(graph, compose), name, config, objective, search_iterations, on_stage, failure, compose)
-        for compose in ((True, False) if composes(graph) else (True,))
+        _Compiling(replace(work, graph=simplified(work.graph, compose), compose=compose), on_stage, failure)
+        for compose in ((True, False) if composes(work.graph) else (True,))
     ]
     least = min(len(way.partition.host_nodes) for way in ways)
     likely, others = list[_Compiling](), list[_Compiling]()
@@ -185,23 +168,18 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
 
 @dataclass(eq=False)
 class _Compiling:
-    """The subgraphs of a network in progress. failure: the reason why it is not compiled as a whole, if it is known"""
+    """The subgraphs of a simplified network in progress. failure: the reason why it is not compiled as a whole"""
 
-    graph: Graph
-    name: str | Path
-    config: AcceleratorConfig
-    objective: str
-    search_iterations: int
+    work: Imported
     on_stage: Callable[[str], None] | None
-    failure: CompileError | None
-    compose: bool
+    failure: CompileError
     parts: list[CompiledPart] = field(default_factory=list)
     too_large: list[tuple[Part, DoesNotFit]] = field(default_factory=list)
 
     @cached_property
     def partition(self) -> Partition:
         """Return the subgraphs to compile."""
-        return partition(self.graph)
+        return partition(self.work.graph)
 
     def compiled(self) -> Compiled:
         """Return the compiled network. Raise DoesNotFit."""
@@ -209,7 +187,7 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        return Compiled(self.graph, self.config, tuple(self.parts))
+        return Compiled(self.work.graph, self.work.config, tuple(self.parts))
 
     def is_planned_like(self, other: "_Compiling") -> bool:
         """Return whether its subgraphs have the plans of another one that is compiled."""
@@ -221,19 +199,10 @@ class _Compiling:
 
     def _compiled(self, part: Part, until: str) -> Request | CompileError:
         """Return the result of the last stage, or the error that ends the compilation."""
-        if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
+        if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.work.graph.nodes):
             return self.failure
         try:
-            return compile_part(
-                _signed(part.graph),
-                self.name,
-                self.config,
-                self.objective,
-                self.search_iterations,
-                self.on_stage,
-                until=until,
-                compose=self.compose,
-            )
+            return compile_part(replace(self.work, graph=_signed(part.graph)), until, self.on_stage)
         except (Unsupported, DoesNotFit) as found:
             return found
 

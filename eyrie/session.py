@@ -212,9 +212,9 @@ def session_of(graph: Graph, name: str, config: AcceleratorConfig, back_end: str
     """
 
     def compiled() -> CompiledNetwork:
-        from eyrie.runtime.programs import compiled_graph_parts
+        from eyrie.runtime.programs import compiled_graph
 
-        return files.load(compiled_graph_parts(graph, name, config))
+        return files.load(compiled_graph(graph, name, config))
 
     return Session(name, graph, config, compiled, back_end)
 
@@ -228,9 +228,9 @@ def _of_model(model: Path, config: AcceleratorConfig, back_end: str, seed: int, 
     _check_digest(model, found, digest)
 
     def compiled() -> CompiledNetwork:
-        from eyrie.runtime.programs import compiled_parts
+        from eyrie.runtime import programs
 
-        return files.load(compiled_parts(model, config))
+        return files.load(programs.compiled(model, config))
 
     again = _of_model, (model, config, back_end, seed, found)
     with about(model):

@@ -11,12 +11,10 @@ import numpy as np
 from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.network import compile_network, compile_part
-from eyrie.compiler.options import SEARCH_ITERATIONS
+from eyrie.compiler.network import compile_whole
 from eyrie.compiler.parts import compile_graph, compile_parts
-from eyrie.compiler.results import Built, reached
+from eyrie.compiler.results import Built, Imported, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
-from eyrie.model.messages import about
 from eyrie.runtime.cached_folders import cached
 from eyrie.runtime.digests import COMPILER, digest_of
 from eyrie.runtime.folders import BUILD, shortened
@@ -24,65 +22,43 @@ from eyrie.runtime.folders import BUILD, shortened
 PROGRAMS = BUILD / "programs"
 
 
-def compiled(
-    model: Path,
-    config: AcceleratorConfig = DEFAULT,
-    images: int = 1,
-    objective: str = "cycles",
-    search_iterations: int = SEARCH_ITERATIONS,
-) -> Path:
-    """Return the folder of a model's program, compiled first if it is not in the cache.
+def compiled(model: Path, config: AcceleratorConfig = DEFAULT, images: int = 1) -> Path:
+    """Return the folder of a compiled model (`compile_parts`), compiled first if it is not in the cache.
 
-    The key has everything that the program depends on: the model's bytes, the accelerator, the options, and the sources
-    of compiler and model. Raise InputError, with one line, if the model does not compile.
+    The key has everything that the program depends on: the model's bytes, the accelerator, the images of a run, and the
+    sources of compiler and model. Raise InputError, with one line, if the model does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        with about(model):
-            stages = compile_network(model, config, objective, search_iterations, images, on_stage=say)
-        save(network_of(stages), folder)
+        save(compile_parts(model, config, images=images, on_stage=say).network, folder)
 
-    options = json.dumps([config.as_dict(), images, objective, search_iterations])
-    return cached_program(model.stem, read_model(model), options, COMPILER, fill)
-
-
-def compiled_parts(model: Path, config: AcceleratorConfig = DEFAULT) -> Path:
-    """Do the same as `compiled` for a network with subgraphs for accelerator and host (compiler/parts.py), one image a
-    run.
-    """
-
-    def fill(folder: Path, say: Callable[[str], None]) -> None:
-        save(compile_parts(model, config, on_stage=say).network, folder)
-
-    options = json.dumps([config.as_dict(), "parts"])
-    return cached_program(model.stem, read_model(model), options, COMPILER, fill)
+    return cached_program(model.stem, read_model(model), json.dumps([config.as_dict(), images]), COMPILER, fill)
 
 
 def compiled_graph(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
-    """Do the same as `compiled` for a Graph that the accelerator runs alone, one image a run, on feature maps that lie
-    in its memory; `name` is for the user.
+    """Do the same as `compiled` for a Graph, one image a run; `name` is for the user.
 
     Raise CompileError, with one line, if the Graph does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        work = compile_part(graph, name, config, on_stage=say, input_tables=False)
-        save(network_of(reached(work, Built)), folder)
+        save(compile_graph(Imported(name, config, graph=graph), say).network, folder)
 
     return cached_program(name, contents_of(graph), json.dumps([config.as_dict(), "graph"]), COMPILER, fill)
 
 
-def compiled_graph_parts(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
-    """Do the same as `compiled_parts` for a Graph; `name` is for the user.
+def compiled_operator(graph: Graph, name: str, config: AcceleratorConfig = DEFAULT) -> Path:
+    """Do the same as `compiled_graph` for a Graph that the accelerator runs alone, on feature maps that lie in its
+    memory.
 
     Raise CompileError, with one line, if the Graph does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
-        save(compile_graph(graph, name, config, on_stage=say).network, folder)
+        work = Imported(name, config, graph=graph, input_tables=False)
+        save(network_of(reached(compile_whole(work, on_stage=say), Built)), folder)
 
-    options = json.dumps([config.as_dict(), "graph in parts"])
-    return cached_program(name, contents_of(graph), options, COMPILER, fill)
+    return cached_program(name, contents_of(graph), json.dumps([config.as_dict(), "operator"]), COMPILER, fill)
 
 
 def contents_of(graph: Graph) -> bytes:

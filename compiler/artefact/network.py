@@ -79,6 +79,11 @@ class CompiledNetwork:
         return self.programs[0] if len(self.subgraphs) == len(self.programs) == 1 else None
 
     @property
+    def images(self) -> int:
+        """Return the images of a run of the accelerator."""
+        return max((each.image.images for each in self.programs), default=1)
+
+    @property
     def signature(self) -> Graph:
         """Return the Graph, or one that has the inputs and outputs only."""
         return self.graph or Graph(self.inputs, (), self.outputs)

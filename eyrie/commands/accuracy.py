@@ -164,24 +164,27 @@ def classified(folder: Path, model: tuple[str, bytes], images: bytes, golden: li
     """
     import numpy as np
 
-    from eyrie.compiler.ir.image import Image
+    from eyrie.compiler.artefact.files import load
+    from eyrie.runtime.back_ends.rtl import Rtl
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.soc import c_programs
-    from eyrie.runtime.soc.runs import on_rtl
 
     path = folder / model[0]
     path.write_bytes(model[1])
-    network, inputs = compiled(path), np.frombuffer(images, np.int8).reshape(-1, *IMAGE)
-    files = {}
+    program = compiled(path)
+    network, files = load(program), {}
     if driver:
+        if not network.whole:
+            raise InputError(f"{model[0]}: the host runs operators of it: leave out --driver")
         pictures = folder / "pictures.bin"
         pictures.write_bytes(images)
-        program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).config, folder)
-        said = c_programs.call(program, network / "image.bin", pictures)
+        executable = c_programs.link(c_programs.CLASSIFY, program, network.config, folder)
+        said = c_programs.call(executable, program / "image.bin", pictures)
         logits = [[int(word) for word in line.partition("outputs ")[2].split()] for line in said.splitlines()]
         files["classes.txt"] = said.encode()
     else:
-        logits = on_rtl(Image.load(network), inputs).output.reshape(len(inputs), -1).tolist()
+        inputs = np.frombuffer(images, np.int8).reshape(-1, 1, *IMAGE)
+        logits = Rtl().run(network, [inputs]).outputs[0].reshape(len(inputs), -1).tolist()
     wrong = sum(one != other for one, other in zip(logits, golden, strict=True))
     failure = f"the logits of {wrong} of {len(golden)} images differ from the golden model's" if wrong else None
     return Result({"logits": logits}, files, failure)

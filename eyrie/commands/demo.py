@@ -64,7 +64,6 @@ def run(options: argparse.Namespace) -> int:
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.artefact import files
     from eyrie.compiler.ir.operator import quantized
-    from eyrie.compiler.parts import why_in_parts
     from eyrie.runtime import progress
     from eyrie.runtime.back_ends.golden import golden_outputs
     from eyrie.runtime.back_ends.rtl import Rtl
@@ -78,14 +77,13 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.training.cifar10 import CLASSES, preprocess
     from eyrie.training.float_inference import float_logits, read_weights
 
-    try:
-        with progress.step(1, 3):
-            network = files.load(compiled(MODEL, config))
-    except InputError as error:
+    with progress.step(1, 3):
+        network = files.load(compiled(MODEL, config))
+    if not network.whole:
         from eyrie.tasks import demo
 
-        failure, options.model, options.task = why_in_parts(error, MODEL, 1), MODEL, "classification"
-        return demo.run(options, CLASSES, failure)
+        options.model, options.task = MODEL, "classification"
+        return demo.run(options, CLASSES)
     for note in photo.notes:
         print(f"{options.image.name}: {note}")
     values = preprocess(photo.pixels[None])

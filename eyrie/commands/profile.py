@@ -58,11 +58,11 @@ def run(options: argparse.Namespace) -> int:
     target = BUILD / "profile"
     with replacing(target) as folder:
         network = files.load(options.network) if is_compiled else _compiled(options)
-        graph, images = network.signature, network.whole.image.images if network.whole else 1
+        graph = network.signature
         if options.input:
             inputs = read_inputs(options.input, network.arguments)
         else:
-            inputs = random_inputs(graph, images, options.seed)
+            inputs = random_inputs(graph, network.images, options.seed)
         golden = golden_outputs(network.graph, inputs) if network.graph else None
         rtl, suggested = Rtl(options.seed), _suggestions(options, network)
         _, summary, pages = reported(folder, "profile", _about(options), network, inputs, rtl, golden, suggested)
@@ -77,22 +77,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _compiled(options: argparse.Namespace) -> "CompiledNetwork":
-    """Compile a model, as a whole if possible."""
+    """Compile a model."""
     from eyrie.compiler.artefact import files
     from eyrie.compiler.frontend.file import load
-    from eyrie.compiler.parts import why_in_parts
     from eyrie.model.config import DEFAULT, AcceleratorConfig
     from eyrie.runtime.inputs import read_inputs
-    from eyrie.runtime.programs import compiled, compiled_parts
+    from eyrie.runtime.programs import compiled
 
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     if options.input:  # check it before the work
         read_inputs(options.input, load(options.network).arguments)
-    try:
-        return files.load(compiled(options.network, config, options.batch))
-    except InputError as error:
-        why_in_parts(error, options.network, options.batch)
-        return files.load(compiled_parts(options.network, config))
+    return files.load(compiled(options.network, config, options.batch))
 
 
 def _suggestions(options: argparse.Namespace, network: "CompiledNetwork") -> list[dict[str, list[dict]]]:

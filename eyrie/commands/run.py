@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     if options.trace and options.back_end != "rtl":
         raise InputError(f"--trace is for the back end rtl, not {options.back_end}: leave it out")
     from eyrie.compiler.artefact import files
-    from eyrie.model.messages import array
+    from eyrie.model.messages import array, number_of
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.inputs import read_inputs
     from eyrie.runtime.networks import write_arrays
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     write_arrays(options.output, outputs)
     if not network.whole:
         host = f"{100 * network.host_share:.3f} % of all operations on the host"
-        said += f", {len(network.programs)} accelerator parts, {host}"
+        said += f", {number_of(len(network.programs), 'subgraph')} of the accelerator, {host}"
     print(f"{options.output}: {', '.join(map(array, outputs))}{said}")
     if options.trace:
         print(f"trace: {options.trace}")

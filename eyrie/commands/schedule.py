@@ -33,15 +33,15 @@ def run(options: argparse.Namespace) -> None:
         target = BUILD / "schedule" / f"{options.model.stem}.html"
         target.parent.mkdir(parents=True, exist_ok=True)
     check_file(target)
-    from eyrie.compiler.parts import check_accelerated, compile_any
+    from eyrie.compiler.parts import check_accelerated, compile_request
     from eyrie.runtime.report.about import command_line
     from eyrie.runtime.report.schedule import page
 
     with progress.task(f"compiling {options.model.name}") as task:
-        parts = compile_any(request, task.say)
-        check_accelerated(parts, options.model)
+        compiled = compile_request(request, task.say)
+        check_accelerated(compiled, options.model)
         task.say("page")
-        text = page(options.model.name, command_line(), [part.stages for part in parts if part.stages])
+        text = page(options.model.name, command_line(), [part.stages for part in compiled.parts if part.stages])
     with whole_file(target) as file:
         file.write(text.encode())
     if not options.quiet:

@@ -24,7 +24,7 @@ from eyrie.operators import (
 )
 from eyrie.operators.descriptors import FilterSetting, TensorSetting
 from eyrie.runtime import progress
-from eyrie.runtime.programs import compiled_graph
+from eyrie.runtime.programs import compiled_operator
 
 SEED = 1
 SCALE, FILTER_SCALE, OUTPUT_SCALE = 0.02, 0.005, 0.1
@@ -158,7 +158,7 @@ def measured(layer: Layer, most_cycles: int) -> Measured:
     values = rng.integers(-128, 128, layer.input.shape).astype(np.int8)
     weights = rng.integers(-127, 128, layer.filters.shape).astype(np.int8)
     graph = layer.graph(weights)
-    predicted, bounds = _predicted(compiled_graph(graph, graph.nodes[0].operator.name.lower())), bounds_of(graph)
+    predicted, bounds = _predicted(compiled_operator(graph, graph.nodes[0].operator.name.lower())), bounds_of(graph)
     if predicted > most_cycles:
         return Measured(layer.name, bounds, predicted)
     with progress.task(f"simulating {layer.name}"), Handle() as handle:

@@ -9,7 +9,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import DramMap
 from eyrie.compiler.ir.network_header import network_text, patch_numbers
 from eyrie.operators.requests import Request, read_request
-from eyrie.runtime.programs import compiled_graph
+from eyrie.runtime.programs import compiled_operator
 
 ROW_BYTES = 24  # of an image, in a line of C
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
@@ -22,7 +22,7 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 def program_of(path: Path) -> tuple[Request, Path]:
     """Return a request and the folder of its program. Raise InputError, with one line, if it does not compile."""
     request = read_request(path)
-    return request, compiled_graph(request.graph, request.name, request.config)
+    return request, compiled_operator(request.graph, request.name, request.config)
 
 
 def answer(folder: Path) -> str:
@@ -42,7 +42,7 @@ def answer(folder: Path) -> str:
 
 def _map(name: str, map_: DramMap) -> str:
     layout = map_.layout
-    assert map_.table is None  # see `compiled_graph`
+    assert map_.table is None  # see `compiled_operator`
     return _words(
         name,
         map_.address,

@@ -15,7 +15,7 @@ from eyrie.measure.layer_shapes import alone, narrower, shape_of
 from eyrie.model.config import AcceleratorConfig, sizes
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
-from eyrie.runtime.programs import compiled, compiled_parts
+from eyrie.runtime.programs import compiled
 from eyrie.runtime.reasons.slow import is_slow
 
 WORTHWHILE = 0.9  # times the cycles of today; a change that needs more is not suggested
@@ -91,14 +91,13 @@ def _changed(model: Path, network: CompiledNetwork) -> Iterator[tuple[str, Compi
 
     A change is left out if the network does not fit, or if its division between accelerator and host changes.
     """
-    images = network.whole.image.images if network.whole else 1
+    images = network.images
     changes = [(change, config, images) for change, config in changed_configurations(network.config)]
-    if network.whole and 2 * images <= MOST_IMAGES:
+    if 2 * images <= MOST_IMAGES:
         changes.append((f"{2 * images} images a run", network.config, 2 * images))
     for number, (change, config, count) in enumerate(changes, 1):
         with suppress(InputError), progress.step(number, len(changes)):
-            folder = compiled(model, config, count) if network.whole else compiled_parts(model, config)
-            other = files.load(folder)
+            other = files.load(compiled(model, config, count))
             if len(other.programs) == len(network.programs):
                 yield change, other, count // images
 

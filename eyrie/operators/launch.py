@@ -17,7 +17,7 @@ from eyrie.operators.descriptors import TensorSetting
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran
-from eyrie.runtime.programs import compiled_graph, contents_of
+from eyrie.runtime.programs import compiled_operator, contents_of
 from eyrie.runtime.soc.driver import DeviceError, Network, Soc
 
 Place = tuple[TensorSetting, int]  # with the offset of its first map
@@ -82,7 +82,7 @@ class Launcher:
         if key not in self._programs:
             name = graph.nodes[0].operator.name.lower()
             try:
-                folder = compiled_graph(graph, name, self._soc.config)
+                folder = compiled_operator(graph, name, self._soc.config)
             except InputError as error:
                 raise OperatorError(Status.NOT_SUPPORTED, str(error)) from error
             image = Image.load(folder)

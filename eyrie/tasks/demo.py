@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from eyrie.compiler.ir.failure import CompileError
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.runtime import progress
@@ -29,18 +28,17 @@ FOLDER = BUILD / "demo"
 DRAWING = "answer.png"
 
 
-def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failure: CompileError | None = None) -> int:
+def run(options: argparse.Namespace, classes: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit status.
 
-    `classes` has the class names of the network if no file of labels is given. `failure` is the reason why the network
-    does not compile as a whole, if it is known.
+    `classes` has the class names of the network if no file of labels is given.
     """
     check_name(options.task)
     config = AcceleratorConfig.load(options.config) if options.config else DEFAULT
     if options.back_end != "rtl":
         return _on_back_end(options, config, classes)
     with progress.step(1, 3), progress.task(f"compiling {options.model.name}") as task:
-        compiled = compile_parts(options.model, config, on_stage=task.say, failure=failure)
+        compiled = compile_parts(options.model, config, on_stage=task.say)
     given = given_of(options, compiled.graph, classes)
     print("\n".join([*given.notes, "", str(compiled.partition), ""]))
     with replacing(FOLDER) as folder:

@@ -9,7 +9,7 @@ from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.layer import Group
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.compiler.parts import CompiledPart, compile_any
+from eyrie.compiler.parts import CompiledPart, compile_request
 from eyrie.compiler.passes.constraints import is_view
 from eyrie.compiler.passes.form_groups import maps_of
 from eyrie.compiler.passes.partition import Partition
@@ -28,7 +28,7 @@ MODEL, END = "idle", "grid"
 
 def picture(model: Path, config: AcceleratorConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
     """Return a model before and after compilation as SVG. Raise InputError, with one line, if it does not compile."""
-    before, parts = load(model), compile_any(Request(model, config), on_stage)
+    before, parts = load(model), compile_request(Request(model, config), on_stage).parts
     return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
 

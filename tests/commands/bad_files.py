@@ -57,7 +57,6 @@ def conv(
     shape=(8, 8, 8),
     filters=(8, 3, 3, 8),
     out=(8, 8, 8),
-    batch=1,
     kind="CONV_2D",
     source: dict | None = None,
     weights: dict | None = None,
@@ -68,12 +67,12 @@ def conv(
     """A model of one convolution; what is given differs from one that compiles."""
     net = Builder()
     scale = {"scale": 0.1, "zero_point": 3}
-    x = net.tensor((batch, *shape), **(scale if source is None else source))
+    x = net.tensor((1, *shape), **(scale if source is None else source))
     w = net.tensor(filters, **({"scale": 0.01} | (weights or {})), data=np.ones(filters, np.int8))
     inputs = [x, w]
     if bias is not None:
         inputs.append(net.tensor((out[2],), "int32", data=np.full(out[2], bias, np.int32)))
-    y = net.tensor((batch, *out), **scale)
+    y = net.tensor((1, *out), **scale)
     more = {"depthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
     windowed = STEPS | {"padding": SAME}
     net.operator(kind, inputs, [y], **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
@@ -89,14 +88,6 @@ def real() -> bytes:
     return net.pack([x], [y])
 
 
-def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
-    """A model of one operator with an input of 1 x 8 x 8 x 8."""
-    net = Builder()
-    x, y = (net.tensor(shape, scale=0.1) for shape in ((1, 8, 8, 8), out))
-    net.operator(name, [x], [y], **options)
-    return net.pack([x], [y])
-
-
 def _models(folder: Path) -> None:
     good = separable(np.random.default_rng(1))
     for name, model in {
@@ -106,7 +97,6 @@ def _models(folder: Path) -> None:
         "text": b"a model\n" * 20,
         "header": good[:8],
         "half": good[: len(good) // 2],
-        "batch4": conv(batch=4),
         "wide": conv(shape=(1, 4100, 8), filters=(8, 1, 1, 8), out=(1, 4100, 8)),
         "unquantised": conv(source={}),
         "float": real(),
@@ -119,7 +109,6 @@ def _models(folder: Path) -> None:
         "bias": conv(bias=-(2**31)),
         "input_twice": conv(ends="one input twice"),
         "output": conv(ends="another output"),
-        "mixed": two_to_one("RESHAPE", (1, 16, 16, 2)),
         "words": classifier(shape=(1, 3, 2)),
     }.items():
         (folder / f"{name}.tflite").write_bytes(model)

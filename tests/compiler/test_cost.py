@@ -24,8 +24,8 @@ from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.image_layout import ImageStep
 from eyrie.compiler.ir.program import Transfer
-from eyrie.compiler.network import compile_network, compile_part
-from eyrie.compiler.results import Built, reached
+from eyrie.compiler.network import compile_network, compile_whole
+from eyrie.compiler.results import Built, Imported, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.encoding import Counter, Stream
 from eyrie.model.functional_simulator import FunctionalSimulator
@@ -168,7 +168,7 @@ def test_vector_passes_after_a_pass_that_waits_for_filters(monkeypatch: pytest.M
     operator = graphs.local_response_normalization(NormalizationDescriptor(2, 1e-4, 0.75, 2.0).get())
     ends = (TensorSetting(1, 55, 55, 96, scale) for scale in (0.02, 0.1))
     graph = graphs.graph_of(operator, (next(ends),), next(ends))
-    compare_with_passes_followed(reached(compile_part(graph, "lrn"), Built).image, monkeypatch, 0.005)
+    compare_with_passes_followed(reached(compile_whole(Imported("lrn", graph=graph)), Built).image, monkeypatch, 0.005)
 
 
 def compare_with_passes_followed(image: Image, monkeypatch: pytest.MonkeyPatch, share: float) -> None:

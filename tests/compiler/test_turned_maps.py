@@ -15,7 +15,7 @@ from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.plan import Plan
-from eyrie.compiler.network import compile_graph
+from eyrie.compiler.network import compile_whole
 from eyrie.compiler.passes.simplify import simplified, turns
 from eyrie.compiler.pipeline import STAGES, run_stages
 from eyrie.compiler.plan import settle
@@ -162,7 +162,7 @@ def test_what_costs_less_is_taken(config: AcceleratorConfig) -> None:
     upright, turned = (predict(compiled(graph, config, turn).image).cycles for turn in (False, True))
     assert turned < 0.85 * upright
     model = imported(graph, config)
-    assert predict(compile_graph(model).image).cycles == turned
+    assert predict(compile_whole(model).image).cycles == turned
 
 
 @pytest.mark.parametrize("worse", [network.FAR / 1.01, network.FAR * 1.01])
@@ -180,7 +180,7 @@ def test_a_plan_far_from_the_best_gets_places_only_if_the_best_finds_none(
 
     monkeypatch.setattr(network, "_planned_cycles", lambda work, _: LARGE if work.turn else LARGE * worse)
     monkeypatch.setattr(settle.search, "candidates", found)
-    made = compile_graph(model, on_stage=seen.append)
+    made = compile_whole(model, on_stage=seen.append)
     assert made.turn == finds_places
     assert seen.count("segments") == 2
     assert seen.count("places") == 1 + (worse > network.FAR and not finds_places) + (worse < network.FAR)

@@ -13,6 +13,7 @@ from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.window import Window
 from eyrie.compiler.ir.word_operation import average_of_window
 from eyrie.compiler.parts import compile_graph
+from eyrie.compiler.results import Imported
 from eyrie.compiler.target.suit import suited
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.interpreters import RUN
@@ -51,7 +52,7 @@ def pool(rng: np.random.Generator, kind: str) -> tuple[bytes, np.ndarray]:
 
 def form_of(graph: Graph, values: np.ndarray, expected: np.ndarray) -> str:
     """Compare a network's output; return the unit that runs it."""
-    compiled = compile_graph(graph, "net", DEFAULT)
+    compiled = compile_graph(Imported("net", graph=graph))
     [made] = Functional().run(compiled.network, [values[None]]).outputs
     np.testing.assert_array_equal(made.reshape(expected.shape), expected)
     [group] = [group for part in compiled.parts if part.stages for group in part.stages.groups]

@@ -10,7 +10,7 @@ import numpy as np
 
 from eyrie.compiler.ir.image import Image
 from eyrie.operators.requests import read_request
-from eyrie.runtime.programs import compiled_graph
+from eyrie.runtime.programs import compiled_operator
 from eyrie.runtime.soc.c_programs import PROGRAMS, includes
 from eyrie.runtime.soc.driver import RESULTS, U32, Network, Platform, described, typed
 from eyrie.runtime.soc.library import DRIVER, OPERATORS, WARNINGS
@@ -177,7 +177,7 @@ class Compiler:
             (self._folder / "asked.request").write_bytes(asked.key + b"\n" + _constants(asked))
             try:
                 found = read_request(self._folder / "asked.request")
-                image = Image.load(compiled_graph(found.graph, found.name, found.config))
+                image = Image.load(compiled_operator(found.graph, found.name, found.config))
             except ValueError as error:
                 said = str(error).encode()[:1023] + b"\0"
                 ctypes.memmove(asked.message, said, len(said))

@@ -17,6 +17,7 @@ from eyrie.compiler.operators.functions import RealFunction
 from eyrie.compiler.operators.lookup import Function
 from eyrie.compiler.parts import compile_graph, compile_parts
 from eyrie.compiler.passes.partition import Side
+from eyrie.compiler.results import Imported
 from eyrie.model.operators import tables
 from eyrie.model.operators.elementwise import add, add_parameters
 from eyrie.model.operators.quantization import Quantization
@@ -127,7 +128,7 @@ def test_a_new_function_of_one_value(operator: Function, tmp_path: Path, monkeyp
     )
     graph = Graph((x,), (Node(operator, "#0", (x,), (y,)),), (y,)).verified()
     values = [tables.VALUES.astype(np.int8).reshape(1, 1, 16, 16, 1)]
-    save(compile_graph(graph, "net").network, tmp_path / "net")
+    save(compile_graph(Imported("net", graph=graph)).network, tmp_path / "net")
     network = files.load(tmp_path / "net")
     [golden] = golden_outputs(network.whole_graph(), values)
     assert not network.host and len(set(golden.ravel().tolist())) > 1

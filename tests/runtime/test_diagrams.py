@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eyrie.compiler.frontend.file import load
-from eyrie.compiler.parts import compile_any
+from eyrie.compiler.parts import compile_request
 from eyrie.compiler.passes.partition import Side
 from eyrie.compiler.results import Request
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
@@ -114,7 +114,7 @@ def by_boxes(diagram: Diagram) -> set[tuple[str, str]]:
 def test_sides(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(image_classifier())
-    graph, parts = load(path), compile_any(Request(path))
+    graph, parts = load(path), compile_request(Request(path)).parts
     before, after = of_graph("before", graph), of_parts("after", graph, parts)
     assert [named(box) for box in before.boxes] == [
         ["#0 QUANTIZE"],
@@ -157,7 +157,7 @@ def test_sides(tmp_path: Path) -> None:
 def test_what_runs_together(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(branches())
-    after = of_parts("after", load(path), compile_any(Request(path)))
+    after = of_parts("after", load(path), compile_request(Request(path)).parts)
     assert [(box.lines[0].text, named(box)) for box in after.boxes][:4] == [
         ("conv0", ["#0 CONV_2D"]),
         ("conv1", ["#1 CONV_2D", "#2 ADD"]),
@@ -177,7 +177,7 @@ def test_what_runs_together(tmp_path: Path) -> None:
 def test_copies_belong_to_a_concatenation(tmp_path: Path) -> None:
     net, path = Drawn(1, (1, 6, 10, 16)), tmp_path / "net.tflite"
     path.write_bytes(net.model(net.conv(net.concatenation(3, net.input, net.conv(net.input, 16)), 8, 2, 2)))
-    after = of_parts("after", load(path), compile_any(Request(path)))
+    after = of_parts("after", load(path), compile_request(Request(path)).parts)
     assert [(box.lines[0].text, named(box)) for box in after.boxes][:3] == [
         ("pointwise0", ["#0 CONV_2D"]),
         ("move1", ["#1 CONCATENATION"]),
@@ -190,7 +190,7 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
     for _ in range(4):
         path.write_bytes(draw_network(rng, side=8))
-        graph, parts = load(path), compile_any(Request(path))
+        graph, parts = load(path), compile_request(Request(path)).parts
         before, after = of_graph("before", graph), of_parts("after", graph, parts)
         assert sorted(name for box in before.boxes for name in named(box)) == sorted(
             f"{node.where} {node.operator.name}" for node in graph.nodes

@@ -370,7 +370,7 @@ def test_handles_side_by_side(seed: int) -> None:
 def test_programs_are_compiled_once(handle: Handle, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not again by the handle, nor by another one; other filters are another program."""
     convolved(handle, np.random.default_rng([seed, 9]))
-    monkeypatch.setattr(programs, "compile_part", lambda *_, **__: pytest.fail("it compiles"))
+    monkeypatch.setattr(programs, "compile_whole", lambda *_, **__: pytest.fail("it compiles"))
     with Handle() as other:
         for of in (handle, other):
             made, wanted = convolved(of, np.random.default_rng([seed, 9]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks of operators of every kind, compiled in parts for random configurations, saved, loaded and run: the
-outputs are those of the TensorFlow Lite reference and of the golden model. What fails is shrunk, and printed as text.
+"""Random networks of operators of every kind, compiled in parts for random configurations and batches, saved, loaded
+and run: TensorFlow Lite and the golden model give the same outputs. What fails is shrunk, and printed as text.
 """
 
 from collections import Counter
@@ -41,19 +41,21 @@ SEARCH_ITERATIONS = 4
 
 @dataclass(frozen=True)
 class Drawn:
-    """A network and the accelerator that it is compiled for; its text is what a failure prints."""
+    """A network, and the accelerator and the images of a run for which it is compiled. A failure prints its text."""
 
     graph: RandomGraph
     config: AcceleratorConfig
+    images: int
 
     def _repr_pretty_(self, printer, _) -> None:
         """What Hypothesis prints."""
-        printer.text(f"{self.config}\n{tflite.from_bytes(self.graph.model)}\n")
+        printer.text(f"{self.config}, {self.images} images\n{tflite.from_bytes(self.graph.model)}\n")
 
 
 @st.composite
 def random_networks(draw, configs: tuple[AcceleratorConfig, ...]) -> Drawn:
-    return Drawn(draw_graph(Choices(draw)), draw(st.sampled_from(configs)))
+    images = draw(st.sampled_from([1, 1, 1, 2, 3]))
+    return Drawn(draw_graph(Choices(draw)), draw(st.sampled_from(configs)), images)
 
 
 def compiled(drawn: Drawn, folder: Path) -> CompiledNetwork | None:
@@ -61,7 +63,7 @@ def compiled(drawn: Drawn, folder: Path) -> CompiledNetwork | None:
     path = folder / "net.tflite"
     path.write_bytes(drawn.graph.model)
     try:
-        found = compile_parts(path, drawn.config, search_iterations=SEARCH_ITERATIONS)
+        found = compile_parts(path, drawn.config, search_iterations=SEARCH_ITERATIONS, images=drawn.images)
         save(found.network, folder / "net")
     except ValueError as rejection:
         if not isinstance(rejection.__cause__, DoesNotFit):
@@ -72,14 +74,16 @@ def compiled(drawn: Drawn, folder: Path) -> CompiledNetwork | None:
 
 
 def compare(network: CompiledNetwork, graph: RandomGraph, back_end: BackEnd) -> None:
-    inputs = [value[None] for value in graph.inputs]
+    """Run a network on as many images as go through it together, of values in another order."""
+    inputs = [np.stack([np.roll(value, n) for n in range(network.images)]) for value in graph.inputs]
     outputs = back_end.run(network, inputs).outputs
     for number, (output, golden) in enumerate(zip(outputs, golden_outputs(network.whole_graph(), inputs), strict=True)):
         np.testing.assert_array_equal(output, golden, f"output {number}, the golden model's", strict=True)
     for reference in graph.references:
-        expected = RUN[reference](graph.model, *graph.inputs)
-        for number, (output, values) in enumerate(zip(outputs, expected, strict=True)):
-            np.testing.assert_array_equal(output[0], values, f"output {number}, {reference}'s", strict=True)
+        for image, values in enumerate(zip(*inputs, strict=True)):
+            expected = RUN[reference](graph.model, *values)
+            for number, (output, wanted) in enumerate(zip(outputs, expected, strict=True)):
+                np.testing.assert_array_equal(output[image], wanted, f"output {number}, {reference}'s", strict=True)
 
 
 def test_command_level_model(tmp_path: Path) -> None:

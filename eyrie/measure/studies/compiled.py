@@ -10,9 +10,9 @@ from pathlib import Path
 
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.frontend import tflite
-from eyrie.compiler.network import compile_part
+from eyrie.compiler.network import compile_whole
 from eyrie.compiler.performance import performance
-from eyrie.compiler.results import Built, reached
+from eyrie.compiler.results import Built, Imported, reached
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.networks.classics import CLASSICS, normalized
 from eyrie.measure.operator_layers import LAYERS, Layer, measured
@@ -87,5 +87,5 @@ def of_network(name: str) -> Found:
     graph = tflite.from_bytes(CLASSICS[name]())
     if name == "alexnet":
         graph = normalized(graph, ("conv1", "conv3"))
-    found = performance(reached(compile_part(graph, name), Built))
+    found = performance(reached(compile_whole(Imported(name, graph=graph)), Built))
     return Found(found.cycles, found.roofline_cycles)
