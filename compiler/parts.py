@@ -12,7 +12,7 @@ from eyrie.compiler.artefact.performance import Performance
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.compiler.network import best, compile_part, compile_until, compile_whole, imported
+from eyrie.compiler.network import best, compile_part, compile_until, imported
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
@@ -112,22 +112,29 @@ def compile_request(request: Request, on_stage: Callable[[str], None] | None = N
     Raise InputError, with one line that begins with the path of the model or of the schedule.
     """
     if request.given:
-        return _whole(reached(compile_until(NAMES[-1], request, on_stage), Built))
+        stages = reached(compile_until(NAMES[-1], request, on_stage), Built)
+        part = CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages)
+        return Compiled(stages.graph, stages.config, (part,))
     with about(request.model):
         return compile_graph(imported(request, on_stage), on_stage)
 
 
 def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None) -> Compiled:
-    """Compile an imported graph like `compile_parts`. Raise CompileError."""
-    try:
-        return _whole(reached(compile_whole(work, on_stage=on_stage), Built))
-    except (Unsupported, DoesNotFit) as failure:
-        return _in_parts(work, on_stage, failure)
+    """Compile an imported graph like `compile_parts`. Compose data-movement operators if that reduces the work of the
+    host, or, at equal work, the accelerator's cycles.
 
-
-def _whole(stages: Built) -> Compiled:
-    part = CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages)
-    return Compiled(stages.graph, stages.config, (part,))
+    Raise CompileError.
+    """
+    ways = [
+        _Compiling(replace(work, graph=simplified(work.graph, compose), compose=compose), on_stage)
+        for compose in ((True, False) if composes(work.graph) else (True,))
+    ]
+    least = min(len(way.partition.host_nodes) for way in ways)
+    likely, others = list[_Compiling](), list[_Compiling]()
+    for way in ways:
+        (likely if len(way.partition.host_nodes) == least else others).append(way)
+    found = best(_attempts(likely), _judged, others=[(inf, attempt) for attempt in _attempts(others)])
+    return replace(found, graph=work.graph) if found.whole else found
 
 
 def check_accelerated(compiled: Compiled, model: str | Path) -> None:
@@ -137,21 +144,6 @@ def check_accelerated(compiled: Compiled, model: str | Path) -> None:
     real = any(map(is_real_layer, compiled.partition.host_nodes))
     remedy = "quantise it (eyrie quantize-model)" if real else "eyrie compile -o DIR prints the reasons"
     raise InputError(f"{model}: the accelerator runs no operator of the model: {remedy}")
-
-
-def _in_parts(work: Imported, on_stage: Callable[[str], None] | None, failure: CompileError) -> Compiled:
-    """Split and compile a network. Compose data-movement operators if that reduces the work of the host, or, at equal
-    work, the accelerator's cycles. failure: the reason why the network is not compiled as a whole
-    """
-    ways = [
-        _Compiling(replace(work, graph=simplified(work.graph, compose), compose=compose), on_stage, failure)
-        for compose in ((True, False) if composes(work.graph) else (True,))
-    ]
-    least = min(len(way.partition.host_nodes) for way in ways)
-    likely, others = list[_Compiling](), list[_Compiling]()
-    for way in ways:
-        (likely if len(way.partition.host_nodes) == least else others).append(way)
-    return best(_attempts(likely), _judged, others=[(inf, attempt) for attempt in _attempts(others)])
 
 
 def _attempts(ways: list["_Compiling"]) -> Iterator[Callable[[], Compiled]]:
@@ -168,11 +160,10 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
 
 @dataclass(eq=False)
 class _Compiling:
-    """The subgraphs of a simplified network in progress. failure: the reason why it is not compiled as a whole"""
+    """The subgraphs of a simplified network in progress."""
 
     work: Imported
     on_stage: Callable[[str], None] | None
-    failure: CompileError
     parts: list[CompiledPart] = field(default_factory=list)
     too_large: list[tuple[Part, DoesNotFit]] = field(default_factory=list)
 
@@ -199,8 +190,6 @@ class _Compiling:
 
     def _compiled(self, part: Part, until: str) -> Request | CompileError:
         """Return the result of the last stage, or the error that ends the compilation."""
-        if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.work.graph.nodes):
-            return self.failure
         try:
             return compile_part(replace(self.work, graph=_signed(part.graph)), until, self.on_stage)
         except (Unsupported, DoesNotFit) as found:

@@ -57,6 +57,7 @@ def conv(
     shape=(8, 8, 8),
     filters=(8, 3, 3, 8),
     out=(8, 8, 8),
+    batch=1,
     kind="CONV_2D",
     source: dict | None = None,
     weights: dict | None = None,
@@ -67,12 +68,12 @@ def conv(
     """A model of one convolution; what is given differs from one that compiles."""
     net = Builder()
     scale = {"scale": 0.1, "zero_point": 3}
-    x = net.tensor((1, *shape), **(scale if source is None else source))
+    x = net.tensor((batch, *shape), **(scale if source is None else source))
     w = net.tensor(filters, **({"scale": 0.01} | (weights or {})), data=np.ones(filters, np.int8))
     inputs = [x, w]
     if bias is not None:
         inputs.append(net.tensor((out[2],), "int32", data=np.full(out[2], bias, np.int32)))
-    y = net.tensor((1, *out), **scale)
+    y = net.tensor((batch, *out), **scale)
     more = {"depthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
     windowed = STEPS | {"padding": SAME}
     net.operator(kind, inputs, [y], **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
@@ -85,6 +86,14 @@ def real() -> bytes:
     x, y = (net.tensor((1, 8, 8, 8), "float32") for _ in range(2))
     w, b = (net.tensor(shape, "float32", data=np.ones(shape)) for shape in ((8, 3, 3, 8), (8,)))
     net.operator("CONV_2D", [x, w, b], [y], **STEPS | {"padding": SAME})
+    return net.pack([x], [y])
+
+
+def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
+    """A model of one operator with an input of 1 x 8 x 8 x 8."""
+    net = Builder()
+    x, y = (net.tensor(shape, scale=0.1) for shape in ((1, 8, 8, 8), out))
+    net.operator(name, [x], [y], **options)
     return net.pack([x], [y])
 
 
