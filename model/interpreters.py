@@ -129,7 +129,8 @@ class OnnxRuntime:
 
     def run(self, inputs: Values) -> list[np.ndarray]:
         with _of_onnxruntime():
-            return [np.asarray(each) for each in self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))]
+            given = dict(zip(self._inputs, map(np.asarray, inputs), strict=True))
+            return [np.asarray(each) for each in self._session.run(None, given)]
 
 
 @contextmanager

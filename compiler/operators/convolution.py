@@ -125,6 +125,8 @@ def _onnx(call: "OnnxCall") -> list[Operation]:
 
 
 def _onnx_codes(call: "OnnxCall") -> list[Operation]:
+    if call.whole("channels_last", 0):
+        raise Unsupported("its channels are last")
     x, w, made = (call.inner(what) for what in ("x", "w", "float"))
     bias, names = call.bias(8)
     attributes = onnx_window(call, call.shape(3)[2:], call.shape(0))

@@ -113,12 +113,12 @@ class HardSigmoid(FloatFunction):
 
 def _aten_softplus(call: "AtenCall") -> list[Operation]:
     call.expect(beta=1)
-    return [call.make("softplus", call.source)]
+    return [call.make("softplus", call.source, threshold=call.number("threshold"))]
 
 
 def _relax_softplus(call: "RelaxCall") -> list[Operation]:
     call.expect(beta=1.0)
-    return [call.make("softplus", call.operand(0))]
+    return [call.make("softplus", call.operand(0), threshold=call.real("threshold"))]
 
 
 class Softplus(FloatFunction):
@@ -129,7 +129,7 @@ class Softplus(FloatFunction):
 
     @staticmethod
     def real(operation: Operation, x: Values) -> Values:
-        return np.logaddexp(0, x)
+        return np.where(x > operation.number("threshold", np.inf), x, np.logaddexp(0, x))
 
 
 class Mish(FloatFunction):
@@ -156,6 +156,8 @@ class Silu(FloatFunction):
 def _onnx_dropout(call: "OnnxCall") -> list[Operation]:
     if len([name for name in call.outputs if name]) > 1:
         raise Unsupported("its mask is used")
+    if call.has(2) and call.constant(2).any():
+        raise Unsupported("it is in training mode")
     return [call.make("identity", call.inputs[:1], call.outputs[:1])]
 
 

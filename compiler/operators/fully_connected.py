@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,10 +62,20 @@ def _onnx_gemm(call: "OnnxCall") -> list[Operation]:
         raise Unsupported("its first operand is transposed")
     if call.real("alpha", 1.0) != 1 or (call.has(2) and call.real("beta", 1.0) != 1):
         raise Unsupported("it has a factor alpha or beta")
+    _check_bias(call, 2)
     return _linear(call, call.inputs, not call.whole("transB", 0))
 
 
+def _check_bias(call: "OnnxCall", number: int) -> None:
+    """Raise Unsupported unless the bias of a Gemm is one value for each output, or for all."""
+    shape = call.shape(number) if call.has(number) else ()
+    if prod(shape[:-1]) != 1:
+        raise Unsupported(f"its bias has {times(shape)} values, not one for each output")
+
+
 def _onnx_matmul(call: "OnnxCall") -> list[Operation]:
+    if min(len(call.shape(0)), len(call.shape(1))) < 2:
+        raise Unsupported("an operand is a vector")
     return _linear(call, call.inputs, True) if len(call.shape(1)) == 2 else [call.make("matmul", call.inputs)]
 
 
@@ -77,6 +88,7 @@ def _codes_gemm(call: "OnnxCall") -> list[Operation]:
         raise Unsupported("its first operand is transposed")
     if call.real("alpha", 1.0) != 1:
         raise Unsupported("it has a factor alpha")
+    _check_bias(call, 6)
     bias, names = call.bias(6)
     return _product(call, names, bias, not call.whole("transB", 0), 7)
 

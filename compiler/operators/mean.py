@@ -55,10 +55,10 @@ def over_maps(call: "OnnxCall", inputs: tuple[str, ...], outputs: tuple[str, ...
 
 
 def _onnx(call: "OnnxCall") -> list[Operation]:
-    listed = call.lists("axes", 1)
-    if not listed and call.whole("noop_with_empty_axes", 0):
+    axes = call.listed("axes", 1) if call.lists("axes", 1) else ()
+    if not axes and call.whole("noop_with_empty_axes", 0):
         return [call.make("identity", call.inputs[:1])]
-    axes = call.listed("axes", 1) if listed else tuple(range(len(call.shape(0))))
+    axes = axes or tuple(range(len(call.shape(0))))
     return [call.make("mean", call.inputs[:1], axes=axes, keep=bool(call.whole("keepdims", 1)))]
 
 

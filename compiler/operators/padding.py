@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PAD, PADV2 and MIRROR_PAD."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from eyrie.compiler.ir.graph import REMEDY, Node
 from eyrie.compiler.ir.operator import Tensors, check_same, quantized
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
-from eyrie.compiler.ir.qdq.values import Held, Made, Target, int8_codes
+from eyrie.compiler.ir.qdq.values import Held, Known, Made, Target, int8_codes
 from eyrie.compiler.ir.tensor import QuantizedConstant, Tensor
 from eyrie.compiler.kernel_calls.axes import dense
 from eyrie.compiler.kernel_calls.copies import copy_values, gather_values
@@ -22,6 +22,7 @@ from eyrie.compiler.operators.record import MOVE, Row, Shape
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import movement
+from eyrie.model.operators.quantization import Quantization
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.onnx.call import Call as OnnxCall
@@ -53,12 +54,15 @@ def _onnx(call: "OnnxCall") -> list[Operation]:
     rank = len(call.shape(0))
     if (mode := call.text("mode", "constant")) != "constant":
         raise Unsupported(f"it pads by {mode}")
-    pads, value = call.listed("pads", 1), call.number("value", 2)
+    pads = call.listed("pads", 1)
     axes = [axis % rank for axis in call.integers(3)] if call.has(3) else list(range(rank))
     margins = {axis: (pads[n], pads[n + len(axes)]) for n, axis in enumerate(axes)}
     if min(pads, default=0) < 0:
         raise Unsupported("it has negative pads")
-    return [call.make("pad", call.inputs[:1], margins=tuple(margins.get(n, (0, 0)) for n in range(rank)), value=value)]
+    spread = tuple(margins.get(n, (0, 0)) for n in range(rank))
+    if call.has(2) and not call.is_constant(2):  # a constant that is dequantised
+        return [call.make("pad", (call.input(0), call.input(2)), margins=spread)]
+    return [call.make("pad", call.inputs[:1], margins=spread, value=call.number("value", 2))]
 
 
 def _aten(call: "AtenCall") -> list[Operation]:
@@ -150,8 +154,18 @@ class Pad(Move):
         return [np.pad(x, operation.pairs("margins"), constant_values=operation.number("value", 0))]
 
     @classmethod
+    def on_codes(cls, operation: Operation, scale: Quantization, offset: int) -> Operation:
+        value = (operation.number("value", 0.0) - offset - scale.zero_point) * scale.scale
+        return replace(operation, attributes={**operation.attributes, "value": value})
+
+    @classmethod
     def as_int8(cls, fold: Fold, made: Made, target: Target) -> Held:
-        value = int8_codes(np.array(made.operation.number("value", 0.0)), target.quantization)
+        fill = np.array(made.operation.number("value", 0.0))
+        if len(made.inputs) > 1:
+            if not isinstance(made.inputs[1], Known) or made.inputs[1].values.size != 1:
+                raise Unsupported("its fill value is not one constant")
+            fill = made.inputs[1].values.reshape(())
+        value = int8_codes(fill, target.quantization)
         source, margins = inner(fold, made, target), made.operation.pairs("margins")
         return fold.node(
             made.operation.where,

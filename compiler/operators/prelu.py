@@ -15,12 +15,14 @@ from eyrie.compiler.ir.qdq.values import Held, Known, Made, Target
 from eyrie.compiler.ir.tensor import Form
 from eyrie.compiler.kernel_calls.scales import range_of, scaling
 from eyrie.compiler.kernel_calls.steps import Calls
-from eyrie.compiler.operators.binary import Binary, WordFields, operands_of_fold, result_fields
+from eyrie.compiler.operators.binary import Binary, WordFields, codes_of, operands_of_fold, result_fields
 from eyrie.compiler.operators.record import PPU, Row, Shape
 from eyrie.model.encoding import Operation as WordKind
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import elementwise
+from eyrie.model.operators.host import dequantize
+from eyrie.model.operators.quantization import INT8_MIN
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.pytorch.call import Call as AtenCall
@@ -95,4 +97,9 @@ class Prelu(Binary):
         if not isinstance(slopes, Known):
             raise Unsupported("its slopes are no constant")
         tensors, axes, shape = operands_of_fold(fold, made)
+        codes, found = codes_of(slopes, made)
+        lost = slopes.values.reshape(codes.shape) - dequantize(codes, found.quantization)
+        lowest = dequantize(np.array(INT8_MIN), quantizations(*tensors)[0])
+        if np.abs(lost * lowest).max() > target.quantization.scale / 2:
+            raise Unsupported("its slopes do not fit 8 bits")
         return fold.node(made.operation.where, Prelu(), tensors, shape, axes, target)

@@ -117,6 +117,12 @@ class FloatOperator:
         raise NotImplementedError
 
     @classmethod
+    def on_codes(cls, operation: Operation, scale: Quantization, offset: int) -> Operation:
+        """Return an operation on codes as one on their values. scale: of the int8 codes; offset: between the codes of
+        the framework and these"""
+        return operation
+
+    @classmethod
     def keeps(cls, operation: Operation, scale: Quantization) -> bool:
         """Return whether the result of an operation can have this scale of its input."""
         return cls.keeps_scale

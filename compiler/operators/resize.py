@@ -30,28 +30,25 @@ if TYPE_CHECKING:
     from eyrie.compiler.frontend.pytorch.call import Call as AtenCall
     from eyrie.compiler.frontend.tflite.reader import Call
 
+FACTOR_BITS = 10  # after the point, of a bilinear factor in TensorFlow Lite
+
 
 def _onnx(call: "OnnxCall") -> list[Operation]:
     """Translate Resize: nearest and linear, of rows and columns."""
     source, mode = call.shape(0), call.text("mode", "nearest")
     places = call.text("coordinate_transformation_mode", "half_pixel")
     nearest = call.text("nearest_mode", "round_prefer_floor")
-    if call.has(3):
-        to = call.integers(3)
-    else:
-        to = tuple(int(np.floor(size * by)) for size, by in zip(source, call.constant(2).ravel(), strict=True))
-    if len(source) != 4 or to[:2] != source[:2] or call.given("axes"):
-        raise Unsupported("it resizes other axes than rows and columns")
-    whole = all(size % before == 0 for size, before in zip(to, source))
+    to = _onnx_size(call, source)
     if mode == "nearest":
-        # For an integer factor, all coordinate modes give the same result, except at the ends with aligned corners.
-        if not whole or places not in ("asymmetric", "half_pixel") or nearest not in ("floor", "round_prefer_floor"):
-            raise Unsupported("it resizes to the nearest other than by whole numbers")
-        if places == "asymmetric" and nearest != "floor":
-            raise Unsupported("it rounds to the nearest from the corner on")
+        # For an integer factor, these give the same result.
+        same = (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor"), ("half_pixel", "round_prefer_ceil"))
+        if any(size % before for size, before in zip(to, source)) or (places, nearest) not in same:
+            raise Unsupported(f"it resizes to the nearest by {places} and {nearest}, or by parts of pixels")
         return [call.make("resize_nearest", call.inputs[:1], size=to[2:])]
     if mode != "linear" or places not in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"):
         raise Unsupported(f"it resizes by {mode}, {places}")
+    if places == "pytorch_half_pixel" and 1 in to[2:]:
+        raise Unsupported("it resizes to one pixel from the corner on")
     return [
         call.make(
             "resize_bilinear",
@@ -61,6 +58,25 @@ def _onnx(call: "OnnxCall") -> list[Operation]:
             half_pixel="half_pixel" in places,
         )
     ]
+
+
+def _onnx_size(call: "OnnxCall", source: Shape) -> Shape:
+    """Return the shape of the result of a Resize. Raise Unsupported if its factors are not the ratios of sizes."""
+    if call.version < 11:
+        raise Unsupported(f"it is of version {call.version} of the operators, not 11")
+    for name, default in (("axes", ()), ("antialias", 0), ("keep_aspect_ratio_policy", b"stretch")):
+        if call.attribute(name, default) != default:
+            raise Unsupported(f"it has {name}")
+    if call.has(3):
+        to = call.integers(3)
+    else:
+        factors = call.constant(2).ravel()
+        to = tuple(int(np.floor(size * by)) for size, by in zip(source, factors, strict=True))
+        if any(np.float32(size / of) != np.float32(by) for size, of, by in zip(to, source, factors)):
+            raise Unsupported("its factors are not the ratios of sizes")
+    if len(source) != 4 or to[:2] != source[:2]:
+        raise Unsupported("it resizes other axes than rows and columns")
+    return to
 
 
 def _aten(kind: str) -> Callable[["AtenCall"], list[Operation]]:
@@ -210,7 +226,7 @@ class ResizeBilinear(_Resize):
             aligned = int(self.align_corners and wanted > 1)
             size, wanted = size - aligned, wanted - aligned
             settings[name] = (
-                np.float32(size) / np.float32(wanted) if unsigned else (1024 * size + wanted // 2) // wanted
+                np.float32(size) / np.float32(wanted) if unsigned else ((size << FACTOR_BITS) + wanted // 2) // wanted
             )
         settings["half_pixel_centers"] = int(self.half_pixel_centers)
         kernel = "resize_bilinear_float" if unsigned else "resize_bilinear"
@@ -218,7 +234,16 @@ class ResizeBilinear(_Resize):
 
     @classmethod
     def as_int8(cls, fold: Fold, made: Made, target: Target) -> Held:
-        """Return the interpolated codes in the scale of the input, then rescaled to the target."""
-        source = fold.operand(made.inputs[0])
+        """Return the interpolated codes in the scale of the input, then rescaled to the target.
+
+        Raise Unsupported if the integers of TensorFlow Lite are less exact: factors have 10 bits after the point.
+        """
+        source, corners = fold.operand(made.inputs[0]), made.operation.flag("align_corners")
+        for size, to in zip(source.shape[2:], made.operation.integers("size")):
+            aligned = int(corners and to > 1)
+            if (size - aligned << FACTOR_BITS) % (to - aligned):
+                raise Unsupported(f"its factor is not a multiple of 1 / {1 << FACTOR_BITS}")
+        if target.quantization.scale < source.quantization.scale:
+            raise Unsupported("its result has a finer scale")
         held = cls.added(fold, made.operation, source, made.shape, Target(source.quantization, made.name))
         return fold.rescaled(made.operation, held, target)

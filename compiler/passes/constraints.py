@@ -113,6 +113,17 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
     return _broken(own, site)
 
 
+def check_known(graph: Graph) -> None:
+    """Raise Obstacles, with all of them, if the host cannot run an operator either."""
+    unknown = tuple(
+        Obstacle(node.operator.name, node.where, node.operator.reason)
+        for node in graph.nodes
+        if isinstance(node.operator, Unknown)
+    )
+    if unknown:
+        raise Obstacles(unknown)
+
+
 def check(graph: Graph) -> Graph:
     """Return the graph. Raise Obstacles if the accelerator does not run it."""
     found = [Obstacle("", "", reason) for reason in ends(graph)]

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operator import Unknown
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.interpreted import Interpreted
-from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
+from eyrie.compiler.passes.constraints import Obstacle, check_known, is_view, of_operator, said
 from eyrie.compiler.passes.index_maps import is_move
 from eyrie.model.messages import number_of
 
@@ -96,13 +95,7 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
 
     Raise Obstacles, with all of them, if the host cannot run a node either.
     """
-    unknown = tuple(
-        Obstacle(node.operator.name, node.where, node.operator.reason)
-        for node in graph.nodes
-        if isinstance(node.operator, Unknown)
-    )
-    if unknown:
-        raise Obstacles(unknown)
+    check_known(graph)
     obstacles = {
         node: tuple(Obstacle(node.operator.name, node.where, reason) for reason in reasons(node, graph))
         for node in graph.nodes

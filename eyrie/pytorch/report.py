@@ -115,6 +115,8 @@ def reports(model: nn.Module) -> list[Report]:
     the result of torch.compile. Raise InputError, with one line, if no graph was compiled.
     """
     own = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    if not own:
+        raise InputError("a model without parameters and buffers has no report")
     found = [report for report, tensors in _REPORTS if any(id(ref()) in own for ref in tensors)]
     if not found:
         raise InputError("no graph of this model has been compiled: call the result of torch.compile once")

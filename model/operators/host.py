@@ -47,9 +47,10 @@ def arg_max(values: np.ndarray, axis: int = -1) -> np.ndarray:
 def quantize(values: ArrayLike, output: Quantization, to_even: bool = False) -> np.ndarray:
     """Quantise float32 to int8 (QUANTIZE). to_even: whether ties round to even, as in QuantizeLinear, or away from
     zero"""
-    quotients = np.asarray(values, np.float32) / np.float32(output.scale)
-    steps = (np.rint(quotients) if to_even else round_away(quotients)) + output.zero_point
-    return np.clip(steps, INT8_MIN, INT8_MAX).astype(np.int8)
+    with np.errstate(over="ignore", invalid="ignore"):  # the code of a value that is no number is open
+        quotients = np.asarray(values, np.float32) / np.float32(output.scale)
+        steps = (np.rint(quotients) if to_even else round_away(quotients)) + output.zero_point
+        return np.clip(steps, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
 def dequantize(values: np.ndarray, input_: Quantization) -> np.ndarray:

@@ -16,6 +16,12 @@ class Golden(BackEnd):
 
     about, compiles = "the golden model, without the accelerator", False
 
+    def prepare(self, network: CompiledNetwork) -> None:
+        """Raise Obstacles if an operator is unknown."""
+        from eyrie.compiler.passes.constraints import check_known
+
+        check_known(network.whole_graph())
+
     def _run(self, network: CompiledNetwork, inputs: list[np.ndarray]) -> NetworkRun:
         graph, count = network.whole_graph(), len(inputs[0])
         values = on_host(graph, inside(graph.inputs, inputs), count)

@@ -318,6 +318,26 @@ FUNCTIONS = [nn.LeakyReLU(slope) for slope in (0.01, 0.2, 1.5)]
 FUNCTIONS += [nn.Hardsigmoid(), nn.SiLU(), nn.GELU(), nn.GELU("tanh")]
 
 
+class Line(nn.Module):
+    def __init__(self, factor: float, offset: float) -> None:
+        super().__init__()
+        self.factor, self.offset = factor, offset
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor + self.offset
+
+    def extra_repr(self) -> str:
+        return f"{self.factor}, {self.offset}"
+
+
+class Square(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * x
+
+
+FUNCTIONS += [Line(0.3, 0), Line(1, 1.5), Line(-0.5, 0.1), Square()]
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
 @pytest.mark.parametrize("factor", [1, 8])
 def test_functions_to_tflite(function: nn.Module, factor: int, seed: int, tmp_path: Path) -> None:

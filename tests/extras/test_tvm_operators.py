@@ -30,6 +30,7 @@ OPERATORS: dict[str, Callable[[relax.Expr], relax.Expr]] = {
     "gelu tanh": op.nn.gelu_tanh,
     "leaky": lambda x: op.nn.leakyrelu(x, 0.2),
     "softplus": op.nn.softplus,
+    "softplus with a threshold": lambda x: op.nn.softplus(x, threshold=0.3),
     "erf": op.erf,
     "exp": op.exp,
     "log": lambda x: op.log(op.add(x, constant(np.array(5.0), "float32"))),

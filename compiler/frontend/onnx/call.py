@@ -48,6 +48,9 @@ class Call:
     def given(self, name: str) -> bool:
         return name in self._attributes
 
+    def attribute(self, name: str, default: object) -> object:
+        return self._attributes.get(name, default)
+
     def whole(self, name: str, default: int | None = None) -> int:
         value = self._attributes.get(name, default)
         if not isinstance(value, int):

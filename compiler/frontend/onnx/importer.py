@@ -2,6 +2,8 @@
 """The importer of ONNX files: file -> Network -> Graph."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count as count_from
 
 import numpy as np
 import onnx
@@ -38,16 +40,21 @@ def import_model(data: bytes) -> Graph:
     Raise ModelImportError if the file is damaged or contradicts itself.
     """
     model = _parsed(data)
-    if _batch(model.graph) in (None, 1):
+    batch = _batch(model.graph)
+    if batch in (None, 1):
         return _imported(model)
-    fixed = _batch(model.graph) != 0  # the file says a size
-    try:
-        graph = _imported(_of_one_image(model), images=not fixed)
-    except ModelImportError:
-        if fixed:
-            return _imported(model)
-        raise
-    return _imported(model) if fixed and any(map(_is_of_host, graph.nodes)) else graph
+    if not batch:  # without a size
+        if place := _mixing(model):
+            raise ModelImportError(
+                f"{place}: it may mix images", remedy="export the model with a first axis of a fixed size"
+            )
+        return _imported(_of_images(model, 1), images=True)
+    with suppress(ModelImportError):
+        if not _mixing(model):
+            graph = _imported(_of_images(model, 1))
+            if not any(map(_is_of_host, graph.nodes)):
+                return graph
+    return _imported(model)
 
 
 def _parsed(data: bytes) -> onnx.ModelProto:
@@ -57,11 +64,16 @@ def _parsed(data: bytes) -> onnx.ModelProto:
         raise ModelImportError(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
     if any(map(uses_external_data, _get_all_tensors(model))):
         raise ModelImportError("its weights are in another file", remedy="give the path of the file")
+    bare = [each.type.tensor_type for each in model.graph.output if not each.type.tensor_type.HasField("shape")]
+    for tensor in bare:
+        tensor.shape.SetInParent()  # which the checker asks for, but not onnxruntime
     try:
         onnx.checker.check_model(model)
     except Exception as error:
         reason = one_line(next(iter(str(error).splitlines()), type(error).__name__)).rstrip(".")
         raise ModelImportError(f"{_DAMAGED}: {reason}", remedy=_REMEDY) from error
+    for tensor in bare:
+        tensor.ClearField("shape")
     return inline_local_functions(model) if model.functions else model
 
 
@@ -82,15 +94,68 @@ def _batch(graph: onnx.GraphProto) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _of_one_image(model: onnx.ModelProto) -> onnx.ModelProto:
+def _of_images(model: onnx.ModelProto, count: int) -> onnx.ModelProto:
+    """Return the model with inputs of so many images."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     for each in _inputs(changed.graph):
-        each.type.tensor_type.shape.dim[0].dim_value = 1
+        each.type.tensor_type.shape.dim[0].dim_value = count
     del changed.graph.value_info[:]
     for each in changed.graph.output:
         each.type.tensor_type.ClearField("shape")
     return changed
+
+
+def _mixing(model: onnx.ModelProto) -> str:
+    """Return the place of the first operator that may mix images, "" without one.
+
+    Images may share the first axis with other values, one image after the other; but an operator along it mixes them.
+    """
+    one = _shaped(_of_images(model, 1))
+    sizes = {size for shape in one.values.shapes.values() for size in shape}
+    several = next(count for count in count_from(5) if count not in sizes)
+    try:
+        shapes = _shaped(_of_images(model, several)).values.shapes
+    except ModelImportError:  # it is for one image, whatever its inputs say
+        shapes = {}
+    fixed, ends = set(one.values.constants) | set(one.values.derived), {each.name for each in model.graph.output}
+    for operation in one.operations:
+        if fixed.issuperset(operation.inputs):
+            fixed |= set(operation.outputs)
+            continue
+        for name in operation.outputs:
+            shape = one.values.shapes.get(name)
+            if shape is None:
+                continue
+            first, rest, rank = shape[:1], shape[1:], max(len(shape), 1)
+            along = operation.has("axis") and operation.integer("axis") % rank == 0
+            more = (*(several * size for size in first), *rest)
+            if along or not first or shapes.get(name, more) != more or (name in ends and first != (1,)):
+                return operation.place
+    return ""
+
+
+def _shaped(model: onnx.ModelProto) -> "_Importer":
+    """Return the importer of a model, with the shapes of all values."""
+    importer = _Importer(model, {}, images=False)
+    with _reported(importer):
+        importer.network()
+    return importer
+
+
+@contextmanager
+def _reported(importer: "_Importer") -> Iterator[None]:
+    """Report any error as one of the model, at the node in progress."""
+    try:
+        yield
+    except ModelImportError:
+        raise
+    except CompileError as error:  # a package is not installed
+        raise ModelImportError(str(error)) from error
+    except Exception as error:  # a damaged file can raise any error
+        raise ModelImportError(
+            f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
+        ) from error
 
 
 def _imported(model: onnx.ModelProto, images: bool = False) -> Graph:
@@ -99,16 +164,8 @@ def _imported(model: onnx.ModelProto, images: bool = False) -> Graph:
     rejected: dict[str, str] = {}
     while True:
         importer = _Importer(model, rejected, images)
-        try:
+        with _reported(importer):
             graph = graph_of(importer.network())
-        except ModelImportError:
-            raise
-        except CompileError as error:  # a package is not installed
-            raise ModelImportError(str(error)) from error
-        except Exception as error:  # a damaged file can raise any error
-            raise ModelImportError(
-                f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
-            ) from error
         known = rejected.keys() | importer.refused
         found = {where: reason for where, reason in _rejections(graph) if where not in known}
         if not found:
@@ -194,6 +251,8 @@ class _Importer:
             raise Unsupported(f"its input {plain[0]} {other}")
         if node.op_type in ("QuantizeLinear", "DequantizeLinear") and self._is_narrow(call):
             raise Unsupported("its scale is not float32")
+        if node.op_type == "Cast" and self.values.types.get(node.input[0]) != onnx.TensorProto.FLOAT:
+            raise Unsupported("it casts other values than float32")
         translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
         if translate is None:
             raise Unsupported(UNKNOWN)
@@ -285,11 +344,12 @@ class _Importer:
 
 
 def _inferred(model: onnx.ModelProto, types: dict[str, int]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes that ONNX infers, if all sizes are known. Add the inferred types of elements to `types`."""
-    try:
-        graph = shape_inference.infer_shapes(model).graph
-    except Exception:  # its own
-        graph = model.graph
+    """Return the shapes that ONNX infers, if all sizes are known; only the file's if it may infer wrong ones. Add the
+    inferred types of elements to `types`."""
+    graph = model.graph
+    if not any(map(_is_misread, graph.node)):
+        with suppress(Exception):  # its own
+            graph = shape_inference.infer_shapes(model).graph
     types.update((each.name, each.data_type) for each in graph.initializer)
     made = [*graph.value_info, *graph.output]
     types.update(
@@ -298,6 +358,13 @@ def _inferred(model: onnx.ModelProto, types: dict[str, int]) -> dict[str, tuple[
         if each.type.tensor_type.elem_type
     )
     return dict(_sized(made))
+
+
+def _is_misread(node: onnx.NodeProto) -> bool:
+    """Return whether ONNX may infer another shape than onnxruntime makes: of a pool that rounds up, or of a transposed
+    convolution with automatic pads."""
+    given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+    return bool(given.get("ceil_mode")) or (node.op_type == "ConvTranspose" and b"SAME" in given.get("auto_pad", b""))
 
 
 def _sized(values: list[onnx.ValueInfoProto]) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -340,6 +340,6 @@ def _check_end(node: Node) -> None:
         codes_of(node)
     except Unsupported:
         of = f"of {short(node)} " if node.op == "call_function" and node.target is not getitem else ""
-        raise Unsupported(f"a value {of}that is not quantised goes in or out") from None
+        raise Unsupported(f"a value {of}that is not quantised goes in or out: quantise it") from None
     if not node.meta["example_value"].dim():
         raise Unsupported("it takes a single value, without images")

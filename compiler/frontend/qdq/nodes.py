@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nodes of the Graph in progress, and the names of their tensors."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.qdq.fold import Fold
 from eyrie.compiler.ir.qdq.network import Operation
@@ -13,7 +16,10 @@ from eyrie.compiler.ir.qdq.values import Held, Target
 from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
 from eyrie.compiler.operators.lookup import Lookup
 from eyrie.compiler.operators.shapes import Transpose
+from eyrie.compiler.operators.weights import Weighted
 from eyrie.model.operators.tables import VALUES
+
+MOST_COUNTS = 1 << 30  # of a result before it is clipped: TensorFlow Lite computes it in int32
 
 
 class Nodes(Fold):
@@ -35,6 +41,8 @@ class Nodes(Fold):
     ) -> Held:
         name = self.name(target.name, axes)
         output = Quantized(name=name, shape=tuple(shape), dtype="int8", quantization=target.quantization)
+        if _largest(operator, inputs) > MOST_COUNTS * target.quantization.scale:
+            raise Unsupported("its sums do not fit int32 in the scale of its result: quantise it by a larger scale")
         self.nodes.append(Node(operator, where, inputs, (output,)))
         return Held(output, tuple(axes))
 
@@ -73,7 +81,7 @@ class Nodes(Fold):
 
     def name(self, base: str, axes: tuple[int, ...] = ()) -> str:
         """Return a new tensor name. A "#" begins the part that the compiler adds. axes: as in Held"""
-        base = "".join(letter if letter.isprintable() and letter != "#" else "?" for letter in base)
+        base = printable(base)
         if tuple(axes) != tuple(range(len(axes))):
             base += "#" + "".join(map(str, np.argsort(axes)))
         name, count = base, 1
@@ -82,3 +90,29 @@ class Nodes(Fold):
             name = f"{base}{'.' if '#' in base else '#'}{count}"
         self._names.add(name)
         return name
+
+
+def names_of_ends(graph: Graph, given: Sequence[str]) -> dict[str, str]:
+    """Return new names of tensors, so that the outputs have the given ones: codes may have taken the name of their
+    values."""
+    names, ends = dict[str, str](), {each.name for each in graph.inputs}
+    for tensor, name in zip(graph.outputs, given, strict=True):
+        wanted = printable(name)
+        if tensor.name not in ends and wanted not in ends:
+            names |= {tensor.name: wanted, wanted: tensor.name}
+        ends |= {tensor.name, wanted}
+    return names
+
+
+def printable(name: str) -> str:
+    """Return a framework's name without letters that a text cannot have, and without "#"."""
+    return "".join(letter if letter.isprintable() and letter != "#" else "?" for letter in name)
+
+
+def _largest(operator: Operator, inputs: tuple[Tensor, ...]) -> float:
+    """Return a bound of an operator's sums of products, in real numbers."""
+    scales = [each.quantization.scale for each in inputs if isinstance(each, Quantized)]
+    if isinstance(operator, Weighted):
+        sums = 255 * 127 * (operator.filters.size // operator.outputs) + int(np.abs(operator.bias.astype(int)).max())
+        return sums * float(operator.scales.max()) * scales[0]
+    return 255.0 ** len(scales) * prod(scales) if operator.name == "MUL" else 256 * 255 * max(scales, default=0)

@@ -20,7 +20,7 @@ from eyrie.compiler.frontend.qdq.constants import (
     scale_of_codes,
     takes_codes,
 )
-from eyrie.compiler.frontend.qdq.nodes import Nodes
+from eyrie.compiler.frontend.qdq.nodes import Nodes, names_of_ends
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Graph, Node
 from eyrie.compiler.ir.operator import Unknown
@@ -40,6 +40,7 @@ from eyrie.compiler.ir.qdq.values import (
     dequantised,
     int8_codes,
     leaves,
+    offset,
     quantised,
 )
 from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
@@ -87,19 +88,23 @@ class _Walk(Nodes):
         for operation in self.network.operations:
             self._take(operation)
         outputs = tuple(self._output(name) for name in self.network.outputs)
-        return self._marked(Graph(inputs, tuple(self.nodes), outputs))
+        return self._finished(Graph(inputs, tuple(self.nodes), outputs))
 
-    def _marked(self, graph: Graph) -> Graph:
-        """Return the graph, with its uint8 inputs and outputs marked."""
+    def _finished(self, graph: Graph) -> Graph:
+        """Return the graph, with its uint8 inputs and outputs marked, and the framework's names of outputs."""
+        names = names_of_ends(graph, self.network.outputs)
 
-        def marked(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            return tuple(
-                replace(each, unsigned=True) if isinstance(each, Quantized) and each.name in self._unsigned else each
-                for each in tensors
-            )
+        def finished(tensor: Tensor) -> Tensor:
+            named = replace(tensor, name=names.get(tensor.name, tensor.name))
+            if isinstance(named, Quantized) and tensor.name in self._unsigned:
+                return replace(named, unsigned=True)
+            return named
 
-        nodes = tuple(replace(node, inputs=marked(node.inputs), outputs=marked(node.outputs)) for node in graph.nodes)
-        return Graph(marked(graph.inputs), nodes, marked(graph.outputs))
+        def all_of(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            return tuple(map(finished, tensors))
+
+        nodes = tuple(replace(node, inputs=all_of(node.inputs), outputs=all_of(node.outputs)) for node in graph.nodes)
+        return Graph(all_of(graph.inputs), nodes, all_of(graph.outputs))
 
     # ---- Ends ----
 
@@ -220,12 +225,11 @@ class _Walk(Nodes):
             raise Rejected(operation, f"takes codes without a DEQUANTIZE: {QUANTISE}")
         if len({each.quantization for each in held}) > 1:
             raise Rejected(operation, "takes codes of several scales")
+        scale, unsigned = held[0].quantization, held[0].unsigned
+        operation = of_kinds()[operation.kind].on_codes(operation, scale, offset("uint8" if unsigned else "int8"))
         reals = tuple(Scaled(each) for each in held)
         made = [Made(operation, reals, shape, number) for number, shape in enumerate(shapes)]
-        return [
-            replace(self.emit(each, Target(held[0].quantization, each.name)), unsigned=held[0].unsigned)
-            for each in made
-        ]
+        return [replace(self.emit(each, Target(scale, each.name)), unsigned=unsigned) for each in made]
 
     def _unknown(self, rejected: Rejected, operation: Operation, inputs: tuple[Value, ...]) -> list[Held | Given]:
         """Add a node with the reason of the rejection, and return its results for the operators after it."""

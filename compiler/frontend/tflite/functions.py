@@ -5,6 +5,7 @@ A replacement is one function, or several operators, as TensorFlow Lite's own co
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -32,9 +33,9 @@ def nodes_of(node: Node) -> tuple[Node, ...]:
     function = _function(node.operator.entries, source.quantization, output.quantization)
     if function is not None:
         return (Node(function, node.where, (source,), (output,)),)
-    for several in (_silu, _hard_sigmoid, _gelu):
+    for several in (_silu, _hard_sigmoid, _gelu, _square, partial(_line, entries=node.operator.entries)):
         nodes = tuple(several(_Writing(node.where, output.name), source, output))
-        if np.abs(_entries(nodes, source, output) - node.operator.entries).max() <= NEAR_OF_SEVERAL:
+        if nodes and np.abs(_entries(nodes, source, output) - node.operator.entries).max() <= NEAR_OF_SEVERAL:
             return nodes
     raise Unsupported("TensorFlow Lite has no operator for this function of one value")
 
@@ -66,8 +67,8 @@ class _Writing:
         return Quantized(name=f"{self.name}/{name}", shape=like.shape, dtype="int8", quantization=quantization)
 
     def constant(self, name: str, like: Quantized, value: float) -> QuantizedConstant:
-        data = np.full((1,) * len(like.shape), 127, np.int8)
-        quantization = Quantization(value / 127, 0)
+        data = np.full((1,) * len(like.shape), 127 if value > 0 else -127, np.int8)
+        quantization = Quantization(abs(value) / 127, 0)
         return QuantizedConstant(
             name=f"{self.name}/{name}", shape=data.shape, dtype="int8", quantization=quantization, data=data
         )
@@ -117,6 +118,27 @@ def _gelu(to: _Writing, source: Quantized, output: Quantized) -> Iterator[Node]:
     yield to.add(square, to.constant("added", source, added), steep)
     yield to.mul(scaled, steep, exponent)
     yield from to.gated(source, exponent, output)
+
+
+def _square(to: _Writing, source: Quantized, output: Quantized) -> Iterator[Node]:
+    yield to.mul(source, source, output)
+
+
+def _line(to: _Writing, source: Quantized, output: Quantized, entries: np.ndarray) -> Iterator[Node]:
+    """Yield the nodes of a factor and an offset, found by the entries that are not clipped."""
+    of, by = source.quantization, output.quantization
+    inside = (entries > -128) & (entries < 127)
+    if inside.sum() < 2:
+        return
+    x = (VALUES.astype(float) - of.zero_point) * of.scale
+    factor, offset = np.polyfit(x[inside], (entries[inside].astype(float) - by.zero_point) * by.scale, 1)
+    unscaled, unmoved = abs(factor - 1) * np.abs(x).max() < by.scale / 2, abs(offset) < by.scale / 2
+    scaled = source
+    if not unscaled and factor:
+        scaled = output if unmoved else to.tensor("scaled", source, *sorted((x[0] * factor, x[-1] * factor)))
+        yield to.mul(source, to.constant("factor", source, factor), scaled)
+    if not unmoved:
+        yield to.add(scaled, to.constant("offset", source, offset), output)
 
 
 def _entries(nodes: tuple[Node, ...], source: Quantized, output: Quantized) -> np.ndarray:

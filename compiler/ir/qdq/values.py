@@ -144,7 +144,8 @@ def dequantised(codes: np.ndarray, scale: Scale) -> Known:
 def quantised(values: np.ndarray, scale: Scale, low: int, high: int) -> np.ndarray:
     """Return integers, rounded to nearest, ties to even. The quotient is computed in float32, as frameworks do."""
     by, zero = scale.along(values.ndim)
-    steps = np.rint(values.astype(np.float32) / by.astype(np.float32)).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # the code of a value that is no number is open
+        steps = np.rint(values.astype(np.float32) / by.astype(np.float32)).astype(np.float64)
     return np.clip(steps + zero, low, high).astype(np.int64)
 
 
