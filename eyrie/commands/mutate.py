@@ -43,6 +43,7 @@ _REQUANT = "requant0 requant1 requant2"
 _ARRAY = "array16 array15 array6 array8 array10"
 _PASS = "pass1 pass0 pass2 pass7 pass8 pass9 pass3 streams0 pass5 pass4 words1"
 _PPU = "ppu5 ppu8 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu9 ppu6"
+_CODES = "code1 code0 code2 code3 tile14 tile16"
 _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile11 tile12"
 
 # Per block, its files (globs below rtl/; the first match counts) and their testbenches in turn.
@@ -77,7 +78,7 @@ BLOCKS = {
     },
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
-    "tiling": {"tiling/*.sv": _TILE},
+    "tiling": {"tiling/dma/weight_*.sv": _CODES, "tiling/*.sv": f"{_TILE} tile14 tile16"},
     "common": {
         "common/fifo.sv": "fifo0 fifo3 fifo1 fifo2",
         "common/ram_fifo.sv": "fifo4 fifo7 fifo5 fifo6",
@@ -110,6 +111,26 @@ EQUIVALENT = {
         "increment = '0;",
         "increment = '1;",
     ): "a default: every counter is assigned below it",
+    (
+        "rtl/eyrie.sv",
+        "(Counters'(1) << CounterPeWaitIfmap) | (Counters'(1) << CounterPeWaitWords) |",
+        "(Counters'(1) << CounterPeWaitIfmap) | (Counters'(0) << CounterPeWaitWords) |",
+    ): "a PE waits in a pass only, and counters begin and end between passes",
+    (
+        "rtl/common/queue.sv",
+        "if (WIDTH * DEPTH < RamBits) begin : gen_registers",
+        "if (!(WIDTH * DEPTH < RamBits)) begin : gen_registers",
+    ): "both memories have the same interface and timing",
+    (
+        "rtl/tiling/dma/dma_rows.sv",
+        "plane_dram_q <= '0;",
+        ";",
+    ): "a reset: it is read only while active_q, which is reset, is set",
+    (
+        "rtl/array/network/multicast_controller.sv",
+        "scan_q <= '1;",
+        ";",
+    ): "a reset: every pass shifts in all IDs before they become current",
 }
 
 # Building takes longer than simulating: let the C++ compiler do little, unless told otherwise.

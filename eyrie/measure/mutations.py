@@ -53,7 +53,7 @@ _WIDTHS = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\(\w+ [+-] \d+\)'|#\(\.\w*WIDTH\(\d
 def _code(text: str) -> list[str]:
     """Return the lines of a source, without comments. Lines that must not change are empty.
 
-    Headers of modules, blocks that synthesis does not see and assertion macros must not change.
+    Headers of modules, blocks that synthesis or simulation does not see, and assertion macros must not change.
     """
     text = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL)
     lines = [line.split("//")[0].rstrip() for line in text.splitlines()]
@@ -71,6 +71,8 @@ def _code(text: str) -> list[str]:
             kept, skip_until = "", r"\s*\);"
         elif re.match(r"\s*`ifndef SYNTHESIS", line):
             kept, skip_until = "", r"\s*`endif"
+        elif re.match(r"\s*`ifdef SYNTHESIS", line):
+            kept, skip_until = "", r"\s*`(else|endif)"
         elif re.match(r"\s*`EYRIE_", line):
             kept, depth = "", line.count("(") - line.count(")")
         if _SKIPPED.match(kept) and not _REGISTERS.match(kept):

@@ -46,6 +46,7 @@ class Sizes:
         """With columns, blocks and pixels; channels stay open where each block may have its own number."""
         columns, pixels, blocks, channels = self.columns or int(rng.integers(1, cols + 1)), self.pixels, None, None
         if pool == "average" and not pixels and rng.random() < 0.2:  # as many as can be averaged
+            columns = 1 << columns.bit_length() - 1
             pixels, blocks, channels = MAX_AVERAGE_COUNT // columns, 1, int(rng.integers(1, 3))
         pixels = pixels or int(rng.choice([1, 2, 3, 4, 4, 4, 9, 32]))
         if pool == "max":
@@ -80,7 +81,10 @@ def draw_pass(
     at_a_time = 2 if two_pixels and kind in ("plain", "dropped") else 1
     sizes = sizes.drawn(rng, cols, pool)
     output = _draw_output(rng)
-    pooling, span = _draw_pooling(rng, pool, sizes.columns, sizes.pixels)
+    at_an_end = sizes.columns * sizes.pixels == MAX_AVERAGE_COUNT and rng.random() < 0.5
+    if at_an_end:  # the largest sum needs one bit more than all others
+        output |= {"act_min": -128, "act_max": 127}
+    pooling, span = _draw_pooling(rng, pool, sizes.columns, sizes.pixels, at_an_end)
     nothing = operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8))
     drawn = Pass(
         {
@@ -93,7 +97,8 @@ def draw_pass(
     )
     made, places, together = [], [], []
     for block in range(sizes.blocks):
-        words, count = _append_block(rng, drawn, block == sizes.blocks - 1, sizes, cols, pool, span, output, at_a_time)
+        last = block == sizes.blocks - 1
+        words, count = _append_block(rng, drawn, last, sizes, cols, pool, span, output, at_a_time, at_an_end)
         where = (
             f"{name} ({kind}, {pool}, {operation}, {sizes.columns} columns, {sizes.pixels} pixels), "
             f"block {block} of {count} channels"
@@ -139,8 +144,9 @@ def draw_elementwise(
     return drawn
 
 
-def _append_block(rng, drawn, last, sizes, cols, pool, span, output, at_a_time):
-    """Appends the beats and the table of a block of channels; returns its words [n, 8], and how many channels."""
+def _append_block(rng, drawn, last, sizes, cols, pool, span, output, at_a_time, at_an_end):
+    """Appends the beats and the table of a block of channels; returns its words [n, 8], and how many channels.
+    at_an_end: all results are the smallest, or the largest"""
     count = sizes.channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
     ends = (last or rng.random() < 0.3) << TILE_LAST | last << PASS_LAST
     if pool == "raw":
@@ -148,7 +154,7 @@ def _append_block(rng, drawn, last, sizes, cols, pool, span, output, at_a_time):
         sums = rng.integers(INT32_MIN, INT32_MAX + 1, (sizes.pixels, count, cols))
         words = _raw_words(sums[..., : sizes.columns])
     else:
-        sums, values = _requantized(rng, drawn, sizes.pixels, count, cols, output)
+        sums, values = _requantized(rng, drawn, sizes.pixels, count, cols, output, at_an_end)
         words = _pooled_words(values[:, : sizes.columns], pool, span)
     _append_beats(drawn, sums, ends, int(drawn.ports["to_ppu"]), at_a_time)
     return words, count
@@ -195,12 +201,14 @@ def _draw_output(rng: np.random.Generator) -> dict[str, int]:
     return {"zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
 
 
-def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int) -> tuple[dict[str, int], int]:
+def _draw_pooling(
+    rng: np.random.Generator, pool: str, columns: int, pixels: int, all_together: bool
+) -> tuple[dict[str, int], int]:
     """Fields of the configuration word, and the columns that are averaged together."""
     fields, span = {"pool": POOLS.get(pool, PoolMode.NONE)}, columns
     if pool == "average":
         spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
-        span = int(rng.choice([columns, *spans]))
+        span = columns if all_together else int(rng.choice([columns, *spans]))
         count = pixels * span
         reciprocal, shift = average_reciprocal(count)
         fields |= {
@@ -212,9 +220,12 @@ def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int
     return fields, span
 
 
-def _requantized(rng, drawn, pixels, count, cols, output):
+def _requantized(rng, drawn, pixels, count, cols, output, at_an_end):
     """Sums [pixels, count, cols] and their int8 values [pixels, cols, count]; adds the table."""
-    if rng.random() < 0.1:  # anything, wrapping sums included
+    if at_an_end:
+        shift, bias = np.zeros(CHANNELS, int), np.zeros(CHANNELS, int)
+        sums = np.full((pixels, count, cols), int(rng.choice([-(1 << 20), -(1 << 20), 1 << 20])))
+    elif rng.random() < 0.1:  # anything, wrapping sums included
         shift = rng.integers(-31, 31, CHANNELS)
         sums = rng.integers(INT32_MIN, INT32_MAX + 1, (pixels, count, cols))
         bias = rng.integers(INT32_MIN, INT32_MAX + 1, CHANNELS)
