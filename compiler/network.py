@@ -238,4 +238,4 @@ def _judged(work: Built) -> float:
     """Return the value of the objective: cycles, bytes or energy of a compiled network."""
     from eyrie.compiler.performance import performance
 
-    return getattr(performance(work), {"bytes": "dram_bytes", "energy": "energy_uJ"}.get(work.objective, "cycles"))
+    return performance(work).rating(work.objective)

@@ -121,20 +121,23 @@ def compile_request(request: Request, on_stage: Callable[[str], None] | None = N
 
 def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None) -> Compiled:
     """Compile an imported graph like `compile_parts`. Compose data-movement operators if that reduces the work of the
-    host, or, at equal work, the accelerator's cycles.
+    host, or, at equal work, the objective.
 
     Raise CompileError.
     """
+
+    def judged(compiled: Compiled) -> tuple[int, float]:
+        return len(compiled.partition.host_nodes), sum(each.rating(work.objective) for each in compiled.performances)
+
     ways = [
-        _Compiling(replace(work, graph=simplified(work.graph, compose), compose=compose), on_stage)
+        _Compiling(replace(work, compose=compose), simplified(work.graph, compose), on_stage)
         for compose in ((True, False) if composes(work.graph) else (True,))
     ]
     least = min(len(way.partition.host_nodes) for way in ways)
     likely, others = list[_Compiling](), list[_Compiling]()
     for way in ways:
         (likely if len(way.partition.host_nodes) == least else others).append(way)
-    found = best(_attempts(likely), _judged, others=[(inf, attempt) for attempt in _attempts(others)])
-    return replace(found, graph=work.graph) if found.whole else found
+    return best(_attempts(likely), judged, others=[(inf, attempt) for attempt in _attempts(others)])
 
 
 def check_accelerated(compiled: Compiled, model: str | Path) -> None:
@@ -153,16 +156,12 @@ def _attempts(ways: list["_Compiling"]) -> Iterator[Callable[[], Compiled]]:
             yield way.compiled
 
 
-def _judged(compiled: Compiled) -> tuple[int, int]:
-    """Return the objective: the work of the host, then the accelerator's cycles."""
-    return len(compiled.partition.host_nodes), sum(each.cycles for each in compiled.performances)
-
-
 @dataclass(eq=False)
 class _Compiling:
-    """The subgraphs of a simplified network in progress."""
+    """The subgraphs of a network in progress. simple: its simplified graph"""
 
     work: Imported
+    simple: Graph
     on_stage: Callable[[str], None] | None
     parts: list[CompiledPart] = field(default_factory=list)
     too_large: list[tuple[Part, DoesNotFit]] = field(default_factory=list)
@@ -170,7 +169,7 @@ class _Compiling:
     @cached_property
     def partition(self) -> Partition:
         """Return the subgraphs to compile."""
-        return partition(self.work.graph)
+        return partition(self.simple)
 
     def compiled(self) -> Compiled:
         """Return the compiled network. Raise DoesNotFit."""
@@ -178,7 +177,8 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        return Compiled(self.work.graph, self.work.config, tuple(self.parts))
+        graph = self.work.graph if len(self.parts) == 1 else self.simple
+        return Compiled(graph, self.work.config, tuple(self.parts))
 
     def is_planned_like(self, other: "_Compiling") -> bool:
         """Return whether its subgraphs have the plans of another one that is compiled."""
@@ -191,7 +191,8 @@ class _Compiling:
     def _compiled(self, part: Part, until: str) -> Request | CompileError:
         """Return the result of the last stage, or the error that ends the compilation."""
         try:
-            return compile_part(replace(self.work, graph=_signed(part.graph)), until, self.on_stage)
+            graph = self.work.graph if [part] == [*self.partition.parts] else part.graph
+            return compile_part(replace(self.work, graph=_signed(graph)), until, self.on_stage)
         except (Unsupported, DoesNotFit) as found:
             return found
 

@@ -84,6 +84,10 @@ class Performance:
         writer.writerows(map(asdict, self.layers))
         return out.getvalue()
 
+    def rating(self, objective: str) -> float:
+        """Return the figure that an objective makes small."""
+        return getattr(self, {"bytes": "dram_bytes", "energy": "energy_uJ"}.get(objective, "cycles"))
+
     def __str__(self) -> str:
         """Return the table of the layers, and the totals."""
         macs = sum(layer.mac_cycles for layer in self.layers)

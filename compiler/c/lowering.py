@@ -38,7 +38,8 @@ def lower(graph: Graph) -> Lowered:
     PAD becomes part of the layer after it, because a padded map takes as much memory as the map. A function of one
     value that has no kernel here becomes a table. Raise Unsupported if an operator cannot be written as C.
     """
-    calls, graph = Calls(), fold_pads(graph)
+    quantised = any(isinstance(each, Quantized) for node in graph.nodes for each in (*node.inputs, *node.outputs))
+    calls, graph = Calls(quantised), fold_pads(graph)
     for node in graph.nodes:
         _check_sizes(node)
         _lower(node, calls)

@@ -48,9 +48,11 @@ class Step:
 class Calls:
     """The steps of the network, in order, as nodes are lowered.
 
-    views  tensors that share the bytes of another tensor, by name
+    views      tensors that share the bytes of another tensor, by name
+    quantised  whether the network has int8 tensors
     """
 
+    quantised: bool = True
     steps: list[Step] = field(default_factory=list)
     views: dict[str, Tensor] = field(default_factory=dict)
     _scratch: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))

@@ -73,9 +73,14 @@ def _check_bias(call: "OnnxCall", number: int) -> None:
         raise Unsupported(f"its bias has {times(shape)} values, not one for each output")
 
 
-def _onnx_matmul(call: "OnnxCall") -> list[Operation]:
-    if min(len(call.shape(0)), len(call.shape(1))) < 2:
+def _check_matrices(call: "OnnxCall", *numbers: int) -> None:
+    """Raise Unsupported if one of these inputs is a vector."""
+    if any(len(call.shape(number)) < 2 for number in numbers):
         raise Unsupported("an operand is a vector")
+
+
+def _onnx_matmul(call: "OnnxCall") -> list[Operation]:
+    _check_matrices(call, 0, 1)
     return _linear(call, call.inputs, True) if len(call.shape(1)) == 2 else [call.make("matmul", call.inputs)]
 
 
@@ -95,6 +100,7 @@ def _codes_gemm(call: "OnnxCall") -> list[Operation]:
 
 def _product(call: "OnnxCall", names: tuple[str, ...], bias: list[Operation], turn: bool, result: int) -> list:
     """Return a fully connected layer of codes. result: number of the input that is the result's scale"""
+    _check_matrices(call, 0, 3)
     x, w = call.inner("x"), call.inner("w")
     matrices = len(call.shape(3)) != 2
     floats = [call.make("matmul", (x, w))] if matrices else _linear(call, (x, w, *names), turn)

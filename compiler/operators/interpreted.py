@@ -15,7 +15,7 @@ from eyrie.compiler.operators.foreign import Foreign
 from eyrie.compiler.operators.lookup import call_table, lookup
 from eyrie.compiler.operators.record import Site, not_in_c
 from eyrie.model.errors import InputError
-from eyrie.model.interpreters import APART, ONNXRUNTIME
+from eyrie.model.interpreters import APART
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.tflite.writer import File
@@ -69,8 +69,7 @@ class Interpreted(Foreign):
 
     def to_c(self, node: Node, calls: Calls) -> None:
         is_real = any(tensor.dtype == "float32" for tensor in node.inputs)
-        is_real &= self.interpreter != ONNXRUNTIME or "quantise" in self.reason  # else the model may be quantised
-        quantise = "quantise the model (eyrie quantize-model), or " if is_real else ""
+        quantise = "quantise the model (eyrie quantize-model), or " if is_real and not calls.quantised else ""
         reason = f"runs in {self.interpreter} and is not written as C"
         not_in_c(node, reason, f"{quantise}end the model before it")
 

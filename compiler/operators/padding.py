@@ -150,8 +150,9 @@ class Pad(Move):
         return [tuple(size + before + after for size, (before, after) in zip(inputs[0], margins))]
 
     @staticmethod
-    def arrays(operation: Operation, x: np.ndarray) -> list[np.ndarray]:
-        return [np.pad(x, operation.pairs("margins"), constant_values=operation.number("value", 0))]
+    def arrays(operation: Operation, x: np.ndarray, *fill: np.ndarray) -> list[np.ndarray]:
+        value = fill[0].reshape(()) if fill else operation.number("value", 0)
+        return [np.pad(x, operation.pairs("margins"), constant_values=value)]
 
     @classmethod
     def on_codes(cls, operation: Operation, scale: Quantization, offset: int) -> Operation:

@@ -65,7 +65,7 @@ def _onnx_size(call: "OnnxCall", source: Shape) -> Shape:
     if call.version < 11:
         raise Unsupported(f"it is of version {call.version} of the operators, not 11")
     for name, default in (("axes", ()), ("antialias", 0), ("keep_aspect_ratio_policy", b"stretch")):
-        if call.attribute(name, default) != default:
+        if (call.attribute(name, default) or default) != default:
             raise Unsupported(f"it has {name}")
     if call.has(3):
         to = call.integers(3)

@@ -5,6 +5,7 @@ import argparse
 import json
 import re
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,19 @@ from eyrie.compiler.artefact import files
 from eyrie.compiler.artefact.network import HostSubgraph
 from eyrie.compiler.folder import save
 from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.options import OBJECTIVES
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.partition import Side
+from eyrie.compiler.performance import performance
 from eyrie.model.config import DEFAULT
 from eyrie.model.interpreters import run_litert
 from eyrie.runtime.back_ends.functional import Functional
 from eyrie.runtime.back_ends.golden import golden_outputs
+from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
+from tb.common.random_graphs import draw_graph
 from tests.compiler.rejections import with_room
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -198,3 +205,35 @@ def test_a_layer_of_few_columns_runs_in_parts_of_its_filters(per_channel: bool, 
     values = rng.integers(-128, 128, (1, 1, 60, 96)).astype(np.int8)
     [made] = Functional().run(compiled.network, [values[None]]).outputs
     assert (made[0] == run_litert(model, values)[0]).all()
+
+
+@pytest.mark.parametrize("kind", ["RESHAPE", "PAD", "QUANTIZE"])
+@pytest.mark.parametrize("also", [False, True])
+def test_a_last_operator_that_changes_nothing(kind: str, also: bool, seed: int, tmp_path: Path) -> None:
+    """The program has the model's outputs. also: the values before the operator are one, too"""
+    net, rng, scale = Builder(), np.random.default_rng(seed), {"scale": 0.1, "zero_point": 3}
+    x, made, last = (net.tensor((1, 8, 8, 8), **scale) for _ in range(3))
+    filters = net.tensor((8, 3, 3, 8), scale=0.01, data=rng.integers(-127, 128, (8, 3, 3, 8), np.int8))
+    net.operator("CONV_2D", [x, filters], [made], **STEPS)
+    margins = [net.tensor((4, 2), "int32", data=np.zeros((4, 2), np.int32))] if kind == "PAD" else []
+    net.operator(kind, [made, *margins], [last], **({"newShape": [1, 8, 8, 8]} if kind == "RESHAPE" else {}))
+    (tmp_path / "net.tflite").write_bytes(net.pack([x], [made, last] if also else [last]))
+    save(compile_parts(tmp_path / "net.tflite", search_iterations=8).network, tmp_path / "net")
+    network = files.load(tmp_path / "net")
+    values = [rng.integers(-128, 128, (1, 1, 8, 8, 8), np.int8)]
+    golden = golden_outputs(network.whole_graph(), values)
+    np.testing.assert_array_equal(Functional().run(network, values).outputs, golden)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_objective_chooses_the_variant(objective: str, seed: int, tmp_path: Path) -> None:
+    """A compilation in parts is as good as one as a whole, by any objective."""
+    path, numbers, wholes = tmp_path / "net.tflite", count(), 0
+    while wholes < scaled(20, least=3):
+        number = next(numbers)
+        path.write_bytes(draw_graph(np.random.default_rng([seed, number])).model)
+        compiled = compile_parts(path, objective=objective, search_iterations=4)
+        if compiled.whole and not any(isinstance(each, Quantized) and each.unsigned for each in compiled.graph.inputs):
+            whole = performance(compile_network(path, objective=objective, search_iterations=4))
+            assert compiled.performances[0].rating(objective) <= whole.rating(objective), f"graph {number}"
+            wholes += 1

@@ -97,6 +97,16 @@ OPERATORS: dict[str, Callable[[Model, str], str]] = {
     "times a vector": times_a_vector,
     "large slopes": of("PRelu", np.linspace(0, 9, 6, dtype=np.float32).reshape(6, 1, 1)),
     "fine result": lambda model, x: model.through(model.add("Conv", x, model.weights(4, 6, 3, 3)), 1e-9),
+    "fine product": lambda model, x: model.through(
+        model.add(
+            "MatMul",
+            model.through(model.add("Mul", x, model.constant(np.float32(1e4))), 500),
+            model.add(
+                "Transpose", model.through(model.add("Mul", x, model.constant(np.float32(1e4))), 500), perm=(0, 1, 3, 2)
+            ),
+        ),
+        1e-3,
+    ),
     "not a number": lambda model, x: model.through(model.add("Sqrt", model.add("Abs", x)), SCALE, 3),
     "mean of no axes": of("ReduceMean", axes=[1, 3]),
     "nearest, floor": resized(
@@ -163,6 +173,50 @@ MIXING: dict[str, Callable[[Model, str], str]] = {
 }
 
 
+def turned(model: Model, x: str) -> str:
+    """Return values whose images are, for a while, along the second axis, and then along the first with others."""
+    steps = model.add("Reshape", x, model.constant(np.array([0, 6, 80])))
+    along = model.add("Relu", model.add("Transpose", steps, perm=(1, 0, 2)))
+    one = model.add("Gather", along, model.constant(np.array([4, 0, 1])), axis=0)
+    back = model.add("Reshape", model.add("Transpose", one, perm=(1, 0, 2)), model.constant(np.array([-1, 80])))
+    product = model.add("MatMul", back, model.weights(80, 12, axis=1))
+    return model.through(model.add("Reshape", product, model.constant(np.array([-1, 3, 12]))), SCALE, 3)
+
+
+def divided(model: Model, x: str) -> str:
+    size = model.add("Gather", model.add("Shape", x), model.constant(np.array(0)), axis=0)
+    return model.through(model.add("Div", x, model.add("Cast", size, to=TensorProto.FLOAT)), SCALE, 3)
+
+
+def picked(model: Model, x: str) -> str:
+    return model.through(model.add("Gather", x, model.constant(np.array(3)), axis=-1), SCALE, 3)
+
+
+MIXING["Div by the number of images"] = divided
+
+
+@pytest.mark.parametrize("make", [turned, picked])
+def test_images_that_are_apart(make: Callable[[Model, str], str], seed: int, tmp_path: Path) -> None:
+    model = Model(seed, (3, 6, 8, 10))
+    path = model.write(tmp_path / "net.onnx", make(model, model.through("x", SCALE, 5)), version=13, batch="N")
+    same(path, model.rng.normal(0, 1.2, model.shape).astype(np.float32), SCALE)
+
+
+def test_outputs_with_the_same_values(seed: int, tmp_path: Path) -> None:
+    model = Model(seed)
+    codes = model.add("QuantizeLinear", "x", *model.scale(SCALE, 5))
+    path = model.write(tmp_path / "net.onnx", codes, model.add("Identity", codes), version=13)
+    with pytest.raises(ModelImportError, match="outputs .* and .* have the same values: export the model with one"):
+        load(path)
+
+
+def test_names_of_a_chain(seed: int, tmp_path: Path) -> None:
+    model = Model(seed)
+    flat = model.add("Flatten", model.through("x", SCALE, 5))
+    path = model.write(tmp_path / "net.onnx", flat, model.add("QuantizeLinear", flat, *model.scale(0.1, 2)), version=13)
+    same(path, model.rng.normal(0, 1.2, model.shape).astype(np.float32), 1)
+
+
 @pytest.mark.parametrize("name", MIXING)
 @pytest.mark.parametrize("batch", [2, "N"])
 def test_operators_that_mix_images(name: str, batch: int | str, seed: int, tmp_path: Path) -> None:
@@ -174,5 +228,5 @@ def test_operators_that_mix_images(name: str, batch: int | str, seed: int, tmp_p
     if batch == 2:
         same(path, model.rng.normal(0, 1.2, model.shape).astype(np.float32), SCALE)
     else:
-        with pytest.raises(ModelImportError, match="it may mix images: export the model with a first axis of a fixed"):
+        with pytest.raises(ModelImportError, match="export the model with a first axis of a fixed size"):
             load(path)

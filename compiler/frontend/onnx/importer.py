@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import count as count_from
+from itertools import count as counted
 
 import numpy as np
 import onnx
@@ -14,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from eyrie.compiler.frontend.onnx.alone import Values, is_random, on_host, taken_by
 from eyrie.compiler.frontend.onnx.call import Call
+from eyrie.compiler.frontend.onnx.mixing import Imported, are_alike, begins, first_that_mixes
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.frontend.qdq.constants import QUANTISE, UNKNOWN
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
@@ -44,10 +45,8 @@ def import_model(data: bytes) -> Graph:
     if batch in (None, 1):
         return _imported(model)
     if not batch:  # without a size
-        if place := _mixing(model):
-            raise ModelImportError(
-                f"{place}: it may mix images", remedy="export the model with a first axis of a fixed size"
-            )
+        if reason := _mixing(model):
+            raise ModelImportError(reason, remedy="export the model with a first axis of a fixed size")
         return _imported(_of_images(model, 1), images=True)
     with suppress(ModelImportError):
         if not _mixing(model):
@@ -64,7 +63,8 @@ def _parsed(data: bytes) -> onnx.ModelProto:
         raise ModelImportError(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
     if any(map(uses_external_data, _get_all_tensors(model))):
         raise ModelImportError("its weights are in another file", remedy="give the path of the file")
-    bare = [each.type.tensor_type for each in model.graph.output if not each.type.tensor_type.HasField("shape")]
+    tensors = [each.type.tensor_type for each in model.graph.output if each.type.HasField("tensor_type")]
+    bare = [tensor for tensor in tensors if not tensor.HasField("shape")]
     for tensor in bare:
         tensor.shape.SetInParent()  # which the checker asks for, but not onnxruntime
     try:
@@ -107,40 +107,28 @@ def _of_images(model: onnx.ModelProto, count: int) -> onnx.ModelProto:
 
 
 def _mixing(model: onnx.ModelProto) -> str:
-    """Return the place of the first operator that may mix images, "" without one.
-
-    Images may share the first axis with other values, one image after the other; but an operator along it mixes them.
-    """
-    one = _shaped(_of_images(model, 1))
-    sizes = {size for shape in one.values.shapes.values() for size in shape}
-    several = next(count for count in count_from(5) if count not in sizes)
-    try:
-        shapes = _shaped(_of_images(model, several)).values.shapes
-    except ModelImportError:  # it is for one image, whatever its inputs say
-        shapes = {}
-    fixed, ends = set(one.values.constants) | set(one.values.derived), {each.name for each in model.graph.output}
-    for operation in one.operations:
-        if fixed.issuperset(operation.inputs):
-            fixed |= set(operation.outputs)
-            continue
-        for name in operation.outputs:
-            shape = one.values.shapes.get(name)
-            if shape is None:
-                continue
-            first, rest, rank = shape[:1], shape[1:], max(len(shape), 1)
-            along = operation.has("axis") and operation.integer("axis") % rank == 0
-            more = (*(several * size for size in first), *rest)
-            if along or not first or shapes.get(name, more) != more or (name in ends and first != (1,)):
-                return operation.place
+    """Return the place of the first operator that may mix images, and the reason; "" without one."""
+    one = _of_count(model, 1)
+    outputs = [each.name for each in model.graph.output]
+    sizes = {size for shape in one.shapes.values() for size in shape}
+    prime = next(count for count in counted(5) if count not in sizes)
+    for count in (prime, 2):
+        with suppress(ModelImportError):
+            several = _of_count(model, count)
+            if are_alike(one, several):
+                return first_that_mixes(one, several, outputs)
+    for operation in one.operations:  # the model is for one image, whatever its inputs say
+        if wrong := [name for name in operation.outputs if name in outputs and not begins(one, name)]:
+            return f"{operation.place}: its result {wrong[0]} does not begin with an axis of images"
     return ""
 
 
-def _shaped(model: onnx.ModelProto) -> "_Importer":
-    """Return the importer of a model, with the shapes of all values."""
-    importer = _Importer(model, {}, images=False)
+def _of_count(model: onnx.ModelProto, count: int) -> Imported:
+    """Return the operations of a file for so many images."""
+    importer = _Importer(_of_images(model, count), {}, images=False)
     with _reported(importer):
         importer.network()
-    return importer
+    return Imported(count, importer.operations, importer.values.constants, importer.values.shapes)
 
 
 @contextmanager
@@ -252,7 +240,7 @@ class _Importer:
         if node.op_type in ("QuantizeLinear", "DequantizeLinear") and self._is_narrow(call):
             raise Unsupported("its scale is not float32")
         if node.op_type == "Cast" and self.values.types.get(node.input[0]) != onnx.TensorProto.FLOAT:
-            raise Unsupported("it casts other values than float32")
+            raise Unsupported("it casts values that are not known to be float32")
         translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
         if translate is None:
             raise Unsupported(UNKNOWN)
@@ -344,12 +332,11 @@ class _Importer:
 
 
 def _inferred(model: onnx.ModelProto, types: dict[str, int]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes that ONNX infers, if all sizes are known; only the file's if it may infer wrong ones. Add the
-    inferred types of elements to `types`."""
+    """Return the shapes that ONNX infers, if all sizes are known; only those without axes if it may infer wrong ones.
+    Add the inferred types of elements to `types`."""
     graph = model.graph
-    if not any(map(_is_misread, graph.node)):
-        with suppress(Exception):  # its own
-            graph = shape_inference.infer_shapes(model).graph
+    with suppress(Exception):  # its own
+        graph = shape_inference.infer_shapes(model).graph
     types.update((each.name, each.data_type) for each in graph.initializer)
     made = [*graph.value_info, *graph.output]
     types.update(
@@ -357,7 +344,10 @@ def _inferred(model: onnx.ModelProto, types: dict[str, int]) -> dict[str, tuple[
         for each in (*graph.input, *made)
         if each.type.tensor_type.elem_type
     )
-    return dict(_sized(made))
+    found = dict(_sized(made))
+    if any(map(_is_misread, graph.node)):
+        return {name: shape for name, shape in found.items() if not shape}
+    return found
 
 
 def _is_misread(node: onnx.NodeProto) -> bool:

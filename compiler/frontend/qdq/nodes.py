@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.failure import ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operator import Operator
 from eyrie.compiler.ir.qdq.fold import Fold
@@ -39,10 +39,10 @@ class Nodes(Fold):
         axes: tuple[int, ...],
         target: Target,
     ) -> Held:
-        name = self.name(target.name, axes)
-        output = Quantized(name=name, shape=tuple(shape), dtype="int8", quantization=target.quantization)
         if _largest(operator, inputs) > MOST_COUNTS * target.quantization.scale:
             raise Unsupported("its sums do not fit int32 in the scale of its result: quantise it by a larger scale")
+        name = self.name(target.name, axes)
+        output = Quantized(name=name, shape=tuple(shape), dtype="int8", quantization=target.quantization)
         self.nodes.append(Node(operator, where, inputs, (output,)))
         return Held(output, tuple(axes))
 
@@ -94,14 +94,23 @@ class Nodes(Fold):
 
 def names_of_ends(graph: Graph, given: Sequence[str]) -> dict[str, str]:
     """Return new names of tensors, so that the outputs have the given ones: codes may have taken the name of their
-    values."""
-    names, ends = dict[str, str](), {each.name for each in graph.inputs}
+    values.
+
+    Raise ModelImportError if two outputs are one tensor.
+    """
+    names, inputs, seen = dict[str, str](), {each.name for each in graph.inputs}, dict[str, str]()
     for tensor, name in zip(graph.outputs, given, strict=True):
-        wanted = printable(name)
-        if tensor.name not in ends and wanted not in ends:
-            names |= {tensor.name: wanted, wanted: tensor.name}
-        ends |= {tensor.name, wanted}
-    return names
+        if tensor.name in seen:
+            raise ModelImportError(
+                f"the model's outputs {seen[tensor.name]} and {name} have the same values",
+                remedy="export the model with one of them",
+            )
+        seen[tensor.name] = name
+        if tensor.name not in inputs and printable(name) not in inputs:
+            names[tensor.name] = printable(name)
+    freed = [name for name in names if name not in names.values()]
+    taken = [name for name in names.values() if name not in names]
+    return names | dict(zip(taken, freed, strict=True))
 
 
 def printable(name: str) -> str:
@@ -110,9 +119,12 @@ def printable(name: str) -> str:
 
 
 def _largest(operator: Operator, inputs: tuple[Tensor, ...]) -> float:
-    """Return a bound of an operator's sums of products, in real numbers."""
+    """Return a bound of an operator's sums, in real numbers."""
     scales = [each.quantization.scale for each in inputs if isinstance(each, Quantized)]
     if isinstance(operator, Weighted):
         sums = 255 * 127 * (operator.filters.size // operator.outputs) + int(np.abs(operator.bias.astype(int)).max())
         return sums * float(operator.scales.max()) * scales[0]
-    return 255.0 ** len(scales) * prod(scales) if operator.name == "MUL" else 256 * 255 * max(scales, default=0)
+    products = {"MUL": 1, "PRELU": 1, "BATCH_MATMUL": inputs[0].shape[-1]}
+    if operator.name in products:
+        return max(255 * scales[0], products[operator.name] * 255.0 ** len(scales) * prod(scales))
+    return 2 * 255 * max(scales, default=0)
