@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RESHAPE and TRANSPOSE, with other operators that become them."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -145,16 +146,36 @@ class Reshape(Move):
 
     @classmethod
     def as_int8(cls, fold: Fold, made: Made, target: Target) -> Held:
-        source, axes = inner(fold, made, target), tuple(range(len(made.shape)))
-        where = made.operation.where
-        tensor = source.tensor if in_order(source) else fold.ordered(source, tuple(range(len(source.axes))), where)
-        return fold.node(where, Reshape(to=made.shape), (tensor,), made.shape, axes, target)
+        """Return the tensor, whose axes stay where they are unless several become one."""
+        source, where = inner(fold, made, target), made.operation.where
+        blocks = _by_place(source, list(_blocks(source.shape, made.shape)))
+        before = [axis for taken, _ in blocks for axis in taken]
+        after = [axis for _, given in blocks for axis in given]
+        large = [source.axes[axis] for axis in before if source.shape[axis] > 1]
+        tensor = source.tensor if large == sorted(large) else fold.ordered(source, tuple(before), where)
+        shape = tuple(made.shape[axis] for axis in after)
+        return fold.node(where, Reshape(to=shape), (tensor,), shape, tuple(map(after.index, range(len(after)))), target)
 
 
-def in_order(held: Held) -> bool:
-    """Return whether the values of the tensor are in the framework's order."""
-    large = [axis for axis in held.axes if held.tensor.shape[axis] > 1]
-    return large == sorted(large)
+def _blocks(before: Shape, to: Shape) -> Iterator[tuple[range, range]]:
+    """Yield axes before and after a reshape that have the same values, as few as possible at a time."""
+    first, other = 0, 0
+    while first < len(before) or other < len(to):
+        end, end_after = min(first + 1, len(before)), min(other + 1, len(to))
+        while (size := prod(before[first:end])) != (made := prod(to[other:end_after])):
+            end, end_after = end + (size < made), end_after + (size > made)
+        yield range(first, end), range(other, end_after)
+        first, other = end, end_after
+
+
+def _by_place(source: Held, blocks: Sequence[tuple[range, range]]) -> list[tuple[range, range]]:
+    """Return blocks of axes in the order in which the first axis of each lies in the tensor; one without axes of more
+    than one entry stays behind the one before it."""
+    places, place = list[int](), -1
+    for axes, _ in blocks:
+        place = min((source.axes[axis] for axis in axes if source.shape[axis] > 1), default=place)
+        places.append(place)
+    return [blocks[n] for n in sorted(range(len(blocks)), key=lambda n: places[n])]
 
 
 def on_map(fold: Fold, made: Made, source: Held, operator: Operator, target: Target) -> Held:

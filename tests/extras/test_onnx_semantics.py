@@ -16,7 +16,9 @@ from onnx import TensorProto
 import eyrie
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.failure import ModelImportError
+from eyrie.compiler.parts import compile_parts
 from eyrie.model.interpreters import ONNXRUNTIME, run
+from eyrie.testing.samples import scaled
 from tests.extras.onnx_model import Model
 
 pytestmark = pytest.mark.extra("onnx")
@@ -230,3 +232,43 @@ def test_operators_that_mix_images(name: str, batch: int | str, seed: int, tmp_p
     else:
         with pytest.raises(ModelImportError, match="export the model with a first axis of a fixed size"):
             load(path)
+
+
+def reshaped(rng: np.random.Generator, shape: list[int]) -> list[int]:
+    """Return a random shape of as many values: two axes become one, or one becomes two, or an axis of 1 comes."""
+    axis = int(rng.integers(1, len(shape)))
+    factors = [size for size in range(1, shape[axis] + 1) if shape[axis] % size == 0]
+    if rng.random() < 0.5 and axis + 1 < len(shape):
+        return [*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]]
+    split = int(rng.choice(factors))
+    return [*shape[:axis], split, shape[axis] // split, *shape[axis + 1 :]]
+
+
+@pytest.mark.parametrize("number", range(scaled(60, least=12)))
+def test_moves_of_axes(number: int, seed: int, tmp_path: Path) -> None:
+    """Reshapes and transposes of a map that the layer before them has made."""
+    model = Model(seed * 1000 + number)
+    made = model.through(model.add("Conv", model.through("x", SCALE, 5), model.weights(12, 6, 1, 1)), SCALE, 3)
+    shape = [1, 12, 8, 10]
+    for _ in range(int(model.rng.integers(1, 6))):
+        if model.rng.random() < 0.5:
+            order = [0, *(1 + model.rng.permutation(len(shape) - 1)).tolist()]
+            made, shape = model.add("Transpose", made, perm=order), [shape[axis] for axis in order]
+        else:
+            shape = reshaped(model.rng, shape)
+            made = model.add("Reshape", made, model.constant(np.array(shape)))
+    path = model.write(tmp_path / "net.onnx", made, version=13)
+    same(path, model.rng.normal(0, 1.2, model.shape).astype(np.float32), SCALE)
+
+
+def test_a_channel_shuffle(seed: int, tmp_path: Path) -> None:
+    """The accelerator does it, between two layers."""
+    model = Model(seed)
+    made = model.through(model.add("Conv", model.through("x", SCALE, 5), model.weights(12, 6, 3, 3)), SCALE, 3)
+    apart = model.add("Reshape", made, model.constant(np.array([1, 3, 4, 6, 8])))
+    turned_ = model.add("Transpose", apart, perm=(0, 2, 1, 3, 4))
+    shuffled = model.add("Reshape", turned_, model.constant(np.array([1, 12, 6, 8])))
+    last = model.through(model.add("Conv", shuffled, model.weights(8, 12, 1, 1)), SCALE, 3)
+    path = model.write(tmp_path / "net.onnx", last, version=13)
+    same(path, model.rng.normal(0, 1.2, model.shape).astype(np.float32), SCALE)
+    assert [str(part.side) for part in compile_parts(path).partition.parts] == ["host", "accelerator", "host"]
