@@ -177,8 +177,12 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        graph = self.work.graph if len(self.parts) == 1 else self.simple
-        return Compiled(graph, self.work.config, tuple(self.parts))
+        whole = len(self.parts) == 1 and self.parts[0].stages and self._is_all(self.parts[0].part)
+        return Compiled(self.work.graph if whole else self.simple, self.work.config, tuple(self.parts))
+
+    def _is_all(self, part: Part) -> bool:
+        """Return whether a subgraph is the network, which is compiled with the model's names of outputs."""
+        return [part] == [*self.partition.parts]
 
     def is_planned_like(self, other: "_Compiling") -> bool:
         """Return whether its subgraphs have the plans of another one that is compiled."""
@@ -191,7 +195,7 @@ class _Compiling:
     def _compiled(self, part: Part, until: str) -> Request | CompileError:
         """Return the result of the last stage, or the error that ends the compilation."""
         try:
-            graph = self.work.graph if [part] == [*self.partition.parts] else part.graph
+            graph = self.work.graph if self._is_all(part) else part.graph
             return compile_part(replace(self.work, graph=_signed(graph)), until, self.on_stage)
         except (Unsupported, DoesNotFit) as found:
             return found

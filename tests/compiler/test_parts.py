@@ -209,20 +209,27 @@ def test_a_layer_of_few_columns_runs_in_parts_of_its_filters(per_channel: bool, 
 
 @pytest.mark.parametrize("kind", ["RESHAPE", "PAD", "QUANTIZE"])
 @pytest.mark.parametrize("also", [False, True])
-def test_a_last_operator_that_changes_nothing(kind: str, also: bool, seed: int, tmp_path: Path) -> None:
-    """The program has the model's outputs. also: the values before the operator are one, too"""
+@pytest.mark.parametrize("where", ["whole", "host", "split"])
+def test_a_last_operator_that_changes_nothing(kind: str, also: bool, where: str, seed: int, tmp_path: Path) -> None:
+    """The folder has the model's outputs. also: the values before the operator are one, too"""
     net, rng, scale = Builder(), np.random.default_rng(seed), {"scale": 0.1, "zero_point": 3}
-    x, made, last = (net.tensor((1, 8, 8, 8), **scale) for _ in range(3))
-    filters = net.tensor((8, 3, 3, 8), scale=0.01, data=rng.integers(-127, 128, (8, 3, 3, 8), np.int8))
-    net.operator("CONV_2D", [x, filters], [made], **STEPS)
+    shape = {"whole": (1, 8, 8, 8), "host": (1, 1, 4100, 8), "split": (1, 7, 90, 80)}[where]
+    x, made, last = (net.tensor(each, **scale) for each in (shape, (*shape[:3], 8), (*shape[:3], 8)))
+    values = rng.integers(-127, 128, (8, 5, 5, shape[3]), np.int8)
+    net.operator("CONV_2D", [x, net.tensor(values.shape, scale=0.001, data=values)], [made], **STEPS)
     margins = [net.tensor((4, 2), "int32", data=np.zeros((4, 2), np.int32))] if kind == "PAD" else []
-    net.operator(kind, [made, *margins], [last], **({"newShape": [1, 8, 8, 8]} if kind == "RESHAPE" else {}))
+    net.operator(kind, [made, *margins], [last], **({"newShape": [*shape[:3], 8]} if kind == "RESHAPE" else {}))
     (tmp_path / "net.tflite").write_bytes(net.pack([x], [made, last] if also else [last]))
-    save(compile_parts(tmp_path / "net.tflite", search_iterations=8).network, tmp_path / "net")
+    compiled = compile_parts(tmp_path / "net.tflite", SMALL, search_iterations=8)
+    assert bool(compiled.whole) == (where != "host")
+    assert any(node.operator.name == "CONCATENATION" for node in compiled.parts[0].part.graph.nodes) == (
+        where == "split"
+    )
+    save(compiled.network, tmp_path / "net")
     network = files.load(tmp_path / "net")
-    values = [rng.integers(-128, 128, (1, 1, 8, 8, 8), np.int8)]
-    golden = golden_outputs(network.whole_graph(), values)
-    np.testing.assert_array_equal(Functional().run(network, values).outputs, golden)
+    images = [rng.integers(-128, 128, (1, *shape), np.int8)]
+    golden = golden_outputs(network.whole_graph(), images)
+    np.testing.assert_array_equal(Functional().run(network, images).outputs, golden)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
