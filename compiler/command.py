@@ -162,7 +162,7 @@ def _saved(request: Request, options: argparse.Namespace, on_stage: Callable[[st
 
     compiled = compile_request(request, on_stage)
     if options.dump:
-        check_accelerated(compiled, options.model)
+        check_accelerated(compiled, options.model, "leave out --dump, and the table has the reasons")
     save(compiled.network, options.output)
     return str(compiled), _dump_of(compiled, options.dump) if options.dump else ""
 

@@ -140,12 +140,14 @@ def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None)
     return best(_attempts(likely), judged, others=[(inf, attempt) for attempt in _attempts(others)])
 
 
-def check_accelerated(compiled: Compiled, model: str | Path) -> None:
+def check_accelerated(
+    compiled: Compiled, model: str | Path, remedy: str = "eyrie compile -o DIR prints the reasons"
+) -> None:
     """Raise InputError, with one line that begins with the path of the model, if the host runs all operators."""
     if compiled.performances:
         return
     real = any(map(is_real_layer, compiled.partition.host_nodes))
-    remedy = "quantise it (eyrie quantize-model)" if real else "eyrie compile -o DIR prints the reasons"
+    remedy = "quantise it (eyrie quantize-model)" if real else remedy
     raise InputError(f"{model}: the accelerator runs no operator of the model: {remedy}")
 
 

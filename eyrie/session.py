@@ -18,6 +18,7 @@ from eyrie.compiler.artefact import files
 from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.options import MOST_SEED
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
@@ -65,8 +66,10 @@ def load(model: str | PathLike, config: Configuration = None, back_end: str = "r
     back_end_class(back_end)
     if not isinstance(model, str | PathLike):
         raise InputError(f"a model is a file's path, not {type(model).__name__}: write it to a file and give its path")
-    if type(seed) is not int:
-        raise InputError(f"seed = {seed}: must be an integer")
+    if type(seed) is not int or not 0 <= seed <= MOST_SEED:
+        raise InputError(f"seed = {seed}: must be an integer of 0 to {MOST_SEED}")
+    if "\0" in str(model) or not str(model):
+        raise InputError(f"model = {str(model)!r}: must be the path of a file or a folder")
     path = Path(model).absolute()
     if not path.is_dir():
         return _of_model(path, config_of(config), back_end, seed)

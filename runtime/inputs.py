@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The inputs of a network: types, checks, files and random values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,9 @@ def fitted(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> list[np.n
 
     Raise InputError, with one line, if an array does not match.
     """
+    if isinstance(inputs, (str, Mapping)) or not isinstance(inputs, Sequence):
+        raise InputError(f"inputs are {type(inputs).__name__}: give a list with an array for each input")
+    inputs = [np.asarray(value) for value in inputs]
     if len(inputs) != len(tensors):
         raise InputError(f"{len(inputs)} inputs are given, the network takes {len(tensors)}")
     found = [_with_batch(tensor, value) for tensor, value in zip(tensors, inputs)]
@@ -51,7 +54,8 @@ def fitted(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> list[np.n
 
 def _with_batch(tensor: Tensor, values: np.ndarray) -> np.ndarray:
     shape = tensor.shape
-    if values.shape[1:] != shape and shape[:1] == (1,) and values.ndim and values.shape[1 - len(shape) :] == shape[1:]:
+    missing = shape[:1] == (1,) and values.shape[1:] != shape and 0 < values.ndim <= len(shape)
+    if missing and values.shape[values.ndim - len(shape) + 1 :] == shape[1:]:
         return values.reshape(-1, *shape)
     return values
 

@@ -114,6 +114,8 @@ def _schedule(path: str, text: str) -> ScheduleText:
             planar += line.text.removeprefix("planar:").split()
         elif line.text in ("wait for stores", "turned", "not composed") and not line.depth:
             flags.add(line.text)
+        elif line.text.startswith("part") and ":" in line.text:
+            raise line.error("is of a network in parts: a schedule is of one that the accelerator runs as a whole")
         else:
             raise line.error("must be 'segment', without indentation")
     segments = list[Scheduled]()

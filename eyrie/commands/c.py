@@ -48,5 +48,7 @@ def run(options: argparse.Namespace) -> None:
 def c_name(text: str) -> str:
     """An identifier of C."""
     if not re.fullmatch(r"[A-Za-z]\w*", text, re.ASCII) or text in KEYWORDS:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be an identifier of C that begins with a letter")
+        raise argparse.ArgumentTypeError(f"{text!r}: must be an identifier of C, with a letter first and no keyword")
+    if text.endswith("_constants"):
+        raise argparse.ArgumentTypeError(f"{text!r}: ends like a file of constants: choose another name")
     return text

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from eyrie.compiler.command_line import whole_number
+from eyrie.compiler.options import MOST_SEED
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.model.errors import InputError
@@ -22,7 +23,7 @@ MOST_PES = 240
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the configurations (1)")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), default=1, help="seed of the configurations (1)")
     parser.add_argument("--count", type=whole_number(1), default=40, metavar="N", help="number of configurations (40)")
     parser.add_argument(
         "--pes",

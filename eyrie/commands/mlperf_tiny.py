@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.options import MOST_SEED
 from eyrie.measure.campaigns import engine
 from eyrie.measure.trials import INPUTS, NOT_OK, ON_RTL, Trial, head, row, summarised
 from eyrie.model.errors import InputError
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inputs", type=whole_number(1), default=INPUTS, metavar="N", help=f"random inputs for each model ({INPUTS})"
     )
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the inputs (1)")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), default=1, help="seed of the inputs (1)")
     parser.add_argument("--page", type=file_name, metavar="FILE", help="file for the table as a page")
     parser.add_argument("--cifar10", type=file_name, metavar="DIR", help="folder with CIFAR-10")
     images = whole_number(1, MAX_IMAGES)

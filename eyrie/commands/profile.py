@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.frontend.file import REMEDY
-from eyrie.compiler.options import MOST_IMAGES
+from eyrie.compiler.options import MOST_IMAGES, MOST_SEED
 from eyrie.model.errors import InputError
 from eyrie.model.reading import check_readable
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", metavar="NET", type=file_name, help="model, or folder of a compiled network")
     parser.add_argument("--input", type=file_name, metavar="X.npy", help="inputs, as eyrie run takes them (random)")
     parser.add_argument(
-        "--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the start values and of a random input (1)"
+        "--seed", type=whole_number(0, MOST_SEED), default=1, help="seed of the start values and of a random input (1)"
     )
     parser.add_argument(
         "--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters, for a model"

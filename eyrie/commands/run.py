@@ -14,6 +14,7 @@ import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
+from eyrie.compiler.options import MOST_SEED
 from eyrie.model.errors import InputError
 from eyrie.runtime.back_ends import BACK_ENDS, back_end_class
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--back-end", metavar="BACK_END", choices=BACK_ENDS, default="rtl", help=f"{', '.join(BACK_ENDS)} (rtl)"
     )
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the start values (1)")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), default=1, help="seed of the start values (1)")
     parser.add_argument(
         "--trace", type=file_name, metavar="FILE", help="trace of the RTL to write; needs the extra trace"
     )

@@ -12,6 +12,7 @@ import random
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.options import MOST_SEED
 from eyrie.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), help="seed (random, and printed)")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), help="seed (random, and printed)")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON file with accelerator parameters")
 
 

@@ -10,6 +10,7 @@ import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
+from eyrie.compiler.options import MOST_SEED
 
 FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps, in which the rate rises and falls
 
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--epochs", type=whole_number(1), default=45, metavar="N", help="passes over the training images (45)"
     )
     parser.add_argument(
-        "--seed", type=whole_number(0, 2**31 - 2), default=1, metavar="N", help="seed of weights and order (1)"
+        "--seed", type=whole_number(0, MOST_SEED), default=1, metavar="N", help="seed of weights and order (1)"
     )
     parser.add_argument(
         "--images",

@@ -23,6 +23,7 @@ from pathlib import Path
 from eyrie.compiler.command_line import file_name, minutes, whole_number
 from eyrie.compiler.frontend.file import SUFFIXES, read_model
 from eyrie.compiler.ir.failure import ModelImportError
+from eyrie.compiler.options import MOST_SEED
 from eyrie.measure.campaigns import engine
 from eyrie.measure.campaigns.task import Result, Task
 from eyrie.measure.trials import INPUTS, MINUTES, Entry, Trial, head, row, summarised
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"minutes after which the process of a model is ended ({MINUTES})",
     )
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="seed of the inputs (1)")
+    parser.add_argument("--seed", type=whole_number(0, MOST_SEED), default=1, help="seed of the inputs (1)")
     engine.add_arguments(parser, 24 * 60)
 
 

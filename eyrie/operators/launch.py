@@ -137,7 +137,7 @@ def _matched(tensors: Tensors, places: list[Place], maps: dict[str, DramMap]) ->
 
 def _is_tensor(setting: TensorSetting, entry: DramMap) -> bool:
     """Return whether a map of the program has the memory layout of the tensor's maps."""
-    return entry.shape == setting.shape[1:] and entry.layout == setting.layout
+    return entry.patches is None and entry.shape == setting.shape[1:] and entry.layout == setting.layout
 
 
 def _bound(program: Placed, place: Place, entry: DramMap) -> int:

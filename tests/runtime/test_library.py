@@ -190,7 +190,18 @@ REJECTED: list[tuple[Callable[[Path, Path], object], str]] = [
         "a model is a file's path, not bytes: write it to a file and give its path",
     ),
     (lambda model, _: eyrie.load(model, config=3), "an accelerator is names and numbers, or a JSON file, not int"),
-    (lambda model, _: eyrie.load(model, seed="x"), "seed = x: must be an integer"),
+    (lambda model, _: eyrie.load(model, seed="x"), "seed = x: must be an integer of 0 to 2147483646"),
+    (lambda model, _: eyrie.load(model, seed=-1), "seed = -1: must be an integer of 0 to 2147483646"),
+    (lambda model, _: eyrie.load(""), "model = '': must be the path of a file or a folder"),
+    (lambda model, _: eyrie.load("a\0b"), "model = 'a\\x00b': must be the path of a file or a folder"),
+    (
+        lambda model, _: eyrie.load(model, back_end="c").run({"image": np.zeros((8, 8, 3), np.int8)}),
+        "inputs are dict: give a list with an array for each input",
+    ),
+    (
+        lambda model, _: eyrie.load(model, back_end="c").run([np.zeros((2, 3, 8, 8, 3), np.int8)]),
+        "input image is int8 2 x 3 x 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them",
+    ),
     (
         lambda model, _: eyrie.load(model, back_end="c")(np.zeros((0, 8, 8, 3), np.int8)),
         "values of inputs are image 0: give as many of each, and one at least",

@@ -355,6 +355,27 @@ def convolved(handle: Handle, rng: np.random.Generator) -> tuple[np.ndarray, np.
     return got(handle, output), wanted
 
 
+@pytest.mark.parametrize(("kernel", "pads"), [((1, 3), (2, 0, 0, 0)), ((1, 2), (2, 0, 1, 0)), ((3, 3), (1, 1, 1, 1))])
+def test_a_convolution_of_few_channels(
+    kernel: tuple[int, int], pads: tuple[int, int, int, int], handle: Handle, seed: int
+) -> None:
+    """Its program may read patches of the input, also where these have the shape of the input."""
+    rng = np.random.default_rng([seed, *kernel])
+    values, weights = drawn(rng, 1, 3, 5, 3), drawn(rng, 2, *kernel, 3)
+    descriptor = FilterDescriptor(*weights.shape, (0.005,))
+    filters = handle.malloc(descriptor.get().bytes)
+    handle.copy_to(filters, weights, descriptor)
+    padded = np.pad(values, ((0, 0), pads[:2], pads[2:], (0, 0)))
+    shape = (1, (padded.shape[1] - kernel[0]) // 2 + 1, padded.shape[2] - kernel[1] + 1, 2)
+    output = room(handle, shape)
+    source = put(handle, values)
+    handle.convolution(ConvolutionDescriptor((2, 1), pads=pads), source, (descriptor, filters), None, output)
+    steps = {"strideH": 2, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": 1}
+    constants = with_filters(weights, np.full(1, 0.005, np.float32), np.zeros(2, np.int32), 0)
+    wanted = reference("CONV_2D", [padded], [(SCALE, 0)], shape, (OUTPUT_SCALE, 0), constants, **steps)
+    np.testing.assert_array_equal(got(handle, output), wanted)
+
+
 def test_handles_side_by_side(seed: int) -> None:
     """Each with an accelerator of its own."""
 
