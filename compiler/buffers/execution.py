@@ -15,8 +15,10 @@ from eyrie.compiler.buffers.nests import CHANNELS, Region
 from eyrie.compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
 from eyrie.compiler.ir.buffer_tree import DRAM, BufferTree, Memory, Role
 from eyrie.compiler.ir.failure import InternalError
+from eyrie.model.errors import InputError
 
 NOBODY = -1
+MOST_BYTES = 1 << 28  # of a buffer: a run has 17 bytes for each
 
 
 @dataclass(eq=False)
@@ -32,6 +34,9 @@ class _Buffer:
     channels: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.memory.bytes > MOST_BYTES:
+            said = f"buffer {self.memory.name} has {self.memory.bytes} bytes, a run takes {MOST_BYTES} at most"
+            raise InputError(f"{said}: describe a smaller one")
         self.data = np.zeros(self.memory.bytes, np.uint8)
         self.owners = np.full(self.memory.bytes, NOBODY)
         self.channels = np.zeros(self.memory.bytes, int)

@@ -169,6 +169,8 @@ def concatenation() -> Operator:
 
 
 def softmax(beta: float) -> Operator:
+    if not isinstance(beta, (int, float)):
+        raise OperatorError(Status.BAD_ARGUMENT, f"beta = {beta!r}: must be a number")
     return Softmax(beta=beta)
 
 

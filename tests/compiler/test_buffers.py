@@ -14,7 +14,7 @@ import pytest
 
 from eyrie.compiler.buffers import description
 from eyrie.compiler.buffers.array import array_tree
-from eyrie.compiler.buffers.execution import execute
+from eyrie.compiler.buffers.execution import MOST_BYTES, _Buffer, execute
 from eyrie.compiler.buffers.nests import nest_of
 from eyrie.compiler.buffers.network import compiled
 from eyrie.compiler.buffers.partition import Partitioner
@@ -28,6 +28,7 @@ from eyrie.compiler.ir.failure import DoesNotFit, InternalError
 from eyrie.compiler.network import compile_greedily
 from eyrie.measure.networks.mobilenets import Layers
 from eyrie.model.config import DEFAULT
+from eyrie.model.errors import InputError
 from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.configurations import model_rejection, random_configs
@@ -356,3 +357,8 @@ def test_exhaustion_is_no_worse_than_greed(seed: int) -> None:
             assert all(partitioner.needed(memory, found.tiles) <= memory.bytes for memory in tree.memories)
         assert partitioner.cycles(best, 1) <= partitioner.cycles(greedy, 1)
         compared += 1
+
+
+def test_a_buffer_that_is_too_large_to_run() -> None:
+    with pytest.raises(InputError, match=f"^buffer far has {10**21} bytes, a run takes {MOST_BYTES} at most: "):
+        _Buffer(Memory(name="far", bytes=10**21, holds=()))

@@ -19,6 +19,7 @@ from eyrie.operators import (
     Status,
     TensorDescriptor,
 )
+from eyrie.operators.graphs import softmax
 from tests.runtime.test_operators import room
 
 
@@ -79,6 +80,7 @@ MISTAKEN: list[tuple[str, Callable[[Handle], object]]] = [
     ("NormalizationDescriptor: radius = 0: must be an", lambda of: NormalizationDescriptor(0, 1, 1, 1)),
     ("LstmDescriptor: zero_point = 0.5: must be an integer", lambda of: LstmDescriptor(0.1, 0.5)),
     ("LstmDescriptor: a scale is positive and finite, got 0", lambda of: LstmDescriptor(0)),
+    ("beta = '1': must be a number", lambda of: softmax("1")),
     ("ActivationDescriptor: function = ['RELU']: must be a", lambda of: ActivationDescriptor(["RELU"])),
 ]
 
