@@ -13,6 +13,7 @@ from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.network import best, compile_part, compile_until, imported
+from eyrie.compiler.operators.shapes import Reshape
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
@@ -130,7 +131,7 @@ def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None)
         return len(compiled.partition.host_nodes), sum(each.rating(work.objective) for each in compiled.performances)
 
     ways = [
-        _Compiling(replace(work, compose=compose), simplified(work.graph, compose), on_stage)
+        _Compiling(replace(work, compose=compose), _with_ends(simplified(work.graph, compose), work.graph), on_stage)
         for compose in ((True, False) if composes(work.graph) else (True,))
     ]
     least = min(len(way.partition.host_nodes) for way in ways)
@@ -138,6 +139,16 @@ def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None)
     for way in ways:
         (likely if len(way.partition.host_nodes) == least else others).append(way)
     return best(_attempts(likely), judged, others=[(inf, attempt) for attempt in _attempts(others)])
+
+
+def _with_ends(graph: Graph, model: Graph) -> Graph:
+    """Return a simplified graph with the outputs of the model: an operator that changes no value may have made one."""
+    nodes = [*graph.nodes]
+    for made, wanted in zip(graph.outputs, model.outputs, strict=True):
+        if made.name != wanted.name:
+            [place] = (node.where for node in model.nodes if wanted in node.outputs)
+            nodes.append(Node(Reshape(to=wanted.shape), place, (made,), (wanted,)))
+    return replace(graph, nodes=tuple(nodes), outputs=model.outputs)
 
 
 def check_accelerated(
@@ -179,12 +190,8 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        whole = len(self.parts) == 1 and self.parts[0].stages and self._is_all(self.parts[0].part)
+        whole = len(self.parts) == 1 and self.parts[0].stages
         return Compiled(self.work.graph if whole else self.simple, self.work.config, tuple(self.parts))
-
-    def _is_all(self, part: Part) -> bool:
-        """Return whether a subgraph is the network, which is compiled with the model's names of outputs."""
-        return [part] == [*self.partition.parts]
 
     def is_planned_like(self, other: "_Compiling") -> bool:
         """Return whether its subgraphs have the plans of another one that is compiled."""
@@ -197,8 +204,7 @@ class _Compiling:
     def _compiled(self, part: Part, until: str) -> Request | CompileError:
         """Return the result of the last stage, or the error that ends the compilation."""
         try:
-            graph = self.work.graph if self._is_all(part) else part.graph
-            return compile_part(replace(self.work, graph=_signed(graph)), until, self.on_stage)
+            return compile_part(replace(self.work, graph=_signed(part.graph)), until, self.on_stage)
         except (Unsupported, DoesNotFit) as found:
             return found
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The inputs of a network: types, checks, files and random values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +34,12 @@ def fitted(tensors: Sequence[Tensor], inputs: Sequence[np.ndarray]) -> list[np.n
 
     Raise InputError, with one line, if an array does not match.
     """
-    if isinstance(inputs, (str, Mapping)) or not isinstance(inputs, Sequence):
+    if isinstance(inputs, (str, bytes, Mapping)) or not isinstance(inputs, Iterable):
         raise InputError(f"inputs are {type(inputs).__name__}: give a list with an array for each input")
-    inputs = [np.asarray(value) for value in inputs]
+    try:
+        inputs = [np.asarray(value) for value in inputs]
+    except ValueError as error:  # NumPy's own
+        raise InputError("an input is of lists that are no array: give rows of one length") from error
     if len(inputs) != len(tensors):
         raise InputError(f"{len(inputs)} inputs are given, the network takes {len(tensors)}")
     found = [_with_batch(tensor, value) for tensor, value in zip(tensors, inputs)]

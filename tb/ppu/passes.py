@@ -202,13 +202,13 @@ def _draw_output(rng: np.random.Generator) -> dict[str, int]:
 
 
 def _draw_pooling(
-    rng: np.random.Generator, pool: str, columns: int, pixels: int, all_together: bool
+    rng: np.random.Generator, pool: str, columns: int, pixels: int, at_an_end: bool
 ) -> tuple[dict[str, int], int]:
     """Fields of the configuration word, and the columns that are averaged together."""
     fields, span = {"pool": POOLS.get(pool, PoolMode.NONE)}, columns
     if pool == "average":
         spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
-        span = columns if all_together else int(rng.choice([columns, *spans]))
+        span = columns if at_an_end else int(rng.choice([columns, *spans]))
         count = pixels * span
         reciprocal, shift = average_reciprocal(count)
         fields |= {
@@ -224,7 +224,7 @@ def _requantized(rng, drawn, pixels, count, cols, output, at_an_end):
     """Sums [pixels, count, cols] and their int8 values [pixels, cols, count]; adds the table."""
     if at_an_end:
         shift, bias = np.zeros(CHANNELS, int), np.zeros(CHANNELS, int)
-        sums = np.full((pixels, count, cols), int(rng.choice([-(1 << 20), -(1 << 20), 1 << 20])))
+        sums = np.full((pixels, count, cols), int(rng.choice([-(1 << 20), 1 << 20], p=[0.7, 0.3])))
     elif rng.random() < 0.1:  # anything, wrapping sums included
         shift = rng.integers(-31, 31, CHANNELS)
         sums = rng.integers(INT32_MIN, INT32_MAX + 1, (pixels, count, cols))

@@ -194,7 +194,30 @@ def picked(model: Model, x: str) -> str:
     return model.through(model.add("Gather", x, model.constant(np.array(3)), axis=-1), SCALE, 3)
 
 
-MIXING["Div by the number of images"] = divided
+def of_a_table(model: Model, x: str) -> str:
+    """Return x and a table's first rows, as many as images."""
+    by = model.scale(SCALE, 0)
+    table = model.add(
+        "DequantizeLinear", model.constant(model.rng.integers(-99, 99, (12, 1, 1, 10)).astype(np.int8)), *by
+    )
+    size = model.add(
+        "Reshape",
+        model.add("Gather", model.add("Shape", x), model.constant(np.array([0]))),
+        model.constant(np.array([1])),
+    )
+    rows = model.add("Slice", table, model.constant(np.array([0])), size, model.constant(np.array([0])))
+    return model.through(model.add("Add", x, rows), SCALE, 3)
+
+
+def halved(model: Model, x: str) -> str:
+    """Return the first half of values that images share an axis with."""
+    shared = model.add("Reshape", x, model.constant(np.array([-1, 240])))
+    size = model.add("Gather", model.add("Shape", x), model.constant(np.array([0])))
+    rows = model.add("Slice", shared, model.constant(np.array([0])), size, model.constant(np.array([0])))
+    return model.through(rows, SCALE, 3)
+
+
+MIXING |= {"Div by the number of images": divided, "rows of a table": of_a_table, "half of an axis": halved}
 
 
 @pytest.mark.parametrize("make", [turned, picked])

@@ -199,6 +199,10 @@ REJECTED: list[tuple[Callable[[Path, Path], object], str]] = [
         "inputs are dict: give a list with an array for each input",
     ),
     (
+        lambda model, _: eyrie.load(model, back_end="c").run([[[1, 2], [3]]]),
+        "an input is of lists that are no array: give rows of one length",
+    ),
+    (
         lambda model, _: eyrie.load(model, back_end="c").run([np.zeros((2, 3, 8, 8, 3), np.int8)]),
         "input image is int8 2 x 3 x 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them",
     ),

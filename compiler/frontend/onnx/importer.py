@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from eyrie.compiler.frontend.onnx.alone import Values, is_random, on_host, taken_by
 from eyrie.compiler.frontend.onnx.call import Call
-from eyrie.compiler.frontend.onnx.mixing import Imported, are_alike, begins, first_that_mixes
+from eyrie.compiler.frontend.onnx.mixing import Imported, are_alike, first_that_mixes
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.frontend.qdq.constants import QUANTISE, UNKNOWN
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
@@ -32,6 +32,7 @@ _DAMAGED = "damaged ONNX file"
 _REMEDY = "copy or export the model again"
 _MICROSOFT = translators("microsoft")
 _TRANSLATORS = {"ai.onnx": translators("onnx") | _MICROSOFT, "com.microsoft": _MICROSOFT}  # by domain and name
+MOST_COUNTS = 4  # numbers of images that are tried because a constant has them
 _MOST_FOLDED = 1 << 24  # values of a constant that is computed of others
 
 
@@ -107,18 +108,24 @@ def _of_images(model: onnx.ModelProto, count: int) -> onnx.ModelProto:
 
 
 def _mixing(model: onnx.ModelProto) -> str:
-    """Return the place of the first operator that may mix images, and the reason; "" without one."""
+    """Return the place of the first operator that may mix images, and the reason; "" without one.
+
+    The model is imported for one image and for another number: one that is no size of its values, the declared one, and
+    the sizes of constants. If it is wrong for all of these, it is for one image, whatever its inputs say.
+    """
     one = _of_count(model, 1)
     outputs = [each.name for each in model.graph.output]
     sizes = {size for shape in one.shapes.values() for size in shape}
-    prime = next(count for count in counted(5) if count not in sizes)
-    for count in (prime, 2):
+    constants = sorted({each.shape[0] for each in one.constants.values() if each.ndim > 1 and each.shape[0] > 1})
+    unseen = next(count for count in counted(5) if count not in sizes)
+    for count in dict.fromkeys((unseen, _batch(model.graph) or 2, 2, *constants[:MOST_COUNTS])):
         with suppress(ModelImportError):
             several = _of_count(model, count)
-            if are_alike(one, several):
-                return first_that_mixes(one, several, outputs)
-    for operation in one.operations:  # the model is for one image, whatever its inputs say
-        if wrong := [name for name in operation.outputs if name in outputs and not begins(one, name)]:
+            if not are_alike(one, several):
+                return f"the model has other operators for {count} images"
+            return first_that_mixes(one, several, outputs)
+    for operation in one.operations:
+        if wrong := [name for name in operation.outputs if name in outputs and one.shapes.get(name, (1,))[:1] != (1,)]:
             return f"{operation.place}: its result {wrong[0]} does not begin with an axis of images"
     return ""
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import onnx
 
 from eyrie.compiler.ir.qdq.network import HostOperation, Operation
+from eyrie.compiler.operators.interpreted import Interpreted
 
 _WINDOWS = ("conv", "conv_transpose", "max_pool", "average_pool", "batch_norm", "resize_nearest", "resize_bilinear")
-_OF_SHAPES = ("shape", "begin", "end", "sizes", "size", "margins")  # attributes that may grow with the images
+_OF_SHAPES = ("shape", "begin", "end", "sizes", "size", "margins", "reason")  # attributes that images may change
 
 
 class _Mixed(Exception):
@@ -48,20 +50,17 @@ def first_that_mixes(one: Imported, several: Imported, outputs: Sequence[str]) -
         try:
             axes = [_axis_of(one, several, name) for name in own.inputs if name]
             made = [_axis_of(one, several, name) for name in own.outputs if name]
-            if any(axis is not None for axis in axes):
-                _check(own, other, axes, made, one.shapes)
-            if wrong := [name for name in own.outputs if name in outputs and not begins(several, name)]:
-                raise _Mixed(f"its result {wrong[0]} does not begin with an axis of images")
+            _check_constants(own, other, one, several)
+            if any(axis is not None for axis in (*axes, *made)):
+                _check(own, axes, made, one.shapes)
+            for name, axis in zip(filter(None, own.outputs), made, strict=True):
+                if name in outputs and (axis != 0 or one.shapes[name][0] != 1):
+                    raise _Mixed(f"its result {name} does not begin with an axis of images")
         except _Mixed as error:
             return f"{own.place}: {error}"
         except KeyError:  # a shape is not known: the network reports it
             continue
     return ""
-
-
-def begins(imported: Imported, name: str) -> bool:
-    """Return whether a value begins with an axis of images, or has no known shape."""
-    return imported.shapes.get(name, (imported.images,))[:1] == (imported.images,)
 
 
 def _axis_of(one: Imported, several: Imported, name: str) -> int | None:
@@ -84,23 +83,30 @@ def _axis(one: tuple[int, ...], several: tuple[int, ...], images: int) -> int | 
     return grown[0] if grown else None
 
 
+def _check_constants(own: Operation, other: Operation, one: Imported, several: Imported) -> None:
+    """Raise _Mixed if an operation has other constants for several images."""
+    for name, value in own.attributes.items():
+        if name not in _OF_SHAPES and not np.array_equal(np.asarray(value), np.asarray(other.attributes.get(name))):
+            raise _Mixed
+    if isinstance(own, HostOperation) and isinstance(own.operator, Interpreted):
+        for constant in onnx.load_model_from_string(own.operator.model.tobytes()).graph.initializer:
+            _axis_of(one, several, constant.name)
+
+
 def _check(
-    own: Operation,
-    other: Operation,
-    axes: Sequence[int | None],
-    made: Sequence[int | None],
-    shapes: Mapping[str, tuple[int, ...]],
+    own: Operation, axes: Sequence[int | None], made: Sequence[int | None], shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
-    """Raise _Mixed if an operation on images works along their axis."""
-    if None in made:
+    """Raise _Mixed if an operation works along the axis of images, or makes it of values without one."""
+    if None in made or all(axis is None for axis in axes):
         raise _Mixed
     single = own.kind in ("quantize", "dequantize") and own.array("scale").size == 1
     if own.has("axis") and not single and own.integer("axis") % len(shapes[own.inputs[0]]) in axes:
         raise _Mixed
     if (own.kind in _WINDOWS or isinstance(own, HostOperation)) and any(axes):
         raise _Mixed
-    if own.kind == "reshape" and prod(shapes[own.inputs[0]][: axes[0]]) != prod(shapes[own.outputs[0]][: made[0]]):
+    before, after = shapes[own.inputs[0]], shapes[own.outputs[0]]
+    first, last = axes[0] or 0, made[0] or 0
+    if own.kind in ("slice", "pad") and before[first] != after[last]:
         raise _Mixed
-    for name, value in own.attributes.items():
-        if name not in _OF_SHAPES and not np.array_equal(np.asarray(value), np.asarray(other.attributes[name])):
-            raise _Mixed
+    if own.kind == "reshape" and prod(before[:first]) != prod(after[:last]):
+        raise _Mixed

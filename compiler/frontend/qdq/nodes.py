@@ -106,7 +106,7 @@ def names_of_ends(graph: Graph, given: Sequence[str]) -> dict[str, str]:
                 remedy="export the model with one of them",
             )
         seen[tensor.name] = name
-        if tensor.name not in inputs and printable(name) not in inputs:
+        if tensor.name not in inputs and printable(name) not in (*inputs, *names.values()):
             names[tensor.name] = printable(name)
     freed = [name for name in names if name not in names.values()]
     taken = [name for name in names.values() if name not in names]
@@ -124,7 +124,8 @@ def _largest(operator: Operator, inputs: tuple[Tensor, ...]) -> float:
     if isinstance(operator, Weighted):
         sums = 255 * 127 * (operator.filters.size // operator.outputs) + int(np.abs(operator.bias.astype(int)).max())
         return sums * float(operator.scales.max()) * scales[0]
-    products = {"MUL": 1, "PRELU": 1, "BATCH_MATMUL": inputs[0].shape[-1]}
-    if operator.name in products:
-        return max(255 * scales[0], products[operator.name] * 255.0 ** len(scales) * prod(scales))
+    if operator.name == "BATCH_MATMUL":
+        return inputs[0].shape[-1] * 255.0**2 * prod(scales)
+    if operator.name in ("MUL", "PRELU"):
+        return 255.0 ** len(scales) * prod(scales)
     return 2 * 255 * max(scales, default=0)
