@@ -169,8 +169,8 @@ def _blocks(before: Shape, to: Shape) -> Iterator[tuple[range, range]]:
 
 
 def _by_place(source: Held, blocks: Sequence[tuple[range, range]]) -> list[tuple[range, range]]:
-    """Return blocks of axes in the order in which the first axis of each lies in the tensor; one without axes of more
-    than one entry stays behind the one before it."""
+    """Return blocks of axes, each at the place of its first axis in the tensor. A block whose axes have one entry
+    each follows the last block."""
     places, place = list[int](), -1
     for axes, _ in blocks:
         place = min((source.axes[axis] for axis in axes if source.shape[axis] > 1), default=place)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an ONNX operator means by an attribute, a shape or its codes: outputs have the names, types and shapes of
-onnxruntime's, and values within one step of its. What differs by image is not taken for one image."""
+"""The meaning of attributes, shapes and codes in ONNX: outputs have the names, types and shapes of onnxruntime's, and
+values within one step of its. A model that mixes images is not run image by image.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -156,7 +157,7 @@ def test_operators(name: str, unsigned: bool, seed: int, tmp_path: Path) -> None
 @pytest.mark.parametrize("kind", ["Flatten", "Relu", "Identity"])
 @pytest.mark.parametrize("codes", [False, True])
 def test_names_of_outputs(kind: str, codes: bool, seed: int, tmp_path: Path) -> None:
-    """Also where the values of an output are those of another tensor."""
+    """Also where an output has the values of another tensor."""
     model = Model(seed)
     first = model.through("x", SCALE, 5)
     if codes:

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from eyrie.compiler.frontend.onnx.alone import Values, is_random, on_host, taken_by
 from eyrie.compiler.frontend.onnx.call import Call
-from eyrie.compiler.frontend.onnx.mixing import Imported, are_alike, first_that_mixes
+from eyrie.compiler.frontend.onnx.mixing import Batch, are_alike, first_that_mixes
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.frontend.qdq.constants import QUANTISE, UNKNOWN
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
@@ -32,7 +32,7 @@ _DAMAGED = "damaged ONNX file"
 _REMEDY = "copy or export the model again"
 _MICROSOFT = translators("microsoft")
 _TRANSLATORS = {"ai.onnx": translators("onnx") | _MICROSOFT, "com.microsoft": _MICROSOFT}  # by domain and name
-MOST_COUNTS = 4  # numbers of images that are tried because a constant has them
+_MOST_COUNTS = 4  # numbers of images that are tried because a constant has them
 _MOST_FOLDED = 1 << 24  # values of a constant that is computed of others
 
 
@@ -118,7 +118,7 @@ def _mixing(model: onnx.ModelProto) -> str:
     sizes = {size for shape in one.shapes.values() for size in shape}
     constants = sorted({each.shape[0] for each in one.constants.values() if each.ndim > 1 and each.shape[0] > 1})
     unseen = next(count for count in counted(5) if count not in sizes)
-    for count in dict.fromkeys((unseen, _batch(model.graph) or 2, 2, *constants[:MOST_COUNTS])):
+    for count in dict.fromkeys((unseen, _batch(model.graph) or 2, 2, *constants[:_MOST_COUNTS])):
         with suppress(ModelImportError):
             several = _of_count(model, count)
             if not are_alike(one, several):
@@ -130,12 +130,12 @@ def _mixing(model: onnx.ModelProto) -> str:
     return ""
 
 
-def _of_count(model: onnx.ModelProto, count: int) -> Imported:
+def _of_count(model: onnx.ModelProto, count: int) -> Batch:
     """Return the operations of a file for so many images."""
     importer = _Importer(_of_images(model, count), {}, images=False)
     with _reported(importer):
         importer.network()
-    return Imported(count, importer.operations, importer.values.constants, importer.values.shapes)
+    return Batch(count, importer.operations, importer.values.constants, importer.values.shapes)
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the operators of a file keep images apart: then a run of one image at a time gives the results of a batch.
+"""The search for operators of a file that mix images. Without one, runs of one image each give the results of a batch.
 
 The operators are imported twice, for one image and for several. The axis of a value that grows is the axis of its
 images. Images may share it with other values, one image after the other.
@@ -27,8 +27,8 @@ class _Mixed(Exception):
 
 
 @dataclass(frozen=True)
-class Imported:
-    """The operations of a file for a number of images, and the constants and the shapes of all values by name."""
+class Batch:
+    """The operations of a file for a number of images, its constants, and the shapes of all values, by name."""
 
     images: int
     operations: Sequence[Operation]
@@ -36,14 +36,14 @@ class Imported:
     shapes: Mapping[str, tuple[int, ...]]
 
 
-def are_alike(one: Imported, several: Imported) -> bool:
+def are_alike(one: Batch, several: Batch) -> bool:
     """Return whether a file has the same operations for another number of images."""
     return [(each.kind, each.outputs) for each in one.operations] == [
         (each.kind, each.outputs) for each in several.operations
     ]
 
 
-def first_that_mixes(one: Imported, several: Imported, outputs: Sequence[str]) -> str:
+def first_that_mixes(one: Batch, several: Batch, outputs: Sequence[str]) -> str:
     """Return the place of the first operation that may mix images, and the reason; "" without one. outputs: of the
     file"""
     for own, other in zip(one.operations, several.operations, strict=True):
@@ -63,7 +63,7 @@ def first_that_mixes(one: Imported, several: Imported, outputs: Sequence[str]) -
     return ""
 
 
-def _axis_of(one: Imported, several: Imported, name: str) -> int | None:
+def _axis_of(one: Batch, several: Batch, name: str) -> int | None:
     """Return the axis of a value's images, None for a value that is the same for all. Raise _Mixed for another value,
     KeyError if its shape is not known."""
     if name not in one.constants:
@@ -83,7 +83,7 @@ def _axis(one: tuple[int, ...], several: tuple[int, ...], images: int) -> int | 
     return grown[0] if grown else None
 
 
-def _check_constants(own: Operation, other: Operation, one: Imported, several: Imported) -> None:
+def _check_constants(own: Operation, other: Operation, one: Batch, several: Batch) -> None:
     """Raise _Mixed if an operation has other constants for several images."""
     for name, value in own.attributes.items():
         if name not in _OF_SHAPES and not np.array_equal(np.asarray(value), np.asarray(other.attributes.get(name))):
