@@ -25,7 +25,8 @@ from eyrie.model.config import AcceleratorConfig
 
 HOTTEST = 25.0  # cycles by which a worse arrangement may be taken, at the beginning
 STARTS = 6
-IDLE_STARTS = 2  # without a better solution, after which a search ends
+IDLE_STARTS = 2  # in which the best cost hardly falls, after which a search ends
+WORTH = 0.9995  # times the best cost before a start: what the start has to reach
 FEW = 40  # jobs, or 60 buffers: an arrangement of more takes longer
 HOPELESS = 8  # arrangements without success after which a segment is rejected
 ENOUGH = 1.0025  # times the least cost: a better solution is not worth the time
@@ -67,14 +68,14 @@ def candidates(plan: Plan, config: AcceleratorConfig, search_iterations: int) ->
     to predict, and for more iterations. Raise Rejected.
 
     A random search (simulated annealing), the same in every run, with several starts. It tries fewer arrangements for a
-    plan of many jobs or buffers. It ends early if it has a solution near to the lower bound, or finds no better one.
+    plan of many jobs or buffers. It ends early near to the lower bound, or if it hardly finds better solutions.
     """
     search = _Search(plan, config, min(MOST_CANDIDATES, max(search_iterations // ITERATIONS, 1)))
-    since = 0  # starts since the best solution so far
+    since = 0  # starts since one that was worth its time
     for start in range(STARTS):
-        before = search.best
+        before = search.best.cost if search.best else math.inf
         search.anneal(np.random.default_rng(start), lambda: search.attempts(search_iterations))
-        since = since + 1 if search.best is before else 0
+        since = 0 if search.best and search.best.cost < WORTH * before else since + 1
         if search.done or search.is_hopeless or (search.best and since >= IDLE_STARTS):
             break
     if not search.best and not search.is_hopeless:
