@@ -51,7 +51,7 @@ class CompiledPart:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A network whose subgraphs for the accelerator are compiled."""
+    """A network whose subgraphs for the accelerator are compiled. graph: as the model has it, for the golden model"""
 
     graph: Graph
     config: AcceleratorConfig
@@ -190,8 +190,7 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        whole = len(self.parts) == 1 and self.parts[0].stages
-        return Compiled(self.work.graph if whole else self.simple, self.work.config, tuple(self.parts))
+        return Compiled(self.work.graph, self.work.config, tuple(self.parts))
 
     def is_planned_like(self, other: "_Compiling") -> bool:
         """Return whether its subgraphs have the plans of another one that is compiled."""
