@@ -8,8 +8,8 @@ A layer is computed the way the accelerator computes it: raw products are summed
 point, the zero point's share is folded into the bias, and the int32 sums are rescaled to int8. Each of these steps is a
 function, so a testbench can compare the sums that leave the array and the maps that leave the accelerator.
 
-Sums are exact: sizes at which raw sums could leave int32 are rejected with InputError, a bias that takes them out
-raises OverflowError. The reference and the accelerator would wrap silently there.
+Sums wrap around at 32 bits, as those of the reference and of the accelerator do: a bias may take them so far. Sizes at
+which raw sums could leave int32 are rejected with InputError.
 
 Sources: tensorflow/lite/kernels/internal/reference/integer_ops (conv, depthwise_conv, fully_connected).
 """
@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  
 from eyrie.model.arithmetic import INT32_MAX
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import Requantization, int32, requantize, requantize_once
+from eyrie.model.operators.quantization import Requantization, requantize, requantize_once
 from eyrie.model.operators.windows import NO_PADS, Pair, pad, pair, windows
 
 
@@ -125,12 +125,12 @@ def fold_zero_point(bias: ArrayLike | None, filter_: np.ndarray, zero_point: int
     """
     axes = tuple(np.delete(np.arange(filter_.ndim), channel_axis))
     folded = -zero_point * filter_.sum(axis=axes, dtype=np.int64)
-    return int32(folded if bias is None else folded + np.asarray(bias))
+    return (folded if bias is None else folded + np.asarray(bias)).astype(np.int32)
 
 
 def accumulate(sums: np.ndarray, folded_bias: np.ndarray) -> np.ndarray:
     """Return the int32 accumulators: `sums` [..., M] plus a folded bias [M]."""
-    return int32(np.add(sums, folded_bias, dtype=np.int64))
+    return np.add(sums, folded_bias, dtype=np.int64).astype(np.int32)
 
 
 def conv2d(
@@ -179,7 +179,7 @@ def transpose_conv2d(
     for r, s in np.ndindex(kernel_rows, kernel_columns):
         sums[..., r : r + height : down, s : s + width : across, :] += centred @ filter_[:, r, s].T.astype(np.int64)
     inside = sums[..., top : top + rows, left : left + columns, :]
-    return requantize(int32(inside if bias is None else inside + np.asarray(bias)), parameters)
+    return requantize((inside if bias is None else inside + np.asarray(bias)).astype(np.int32), parameters)
 
 
 def depthwise_conv2d(

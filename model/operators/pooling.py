@@ -12,7 +12,7 @@ import numpy as np
 from eyrie.model.arithmetic import quantize_multiplier, rounding_average
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
-from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Quantization, Requantization, int32, requantize
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Quantization, Requantization, requantize
 from eyrie.model.operators.windows import NO_PADS, Pair, pad, pair, windows
 
 
@@ -73,4 +73,4 @@ def mean(
     axes = tuple({axis % values.ndim for axis in np.atleast_1d(axes)})
     count = int(np.prod([values.shape[axis] for axis in axes]))
     sums = values.sum(axis=axes, keepdims=keep_dims, dtype=np.int64) - input_.zero_point * count
-    return requantize(int32(np.asarray(sums)), mean_requantization(input_, output, count))
+    return requantize(sums.astype(np.int32), mean_requantization(input_, output, count))

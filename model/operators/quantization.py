@@ -177,16 +177,6 @@ def _once_in_fixed_point(factor: float, low: int, high: int) -> tuple[int, int] 
     return None
 
 
-def int32(values: np.ndarray) -> np.ndarray:
-    """Return int64 `values` as int32. Raise OverflowError if a value does not fit.
-
-    The reference and the accelerator would wrap silently.
-    """
-    if values.size and (values.min() < INT32_MIN or values.max() > INT32_MAX):
-        raise OverflowError(f"accumulator {np.abs(values).max()} leaves int32: the bias is too big")
-    return values.astype(np.int32)
-
-
 def from_uint8(values: ArrayLike) -> np.ndarray:
     """Convert a uint8 array to the int8 array that represents it: q - 128."""
     return (np.asarray(values, np.uint8) ^ 0x80).view(np.int8)

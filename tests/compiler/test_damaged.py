@@ -41,7 +41,7 @@ def go_on(data: bytes, rng: np.random.Generator) -> str:
     passed = simplified(graph).verified()
     try:
         form_groups(check(passed))
-    except (CompileError, OverflowError) as error:
+    except CompileError as error:
         assert "\n" not in str(error)
     try:
         for part in partition(passed).parts:
@@ -59,8 +59,6 @@ def run(graph: Graph, rng: np.random.Generator) -> str:
         return "large"
     try:
         values = graph.run(*(rng.integers(-100, 100, tensor.shape).astype(tensor.dtype) for tensor in graph.inputs))
-    except OverflowError:
-        return "overflow"
     except InputError as error:  # of an operator that code outside Eyrie computes
         assert "the model says" in str(error) and "\n" not in str(error)
         return "wrong types"

@@ -22,9 +22,12 @@ from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, Stream
 from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.model.interpreters import run_litert
 from eyrie.model.streams import inside, positions, written
+from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.testing.configurations import random_configs
 from eyrie.testing.samples import scaled
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.rejections import with_room
 
@@ -158,6 +161,39 @@ def test_accelerator_computes_the_golden_output(seed: int, tmp_path: Path) -> No
             check(stages, rng, f"network {number}")
             ran += 1
     assert ran > NETWORKS // 2
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"])
+def test_sums_wrap_around_at_32_bits(kind: str, seed: int, tmp_path: Path) -> None:
+    """A bias takes them so far; TensorFlow Lite, the golden model and the accelerator agree."""
+    rng, net, path, zero = np.random.default_rng([seed, 7]), Builder(), tmp_path / "net.tflite", 3
+    shape, made, filters = (1, 6, 6, 8), (1, 6, 6, 8), (8, 3, 3, 8)
+    options = STEPS
+    if kind == "FULLY_CONNECTED":
+        shape, made, filters, options = (1, 8), (1, 8), (8, 8), {}
+    elif kind == "DEPTHWISE_CONV_2D":
+        filters, options = (1, 3, 3, 8), STEPS | {"depthMultiplier": 1}
+    elif kind == "TRANSPOSE_CONV":
+        options = {"strideH": 1, "strideW": 1}
+    biases = np.array([2**31 - 1, -(2**31)] * 4, np.int32)
+    source, output = net.tensor(shape, scale=0.1, zero_point=zero), net.tensor(made, scale=20_000)
+    values = rng.integers(-127, 128, filters).astype(np.int8)
+    constants = [
+        net.tensor(filters, scale=0.01, data=values),
+        net.tensor((8,), "int32", scale=0.001, data=biases),
+    ]
+    if kind == "TRANSPOSE_CONV":
+        size = net.tensor((4,), "int32", data=np.array(made, np.int32))
+        net.operator(kind, [size, constants[0], source, constants[1]], [output], **options)
+    else:
+        net.operator(kind, [source, *constants], [output], **options)
+    path.write_bytes(net.pack([source], [output]))
+    stages = compile_network(path, search_iterations=8)
+    check(stages, rng, kind)
+    given = rng.integers(-128, 128, shape).astype(np.int8)
+    [expected], [golden] = run_litert(path.read_bytes(), given), golden_outputs(stages.graph, [given])
+    np.testing.assert_array_equal(golden.reshape(made), expected)
+    assert (expected[..., 0::2] < 0).any() or (expected[..., 1::2] > 0).any()
 
 
 def test_batches_of_late_layers(seed: int, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from eyrie.model.arithmetic import INT32_MAX, INT32_MIN, quantize_multiplier
 from eyrie.model.operators import elementwise, movement, tables
-from eyrie.model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fully_connected_sums
+from eyrie.model.operators.convolution import conv2d_sums, depthwise_conv2d_sums, fully_connected_sums
 from eyrie.model.operators.pooling import average_pool2d
 from eyrie.model.operators.quantization import (
     Quantization,
@@ -134,10 +134,6 @@ UNIT = Quantization(1.0, 0)
             "sums of 131072 products can leave int32",
         ),
         (
-            lambda: accumulate(np.int32([2**31 - 1]), np.int32([1])),
-            "accumulator 2147483648 leaves int32: the bias is too big",
-        ),
-        (
             lambda: average_pool2d(MAP, 1, 1, (1, 0, 0, 0)),
             "pads of 1, 0, 0, 0 leave a window of 1 x 1 outside the map",
         ),
@@ -169,7 +165,7 @@ UNIT = Quantization(1.0, 0)
     ],
 )
 def test_rejects(call, message):
-    with pytest.raises((ValueError, OverflowError)) as error:
+    with pytest.raises(ValueError) as error:
         call()
     assert str(error.value) == message
 
