@@ -10,6 +10,8 @@ from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
 from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 
+NO_OPERATOR = "the accelerator has no such operator"
+
 Arrays = tuple[np.ndarray, ...]
 Tensors = tuple[Tensor, ...]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node, map_shape
-from eyrie.compiler.ir.operator import Unknown
+from eyrie.compiler.ir.operator import NO_OPERATOR, Unknown
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.operators.interpreted import Interpreted
 from eyrie.compiler.operators.move import has_one_scale
@@ -106,7 +106,7 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
         return [node.operator.reason]
     own = node.operator.constraints if isinstance(node.operator, Record) else None
     if own is None:
-        return _broken((int8_tensors,), site) or ["the accelerator has no such operator"]
+        return _broken((int8_tensors,), site) or [NO_OPERATOR]
     for constraints in (ANYWHERE, SIZES):
         if found := _broken(constraints, site):
             return found

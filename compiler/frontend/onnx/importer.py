@@ -16,10 +16,10 @@ from eyrie.compiler.frontend.onnx.alone import Values, is_random, on_host, taken
 from eyrie.compiler.frontend.onnx.call import Call
 from eyrie.compiler.frontend.onnx.mixing import Batch, are_alike, first_that_mixes
 from eyrie.compiler.frontend.qdq import graph_of
-from eyrie.compiler.frontend.qdq.constants import QUANTISE, UNKNOWN
+from eyrie.compiler.frontend.qdq.constants import QUANTISE
 from eyrie.compiler.ir.failure import CompileError, ModelImportError, Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Graph, Node
-from eyrie.compiler.ir.operator import Unknown
+from eyrie.compiler.ir.operator import NO_OPERATOR, Unknown
 from eyrie.compiler.ir.qdq.network import HostOperation, Network, Operation
 from eyrie.compiler.ir.qdq.values import CODES
 from eyrie.compiler.ir.tensor import Quantized, Tensor
@@ -250,7 +250,7 @@ class _Importer:
             raise Unsupported("it casts values that are not known to be float32")
         translate = _TRANSLATORS.get(domain, {}).get(node.op_type)
         if translate is None:
-            raise Unsupported(UNKNOWN)
+            raise Unsupported(NO_OPERATOR)
         return translate(call)
 
     def _is_narrow(self, call: Call) -> bool:
