@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
@@ -169,18 +168,18 @@ def _saved(request: Request, options: argparse.Namespace, on_stage: Callable[[st
 
 def _dumped(request: Request, options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> str:
     """Run only the stages that a dump needs; return it."""
-    try:
-        with nullcontext() if request.given else about(options.model):
-            stages = compile_until(options.dump, request, on_stage)
-    except InputError as error:
-        if request.given or not isinstance(error.__cause__, (Unsupported, DoesNotFit)):
-            raise
-        from eyrie.compiler.parts import check_accelerated, compile_request
+    if not request.given:
+        try:
+            with about(options.model):
+                return dumped(compile_until(options.dump, request, on_stage), options.dump)
+        except InputError as error:
+            if not isinstance(error.__cause__, (Unsupported, DoesNotFit)):
+                raise
+    from eyrie.compiler.parts import check_accelerated, compile_request
 
-        compiled = compile_request(request, on_stage)
-        check_accelerated(compiled, options.model)
-        return _dump_of(compiled, options.dump)
-    return dumped(stages, options.dump)
+    compiled = compile_request(request, on_stage)
+    check_accelerated(compiled, options.model)
+    return _dump_of(compiled, options.dump)
 
 
 def _dump_of(compiled: Compiled, stage: str) -> str:

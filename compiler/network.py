@@ -20,6 +20,7 @@ from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
 from eyrie.compiler.pipeline import LONG, NAMES, STAGES, run_stages, stage_named
 from eyrie.compiler.results import Built, Imported, Planned, Request, reached
 from eyrie.model.config import DEFAULT, AcceleratorConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 
 if TYPE_CHECKING:  # which takes a while to import
@@ -47,6 +48,8 @@ def compile_network(
     line, if the accelerator does not support the model, or the model or the schedule does not fit.
     """
     request = Request(model, config, objective, search_iterations, images, given=schedule)
+    if schedule:
+        return compile_given(imported(request, on_stage), schedule, on_stage)
     return reached(compile_until(NAMES[-1], request, on_stage), Built)
 
 
@@ -56,18 +59,30 @@ def compile_until(until: str, request: Request, on_stage: Callable[[str], None] 
     Raise InputError like `compile_network`.
     """
     until = stage_named(until).name
-    if schedule := request.given:
-        if request.images > 1:
-            from eyrie.compiler.ir.failure import Unsupported
-
-            raise Unsupported("a schedule is of one image", remedy="compile for one image")
-        stages, model_stages = STAGES[: NAMES.index(until) + 1], NAMES.index("segments")
-        request = replace(request, compose=schedule.compose, turn=schedule.turn)
-        with about(request.model):
-            grouped = run_stages(request, stages[:model_stages], on_stage)
-        with about(schedule.path):
-            return run_stages(grouped, stages[model_stages:], on_stage)
     return compile_whole(imported(request, on_stage), until, on_stage)
+
+
+def compile_given(work: Imported, schedule: ScheduleText, on_stage: Callable[[str], None] | None = None) -> Built:
+    """Compile an imported graph, of a network or of a part of one, with a schedule in place of the planner's.
+
+    Raise InputError, with one line that begins with the path of the model or of the schedule.
+    """
+    from eyrie.compiler.ir.failure import Unsupported
+
+    if schedule.parts:
+        raise InputError(f"{schedule.path}: the schedule is of a network in parts")
+    if work.images > 1:
+        raise Unsupported("a schedule is of one image", remedy="compile for one image")
+    work = replace(work, given=schedule, compose=schedule.compose, turn=schedule.turn)
+    planned = NAMES.index("segments")
+    with about(work.model):
+        try:
+            grouped = run_stages(work, STAGES[1:planned], on_stage)
+        except Unsupported as error:
+            remedy = "write its schedule in parts, like --dump segments"
+            raise Unsupported(error.what, remedy=remedy) from error
+    with about(schedule.path):
+        return reached(run_stages(grouped, STAGES[planned:], on_stage), Built)
 
 
 def imported(request: Request, on_stage: Callable[[str], None] | None = None) -> Imported:

@@ -11,8 +11,9 @@ from eyrie.compiler.artefact.network import AcceleratorSubgraph, CompiledNetwork
 from eyrie.compiler.artefact.performance import Performance
 from eyrie.compiler.ir.failure import CompileError, DoesNotFit, Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.nest_text import ScheduleText
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.compiler.network import best, compile_part, compile_until, imported
+from eyrie.compiler.network import best, compile_given, compile_part, imported
 from eyrie.compiler.operators.shapes import Reshape
 from eyrie.compiler.operators.weights import Weighted
 from eyrie.compiler.options import OBJECTIVES, SEARCH_ITERATIONS
@@ -22,7 +23,7 @@ from eyrie.compiler.passes.simplify import composes, simplified
 from eyrie.compiler.passes.split_layers import split_layer
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES
-from eyrie.compiler.results import Built, Imported, Planned, Request, reached
+from eyrie.compiler.results import Built, Imported, Planned, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import about
@@ -108,31 +109,51 @@ def compile_parts(
 
 
 def compile_request(request: Request, on_stage: Callable[[str], None] | None = None) -> Compiled:
-    """Compile a model like `compile_parts`; with a given schedule, only as a whole.
+    """Compile a model like `compile_parts`; with a given schedule that has no parts, only as a whole.
 
     Raise InputError, with one line that begins with the path of the model or of the schedule.
     """
-    if request.given:
-        stages = reached(compile_until(NAMES[-1], request, on_stage), Built)
-        part = CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages)
-        return Compiled(stages.graph, stages.config, (part,))
     with about(request.model):
-        return compile_graph(imported(request, on_stage), on_stage)
+        work = imported(request, on_stage)
+    given = request.given
+    if given and not given.parts:
+        simple = _with_ends(simplified(work.graph, given.compose), work.graph)
+        stages = compile_given(replace(work, graph=_signed(simple)), given, on_stage)
+        return Compiled(work.graph, work.config, (CompiledPart(Part(Side.ACCELERATOR, stages.folded), stages),))
+    with about(request.model):
+        compiled = compile_graph(work, on_stage)
+    return _as_given(compiled, work, given, on_stage) if given else compiled
+
+
+def _as_given(
+    compiled: Compiled, work: Imported, given: ScheduleText, on_stage: Callable[[str], None] | None
+) -> Compiled:
+    """Return the network with the given schedules of its parts. Raise InputError, which begins with a path."""
+    parts = [*compiled.parts]
+    for number, schedule in given.parts:
+        if number >= len(parts) or not parts[number].stages:
+            known = ", ".join(f"part{n}" for n, each in enumerate(parts) if each.stages) or "none"
+            raise InputError(f"{given.path}: part{number} is no part of the accelerator: it has {known}")
+        part = parts[number].part
+        parts[number] = CompiledPart(part, compile_given(replace(work, graph=_signed(part.graph)), schedule, on_stage))
+    return replace(compiled, parts=tuple(parts))
 
 
 def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None) -> Compiled:
     """Compile an imported graph like `compile_parts`. Compose data-movement operators if that reduces the work of the
-    host, or, at equal work, the objective.
+    host, or, at equal work, the objective; or as a given schedule says, of which nothing else counts.
 
     Raise CompileError.
     """
+    composed = (work.given.compose,) if work.given else (True, False) if composes(work.graph) else (True,)
+    work = replace(work, given=None)
 
     def judged(compiled: Compiled) -> tuple[int, float]:
         return len(compiled.partition.host_nodes), sum(each.rating(work.objective) for each in compiled.performances)
 
     ways = [
         _Compiling(replace(work, compose=compose), _with_ends(simplified(work.graph, compose), work.graph), on_stage)
-        for compose in ((True, False) if composes(work.graph) else (True,))
+        for compose in composed
     ]
     least = min(len(way.partition.host_nodes) for way in ways)
     likely, others = list[_Compiling](), list[_Compiling]()

@@ -21,6 +21,9 @@ row tile again. `pass NAME in place`: the output overwrites the input.
 These lines may stand before the segments: `planar: TENSOR ...`, feature maps in NC/8HW8 layout; `wait for stores`, each
 job waits for the stores of the one before; `turned`, feature maps of one column are rows; `not composed`,
 data-movement operators stay as the model has them (passes/simplify.py).
+
+The schedule of a network in parts has a line `part0: ...` before each part, with its number. The planner chooses for
+the parts that the text leaves out.
 """
 
 import re
@@ -52,7 +55,8 @@ class ScheduleText:
     """A schedule as a text has it.
 
     path: of its file, for messages; planar: feature maps in NC/8HW8 layout
-    stores_overlap: see Plan; turn, compose: see Stages
+    stores_overlap: see Plan; turn, compose: see Request
+    parts: of a network in parts, by number; the text has no segments beside them
     """
 
     path: str
@@ -61,6 +65,7 @@ class ScheduleText:
     stores_overlap: bool = True
     turn: bool = False
     compose: bool = True
+    parts: "tuple[tuple[int, ScheduleText], ...]" = ()
 
 
 def header(planar: Sequence[str], stores_overlap: bool, turn: bool, compose: bool) -> list[str]:
@@ -98,13 +103,31 @@ def read_schedule(path: str | Path) -> ScheduleText:
     """Read a schedule file. Raise InputError, which begins with the path, if it is not one."""
     with about(path):
         try:
-            return _schedule(str(path), read_file(path, REMEDY).decode())
+            return _schedule(str(path), list(_lines(read_file(path, REMEDY).decode())))
         except UnicodeDecodeError as error:
             raise InputError(f"no text in UTF-8: {REMEDY}") from error
 
 
-def _schedule(path: str, text: str) -> ScheduleText:
-    lines = list(_lines(text))
+def _schedule(path: str, lines: "list[_Line]") -> ScheduleText:
+    heads = [n for n, line in enumerate(lines) if line.part]
+    if not heads:
+        return _of_one(path, lines)
+    if heads[0]:
+        raise lines[0].error("must not stand before the first part")
+    parts = dict[str, ScheduleText]()
+    for start, end in zip(heads, [*heads[1:], len(lines)]):
+        part = lines[start].part
+        if part in parts:
+            raise lines[start].error("is there twice")
+        parts[part] = _of_one(path, lines[start + 1 : end])
+        if parts[part].compose != parts[lines[0].part].compose:
+            raise lines[start].error("must have 'not composed' like the first part, or leave it out like that")
+    compose = next(iter(parts.values())).compose
+    return ScheduleText(path, (), compose=compose, parts=tuple((int(part), each) for part, each in parts.items()))
+
+
+def _of_one(path: str, lines: "list[_Line]") -> ScheduleText:
+    """Read the lines of a network, or of a part of one."""
     starts = [n for n, line in enumerate(lines) if line.text == "segment" and not line.depth]
     if not starts:
         raise InputError("no segment: a schedule has at least one line 'segment'")
@@ -114,8 +137,6 @@ def _schedule(path: str, text: str) -> ScheduleText:
             planar += line.text.removeprefix("planar:").split()
         elif line.text in ("wait for stores", "turned", "not composed") and not line.depth:
             flags.add(line.text)
-        elif line.text.startswith("part") and ":" in line.text:
-            raise line.error("is of a network in parts: a schedule is of one that the accelerator runs as a whole")
         else:
             raise line.error("must be 'segment', without indentation")
     segments = list[Scheduled]()
@@ -133,6 +154,12 @@ class _Line:
     number: int
     depth: int
     text: str
+
+    @property
+    def part(self) -> str:
+        """Return the number of the part that the line begins, "" if it begins none."""
+        found = re.match(r"part(0|[1-9]\d{0,5}):", self.text)
+        return found[1] if found and not self.depth else ""
 
     def error(self, reason: str) -> InputError:
         return InputError(f"line {self.number}: '{self.text}' {reason}")

@@ -17,6 +17,8 @@ from eyrie.compiler.ir.nest import ONE, Nest, Tiling
 from eyrie.compiler.ir.nest_text import read_schedule
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.network import compile_network, compile_until
+from eyrie.compiler.parts import compile_request
+from eyrie.compiler.passes.partition import Side
 from eyrie.compiler.pipeline import dumped
 from eyrie.compiler.plan import search
 from eyrie.compiler.plan.given import check_segments
@@ -24,9 +26,12 @@ from eyrie.compiler.plan.settle import as_planned
 from eyrie.compiler.results import Built, Request
 from eyrie.model.config import DEFAULT, AcceleratorConfig
 from eyrie.model.errors import InputError
+from eyrie.runtime.back_ends.functional import Functional
+from eyrie.runtime.back_ends.golden import golden_outputs
 from eyrie.runtime.bundled import MODEL
 from eyrie.runtime.networks import named_on_model
 from eyrie.testing.samples import scaled
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import assert_rejected, eyrie
 from tests.compiler.test_text import drawn
 
@@ -116,6 +121,14 @@ def test_printed_and_changed_schedules(number: int, seed: int, tmp_path: Path) -
         ("segment\n  prefetch input\n  pass a", "line 2: 'prefetch input' must be 'fetch input' outside of"),
         ("segment\n  pass a\n  spill output\n  pass b", "line 4: 'pass b' comes after 'spill output', which"),
         ("segment\n  for rows by 2\n    fetch filters", "line 3: after 'fetch filters' a pass is missing"),
+        ("segment\n  pass a\npart1:", "line 1: 'segment' must not stand before the first part"),
+        ("part0:\npart1:\nsegment\n  pass a", "no segment: a schedule has at least one line 'segment'"),
+        ("part0:\nsegment\n  pass a\npart0:", "line 4: 'part0:' is there twice"),
+        ("part0:\nsegment\n  pass a\n part1:", "line 4: indent by 2 spaces"),
+        (
+            "part0:\nsegment\n  pass a\npart1:\nnot composed\nsegment\n  pass a",
+            "line 4: 'part1:' must have 'not composed' like the first part, or leave it out like that",
+        ),
     ],
 )
 def test_where_a_schedule_is_wrong(text: str, reason: str, tmp_path: Path) -> None:
@@ -190,6 +203,49 @@ def test_headers_that_are_illegal(tmp_path: Path) -> None:
     path.write_text(printed)
     with pytest.raises(InputError, match="a schedule is of one image"):
         compile_network(model, search_iterations=FEW, images=2, schedule=read_schedule(path))
+
+
+def in_parts(path: Path, rng: np.random.Generator) -> Path:
+    """A uint8 network of two convolutions with a softmax of the host between them."""
+    net = Builder()
+    maps = [net.tensor((1, 8, 8, 8), scale=1 / 256, zero_point=0, dtype="uint8") for _ in range(4)]
+    for source, output in (maps[:2], maps[2:]):
+        if source == maps[2]:
+            net.operator("SOFTMAX", maps[1:2], maps[2:3], beta=1.0)
+        filters = rng.integers(0, 256, (8, 3, 3, 8)).astype(np.uint8)
+        data = net.tensor(filters.shape, scale=0.01, zero_point=128, dtype="uint8", data=filters)
+        net.operator("CONV_2D", [source, data], [output], **STEPS)
+    path.write_bytes(net.pack(maps[:1], maps[3:]))
+    return path
+
+
+def test_network_in_parts(seed: int, tmp_path: Path) -> None:
+    """The dump of all parts compiles to the same programs; one of a part changes that part."""
+    rng, path = np.random.default_rng([seed, 9]), tmp_path / "schedule.txt"
+    model = in_parts(tmp_path / "net.tflite", rng)
+    options = ("--quiet", "--search-iterations", FEW)
+    path.write_text(eyrie("compile", model, "--dump", "segments", *options).stdout)
+    planned = compile_request(Request(model, search_iterations=FEW))
+    given = compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
+    assert [each.part.side for each in given.parts] == [Side.ACCELERATOR, Side.HOST, Side.ACCELERATOR]
+    for mine, other in zip(given.parts, planned.parts):
+        assert (mine.stages and mine.stages.text) == (other.stages and other.stages.text)
+    again = eyrie("compile", model, "--dump", "segments", "--schedule", path, *options)
+    assert again.stdout == path.read_text()
+    path.write_text("part2: of the accelerator\nsegment\n  fetch input\n  pass conv0\n  spill output\n")
+    changed = compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
+    assert changed.parts[0].stages.text == planned.parts[0].stages.text
+    assert dumped(changed.parts[2].stages, "segments").splitlines()[1:] == path.read_text().splitlines()[2:]
+    given = rng.integers(0, 256, (1, 8, 8, 8)).astype(np.uint8)
+    for mine, right in zip(Functional().run(changed.network, [given]).outputs, golden_outputs(changed.graph, [given])):
+        np.testing.assert_array_equal(mine, right)
+    for number in (1, 3):
+        path.write_text(f"part{number}:\nsegment\n  pass conv0\n")
+        with pytest.raises(InputError, match=f"^{path}: part{number} is no part of the accelerator: it has part0, "):
+            compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
+    path.write_text("segment\n  pass conv0\n")
+    with pytest.raises(InputError, match=r"SOFTMAX: the accelerator has no .*: write its schedule in parts, like"):
+        compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
 
 
 def test_command(tmp_path: Path) -> None:
