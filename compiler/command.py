@@ -144,9 +144,12 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
 
     stages = compiled(options.model, on_stage)
     if options.output:
-        from eyrie.compiler.folder import network_of, save
+        from eyrie.compiler.artefact.network import CompiledNetwork
+        from eyrie.compiler.folder import save
+        from eyrie.compiler.performance import performance
 
-        network = network_of(reached(stages, Built))
+        built = reached(stages, Built)
+        network = CompiledNetwork.of_program(built.image, performance(built))
         save(network, options.output)
     if options.dump:
         print(dumped(stages, options.dump))

@@ -18,8 +18,6 @@ LAYERS = "layers.csv"
 def network_of(stages: Built) -> CompiledNetwork:
     """Return the network of a model that went through all stages."""
     image, metrics = stages.image, performance(stages)
-    if stages.origin is None:  # compiled from the text of a later stage
-        return CompiledNetwork.of_program(image, metrics)
     return CompiledNetwork.of(stages.graph, image.config, (AcceleratorSubgraph(image, metrics),))
 
 

@@ -84,8 +84,12 @@ def _check_images(stage: str, work: Request) -> None:
 
 
 def _graph_taken(work: Request, values: Values) -> Simplified:
-    graph, folded = (_with_dimensions(_value(values, name, Graph)) for name in ("graph", "folded"))
-    return Simplified(**vars(work), graph=graph, folded=folded)
+    from eyrie.compiler.passes.constraints import check
+
+    graph, folded = (_with_dimensions(_value(values, name, Graph)).verified() for name in ("graph", "folded"))
+    if len(graph.outputs) != len(folded.outputs):
+        raise InputError(f"graph has {len(graph.outputs)} outputs, folded {len(folded.outputs)}")
+    return Simplified(**vars(work), graph=graph, folded=check(folded))
 
 
 _ENDS = {"inputs": list[Map], "ends": dict[str, Map]}

@@ -60,6 +60,9 @@ class Node:
     def verify(self) -> None:
         """Raise Malformed if inputs and outputs do not fit the operator."""
         try:
+            for tensor in self.inputs:
+                if isinstance(tensor, Constant):
+                    tensor.check()
             made = self.operator.infer(self.inputs)
             if made:
                 self._check_outputs(made)

@@ -157,7 +157,7 @@ class _Line:
 
     @property
     def part(self) -> str:
-        """Return the number of the part that the line begins, "" if it begins none."""
+        """Return the number of the part that the line begins, "" for other lines."""
         found = re.match(r"part(0|[1-9]\d{0,5}):", self.text)
         return found[1] if found and not self.depth else ""
 

@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Quantization
 
@@ -65,6 +66,11 @@ class Constant(Tensor):
     """A tensor with constant values. data: an array of its shape and type"""
 
     data: np.ndarray
+
+    def check(self) -> None:
+        """Raise InputError if the values are of another type or shape."""
+        if (found := Form(self.data.dtype.name, self.data.shape)) != self.form:
+            raise InputError(f"the constant {self.name} is {self.form}, its values are {found}")
 
     def __str__(self) -> str:
         return f"constant {super().__str__()}"

@@ -12,6 +12,7 @@ from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Poin
 from eyrie.compiler.ir.maps import Map, upright
 from eyrie.compiler.ir.window import output_size
 from eyrie.model.config import WORD_CHANNELS
+from eyrie.model.encoding import Operation
 from eyrie.model.messages import times
 
 
@@ -52,6 +53,9 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[Map
             )
         if not group.stored and not group.output.part and group.output.name not in read:
             raise InternalError(f"group {group.name}: no group reads {group.output.name}")
+        for operation in group.operations:
+            if operation.kind in (Operation.TABLE, Operation.SUM) and operation.constants is None:
+                raise InternalError(f"group {group.name}: the operation {operation.name} has no constants")
         _verify_shapes(group)
         names.add(group.name)
         maps[group.output.name] = group.output

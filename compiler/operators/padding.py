@@ -22,7 +22,7 @@ from eyrie.compiler.operators.record import MOVE, Row, Shape
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import movement
-from eyrie.model.operators.quantization import Quantization
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Quantization
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.onnx.call import Call as OnnxCall
@@ -130,6 +130,8 @@ class Pad(Move):
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         check_same(*inputs, *outputs)
+        if not INT8_MIN <= self.value <= INT8_MAX:
+            raise InputError(f"fills with {self.value}, which is not int8")
 
     def move(self, values: np.ndarray) -> np.ndarray:
         return movement.pad(values, self.margins, self.value)

@@ -12,11 +12,11 @@ import pytest
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.graph import Graph, Malformed
 from eyrie.compiler.ir.operator import Unknown
-from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant
 from eyrie.compiler.operators.elementwise import Add
 from eyrie.compiler.operators.shapes import Reshape
 from eyrie.model.interpreters import RUN, Rejected
-from eyrie.model.operators.quantization import from_uint8, to_uint8
+from eyrie.model.operators.quantization import Quantization, from_uint8, to_uint8
 from eyrie.model.operators.reference import Reference
 from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
@@ -147,11 +147,27 @@ PLANTED = {
         lambda graph: node(graph, 2, operator=Reshape(to=(1, 4, 4, 7))),
         "operator #2 RESHAPE: 1 x 4 x 4 x 8 values do not fill 1 x 4 x 4 x 7",
     ),
+    "fill value": (
+        lambda graph: node(graph, 0, operator=replace(graph.nodes[0].operator, value=255)),
+        "operator #0 PAD: fills with 255, which is not int8",
+    ),
+    "values of a constant": (
+        lambda graph: node(graph, 2, operator=Add(), inputs=(*graph.nodes[2].inputs, constant(np.zeros(9, np.int8)))),
+        "operator #2 ADD: the constant ones is int8 8, its values are int8 9",
+    ),
+    "type of a constant": (
+        lambda graph: node(graph, 2, operator=Add(), inputs=(*graph.nodes[2].inputs, constant(np.zeros(8, np.int16)))),
+        "operator #2 ADD: the constant ones is int8 8, its values are int16 8",
+    ),
     "outputs": (
         lambda graph: node(graph, 2, outputs=graph.nodes[2].outputs * 2),
         "operator #2 AVERAGE_POOL_2D: makes 1 tensors, has 2 outputs",
     ),
 }
+
+
+def constant(data: np.ndarray) -> QuantizedConstant:
+    return QuantizedConstant(name="ones", shape=(8,), dtype="int8", quantization=Quantization(0.1, 0), data=data)
 
 
 @pytest.mark.parametrize("what", PLANTED)

@@ -19,6 +19,7 @@ from eyrie.compiler.ir.layer import Average, Group, Pointwise, Separable
 from eyrie.compiler.ir.maps import Map
 from eyrie.compiler.ir.plan import Plan
 from eyrie.compiler.ir.verify import verify_groups
+from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.network import compile_network, compile_until
 from eyrie.compiler.passes.form_groups import _Forming
 from eyrie.compiler.pipeline import STAGES
@@ -28,6 +29,7 @@ from eyrie.compiler.results import Built, Request
 from eyrie.compiler.target.descriptors import separable
 from eyrie.model import encoding
 from eyrie.model.config import DEFAULT
+from eyrie.model.encoding import Operation
 from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.bundled import MODEL
 from eyrie.testing.tflite_builder import Builder
@@ -161,6 +163,10 @@ GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "weights of a block": (
         change(Separable, depthwise=lambda group: group.depthwise[..., :8]),
         "group .*: weights are 16 x 16, 3 x 3 x 8, must be 16 x 16, 3 x 3 x 16",
+    ),
+    "operation": (
+        change(0, epilogue=(WordOperation(Operation.TABLE),)),
+        "group conv0: the operation table has no constants",
     ),
     "table": (
         change(0, table=lambda group: replace(group.table, shift=group.table.shift[:9])),
