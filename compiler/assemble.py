@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from eyrie.compiler.artefact.files import DESCRIPTION
 from eyrie.compiler.artefact.network import CompiledNetwork
 from eyrie.compiler.assembly.checks import Rejected, Watched, check_streams
 from eyrie.compiler.assembly.commands import Parser, to_text
@@ -21,7 +23,7 @@ from eyrie.compiler.emit import races
 from eyrie.compiler.emit.image import PROGRAM
 from eyrie.compiler.folder import network_of, save
 from eyrie.compiler.ir.failure import CompileError
-from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.image import LAYOUT, Image
 from eyrie.compiler.ir.image_layout import Area
 from eyrie.compiler.ir.program import Command, End, Run, assemble, encoded
 from eyrie.compiler.network import compile_whole
@@ -81,9 +83,16 @@ def assemble_file(
 def disassembled(folder: str | Path) -> str:
     """Return the program of an image as an assembly source. Raise InputError, with one line, if the folder cannot be
     read."""
+    place = Path(folder).absolute()
+    if re.search(r"[\s#=]", str(place)):
+        raise InputError(f"{folder}: its path has blanks, # or =, which a source cannot have: rename it")
+    if (place / DESCRIPTION).exists() and not (place / LAYOUT).exists():
+        parts = sorted(each.parent.name for each in place.glob(f"part*/{LAYOUT}"))
+        remedy = f"give {folder}/{parts[0]}" if parts else "its network runs on the host"
+        raise InputError(f"{folder}: has {'several programs' if parts else 'no program'}: {remedy}")
     image = Image.load(folder)
     try:
-        return f"image {Path(folder).absolute()}\n{to_text(image.commands)}"
+        return f"image {place}\n{to_text(image.commands)}"
     except InputError as error:
         raise InputError(f"{folder}: {error}: give a folder that eyrie compile or eyrie asm wrote") from error
 

@@ -132,8 +132,10 @@ def _as_given(
     parts = [*compiled.parts]
     for number, schedule in given.parts:
         if number >= len(parts) or not parts[number].stages:
-            known = ", ".join(f"part{n}" for n, each in enumerate(parts) if each.stages) or "none"
-            raise InputError(f"{given.path}: part{number} is no part of the accelerator: it has {known}")
+            known = " ".join(f"part{n}" for n, each in enumerate(parts) if each.stages)
+            raise InputError(
+                f"{given.path}: part{number} is no part of the accelerator, which runs {known or 'no part'}"
+            )
         part = parts[number].part
         parts[number] = CompiledPart(part, compile_given(replace(work, graph=_signed(part.graph)), schedule, on_stage))
     return replace(compiled, parts=tuple(parts))
@@ -141,7 +143,7 @@ def _as_given(
 
 def compile_graph(work: Imported, on_stage: Callable[[str], None] | None = None) -> Compiled:
     """Compile an imported graph like `compile_parts`. Compose data-movement operators if that reduces the work of the
-    host, or, at equal work, the objective; or as a given schedule says, of which nothing else counts.
+    host, or, at equal work, the objective; or as the given schedule says.
 
     Raise CompileError.
     """

@@ -46,6 +46,8 @@ def _read(path: str | Path, remedy: str, count: int) -> bytes:
             raise OSError(0, "a pipe or a device")
         with open(path, "rb") as file:
             return file.read(count)
+    except ValueError as error:
+        raise InputError(f"{path}: cannot be read ({error}): check the path") from error
     except OSError as error:
         if isinstance(error, FileNotFoundError) and remedy.startswith("give ") and "folder" not in remedy:
             remedy = "check the path"  # the kind of the file is not the error

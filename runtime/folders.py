@@ -110,11 +110,11 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
 
 @contextmanager
 def _room(target: Path) -> Iterator[None]:
-    """Report a full disk as InputError."""
+    """Report a full disk, or a limit of it, as InputError."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise InputError(f"{target}: cannot be written ({error.strerror}): make room there") from error
         raise
 

@@ -14,6 +14,8 @@ KEYWORDS = frozenset(  # of C and, for the header, of C++
     "volatile wchar_t while xor xor_eq main errno linux unix".split()
 )  # the last two are macros
 
+HEADERS = ("stddef", "stdint", "string")  # that the C files include
+
 
 def identifier(text: str, otherwise: str) -> str:
     """Return a C identifier for a text, unlike a macro's name; otherwise: the name if no letter is legal."""
@@ -21,7 +23,7 @@ def identifier(text: str, otherwise: str) -> str:
     word = word or otherwise
     word = f"{otherwise}_{word}" if word[0].isdigit() else word
     word = word.lower() if word.isupper() else word
-    return f"{word}_" if word in KEYWORDS else word
+    return f"{word}_" if word in KEYWORDS or word.lower() in HEADERS else word
 
 
 def unique(words: Iterable[str], taken: Iterable[str] = ()) -> list[str]:

@@ -10,7 +10,7 @@ documents how to build and call them.
 import argparse
 import re
 
-from eyrie.compiler.c.names import KEYWORDS, identifier
+from eyrie.compiler.c.names import HEADERS, KEYWORDS, identifier
 from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import check_folder
 from eyrie.compiler.frontend.file import load, read_model
@@ -48,7 +48,10 @@ def run(options: argparse.Namespace) -> None:
 def c_name(text: str) -> str:
     """An identifier of C."""
     if not re.fullmatch(r"[A-Za-z]\w*", text, re.ASCII) or text in KEYWORDS:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be an identifier of C, with a letter first and no keyword")
+        what = "must be an identifier of C, with a letter first, and no keyword, main or macro"
+        raise argparse.ArgumentTypeError(f"{text!r}: {what}")
+    if text.lower() in HEADERS:
+        raise argparse.ArgumentTypeError(f"{text!r}: is the name of a header of C: choose another name")
     if text.endswith("_constants"):
         raise argparse.ArgumentTypeError(f"{text!r}: ends like a file of constants: choose another name")
     return text

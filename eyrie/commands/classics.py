@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import check_folder, write_all
 from eyrie.measure.networks.classics import CLASSICS
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
@@ -26,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
     for name in names:
         if name not in CLASSICS:
             raise InputError(unknown("network", name, CLASSICS))
-    options.folder.mkdir(parents=True, exist_ok=True)
+    check_folder(options.folder)
     for name in names:
-        (options.folder / f"{name}.tflite").write_bytes(CLASSICS[name]())
+        write_all(options.folder, {f"{name}.tflite": CLASSICS[name]()})
     print(f"{len(names)} networks in {options.folder}")
     return 0

@@ -41,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.simulator.summary import write_summary
     from eyrie.testing.configurations import random_configs
 
+    if options.only is not None and options.only >= options.count:
+        raise InputError(f"--only {options.only}: must be 0 to {options.count - 1}, or let --count be larger")
     checkout("the testbenches")
     drawn = random_configs(options.seed, options.count, options.pes)
     numbers = range(len(drawn)) if options.only is None else range(len(drawn))[options.only : options.only + 1]

@@ -9,6 +9,7 @@ The networks and their sources: mobilenets.py and searched.py in eyrie/measure/n
 import argparse
 
 from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import check_folder, write_all
 from eyrie.measure.networks.searched import NETWORKS
 
 
@@ -17,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    options.folder.mkdir(parents=True, exist_ok=True)
+    check_folder(options.folder)
     for network in NETWORKS:
-        (options.folder / f"{network.name}.tflite").write_bytes(network.model())
+        write_all(options.folder, {f"{network.name}.tflite": network.model()})
     print(f"{len(NETWORKS)} networks in {options.folder}")
     return 0

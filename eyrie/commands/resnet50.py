@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.files import check_file, write_all
 from eyrie.measure.networks.resnet50 import SIZE, model
 
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    options.file.write_bytes(model(options.size))
+    check_file(options.file)
+    write_all(options.file.parent, {options.file.name: model(options.size)})
     print(options.file)
     return 0

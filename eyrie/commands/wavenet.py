@@ -9,6 +9,7 @@ The network and its source: eyrie/measure/networks/wavenet.py.
 import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.files import check_file, write_all
 from eyrie.measure.networks.wavenet import Wavenet, model
 
 
@@ -27,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    check_file(options.file)
     network = Wavenet(options.stacks, options.layers, options.channels, options.samples)
-    options.file.write_bytes(model(network))
+    write_all(options.file.parent, {options.file.name: model(network)})
     print(options.file)
     return 0

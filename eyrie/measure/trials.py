@@ -168,8 +168,8 @@ def _ratio(value: int | None, of: int | None, digits: int) -> float | None:
 
 
 def summarised(test: str, entries: list[dict], seconds: float) -> dict:
-    """Return the entries of summary.json that all campaigns have."""
-    status = "fail" if any(entry["status"] in BAD for entry in entries) else "pass"
+    """Return the entries of summary.json that all campaigns have. A campaign without entries fails."""
+    status = "fail" if not entries or any(entry["status"] in BAD for entry in entries) else "pass"
     return {
         "test": test,
         "status": status,

@@ -8,8 +8,8 @@ A layer is computed the way the accelerator computes it: raw products are summed
 point, the zero point's share is folded into the bias, and the int32 sums are rescaled to int8. Each of these steps is a
 function, so a testbench can compare the sums that leave the array and the maps that leave the accelerator.
 
-Sums wrap around at 32 bits, as those of the reference and of the accelerator do: a bias may take them so far. Sizes at
-which raw sums could leave int32 are rejected with InputError.
+Sums wrap around at 32 bits, as in the reference and in the accelerator: a bias may take them so far. Sizes at which raw
+sums could leave int32 are rejected with InputError.
 
 Sources: tensorflow/lite/kernels/internal/reference/integer_ops (conv, depthwise_conv, fully_connected).
 """

@@ -22,6 +22,7 @@ from eyrie.compiler.network import compile_network
 from eyrie.compiler.operators.fully_connected import FullyConnected
 from eyrie.compiler.operators.normalization import LocalResponseNormalization
 from eyrie.compiler.operators.registry import of_tflite
+from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.performance import performance
 from eyrie.measure.networks.classics import lstm
 from eyrie.model import encoding as enc
@@ -35,6 +36,7 @@ from eyrie.runtime.networks import named_on_model
 from tb.net.programs import draw_networks
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
+from tests.compiler.test_schedules import in_parts
 
 SEARCH_ITERATIONS = 4
 BY_HAND = examples()[1]
@@ -315,3 +317,14 @@ def test_the_bundled_network_disassembles(tmp_path: Path) -> None:
     source.write_text(re.sub(r"wait_transfers=\d+", "wait_transfers=0", source.read_text(), count=1))
     with pytest.raises(ValueError, match=rf"^{source}:\d+:1: .*which has no value.*|in no order"):
         assemble_file(source)
+
+
+def test_a_network_in_parts_has_several_programs(seed: int, tmp_path: Path) -> None:
+    folder = tmp_path / "net"
+    save(
+        compile_parts(in_parts(tmp_path / "net.tflite", np.random.default_rng(seed)), search_iterations=4).network,
+        folder,
+    )
+    with pytest.raises(InputError, match=f"^{folder}: has several programs: give {folder}/part0$"):
+        disassembled(folder)
+    assert disassembled(folder / "part0").startswith(f"image {folder}/part0\n")

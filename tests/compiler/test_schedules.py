@@ -241,7 +241,7 @@ def test_network_in_parts(seed: int, tmp_path: Path) -> None:
         np.testing.assert_array_equal(mine, right)
     for number in (1, 3):
         path.write_text(f"part{number}:\nsegment\n  pass conv0\n")
-        with pytest.raises(InputError, match=f"^{path}: part{number} is no part of the accelerator: it has part0, "):
+        with pytest.raises(InputError, match=f"^{path}: part{number} is no part of .*, which runs part0 part2$"):
             compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
     path.write_text("segment\n  pass conv0\n")
     with pytest.raises(InputError, match=r"SOFTMAX: the accelerator has no .*: write its schedule in parts, like"):

@@ -3,7 +3,9 @@
 
 import pytest
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import MOST_NAMED, number_of, unknown, with_article
+from eyrie.model.reading import read_file
 from eyrie.training.cifar10 import CLASSES
 
 
@@ -25,3 +27,8 @@ def test_unknown_names() -> None:
     assert unknown("test", "fifo", tests) == "unknown test 'fifo'; did you mean one of fifo0, fifo1?"
     assert unknown("test", "fifi0", tests) == "unknown test 'fifi0'; did you mean 'fifo0'?"
     assert unknown("test", "net", tests, "make list") == "unknown test 'net': make list lists them"
+
+
+def test_names_that_no_file_has() -> None:
+    with pytest.raises(InputError, match=r"cannot be read \(embedded null byte\): check the path$"):
+        read_file("a\0b.tflite", "give a model")

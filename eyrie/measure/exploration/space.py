@@ -9,7 +9,7 @@ cols = [4, 8]
 
 [options]                              # of the compiler
 objective = ["cycles", "energy"]
-search_iterations = [0, 800]
+search_iterations = [100, 800]
 """
 
 import itertools
@@ -173,8 +173,8 @@ def _check(space: Space) -> None:
         if objective not in OBJECTIVES:
             raise InputError(unknown("objective", str(objective), OBJECTIVES))
     for count in space.options.get("search_iterations", []):
-        if type(count) is not int or count < 0:
-            raise InputError(f"search_iterations {count!r}: must be a whole number, 0 or more")
+        if type(count) is not int or count < 1:
+            raise InputError(f"search_iterations {count!r}: must be a whole number, 1 or more")
     first = None
     for reason in map(rejection, itertools.islice(space._combinations(), MANY)):
         if reason is None:
