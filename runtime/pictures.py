@@ -73,6 +73,8 @@ def read_photo(source: Source, size: tuple[int, int], fit: Fit = "square") -> Ph
     picture, notes = upright(source)
     width, height = picture.size
     said = f"{width} x {height} pixels"
+    if not width * height:
+        raise InputError(f"the picture has {said}: give one with pixels")
     if fit == "pad" and width * size[1] != height * size[0]:
         padded, area = _padded(picture, size)
         return Photo(np.asarray(padded), (*notes, f"{said}: scaled to fit, with black bars"), area)

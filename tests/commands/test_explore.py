@@ -135,7 +135,7 @@ def test_pareto_front() -> None:
         ("[configuration]\nrows = [4, 5]", "no configuration is legal: rows = 4: must be 3, 6, 9, 12 or 15"),
         ('[configuration]\nrows = ["x"]', 'no configuration is legal: rows must be an integer, is "x"'),
         ('[options]\nobjective = ["speed"]', "unknown objective 'speed': choose from cycles, bytes, energy"),
-        ("[options]\nsearch_iterations = [-1]", "search_iterations -1: must be a whole number, 0 or more"),
+        ("[options]\nsearch_iterations = [-1]", "search_iterations -1: must be a whole number, 1 or more"),
         ("[options]\nsearch = [1]", "unknown option 'search'; did you mean 'search_iterations'?"),
     ],
 )

@@ -364,6 +364,6 @@ def test_random_graphs_on_the_accelerator(seed: int, tmp_path: Path) -> None:
             continue
         path.write_bytes(model)
         compiled = compile_parts(path, search_iterations=SEARCH_ITERATIONS)
-        if any(node.operator.name == "MOVE" for node in compiled.graph.nodes):
+        if any(node.operator.name == "MOVE" for part in compiled.parts for node in part.graph.nodes):
             runs(compiled, path, tmp_path, seed)
             done += 1
