@@ -64,8 +64,8 @@ def _onnx(call: "OnnxCall") -> list[Operation]:
 
 def _aten(call: "AtenCall") -> list[Operation]:
     rank = len(call.shape(call["self"]))
-    axes = call.wholes("dim") if call["dim"] is not None else tuple(range(rank))
-    gone, keep = tuple(call.axis(axis, rank) for axis in axes), bool(call["keepdim"])
+    axes = call.wholes("dim") if call.given("dim") else tuple(range(rank))
+    gone, keep = tuple(call.axis(axis, rank) for axis in axes), bool(call.arguments.get("keepdim"))
     return [call.make("mean", call["self"], axes=gone, keep=keep)]
 
 

@@ -28,7 +28,17 @@ from eyrie.model.operators import products
 from eyrie.model.operators.quantization import Requantization, requantization
 
 if TYPE_CHECKING:
+    from eyrie.compiler.frontend.pytorch.call import Call as AtenCall
     from eyrie.compiler.frontend.tflite.reader import Call
+
+
+def _aten(call: "AtenCall") -> list[Operation]:
+    first, second = (call[name] for name in [*call.arguments][:2])
+    if len(call.made_shape) > 2:
+        return call.of_two("matmul")
+    if call.is_constant(first) or not call.is_constant(second):
+        raise Unsupported("it goes across images")
+    return [call.make("matmul", first, second)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +52,7 @@ class BatchMatMul(Record):
     name = "BATCH_MATMUL"
     kind = "matmul"
     operands = 2
-    aten = "matmul bmm"
+    aten = dict.fromkeys(("matmul", "bmm"), _aten)
     clamps = False
     schema_options = {"turn_first": "adjX", "turn_second": "adjY"}
 

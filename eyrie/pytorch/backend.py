@@ -19,7 +19,7 @@ from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.pytorch.region import OnAccelerator
 from eyrie.pytorch.report import keep, report_of
-from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.pytorch.tensors import arrays_of, fixed_tensors
 from eyrie.runtime.back_ends import back_end_class
 from eyrie.runtime.configurations import Configuration, config_of
 from eyrie.session import Session, session_of
@@ -70,7 +70,7 @@ def eyrie(
     chosen = Options.of(options or {})
     config = chosen.accelerator
     known = fixed_tensors(module, example_inputs)
-    found = regions_of(module, {node: array_of(tensor) for node, tensor in known.items()}, obstacle)
+    found = regions_of(module, arrays_of(known), obstacle)
     reasons, placed = dict(found.reasons), list[tuple[str, Region, Session]]()
     for region in found.regions:
         name = f"region{len(placed)}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conversion of a float model to an int8 model by calibration images."""
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,35 +12,58 @@ from torch.fx import GraphModule, Node
 
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.frontend.extra import require
+from eyrie.compiler.frontend.pytorch.aliases import IN_PLACE, changed_in_place
+from eyrie.compiler.frontend.pytorch.call import short
 from eyrie.compiler.frontend.pytorch.names import names_of
-from eyrie.compiler.frontend.pytorch.regions import whole
+from eyrie.compiler.frontend.pytorch.whole import whole
 from eyrie.compiler.frontend.tflite.writer import written
 from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
-from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.pytorch.tensors import arrays_of, fixed_tensors
 
 AT_ONCE = 32  # images of a calibration step
 
 
-def quantized(model: nn.Module, images: Tensor) -> nn.Module:
+def quantized(model: nn.Module, images: Tensor) -> GraphModule:
     """Return the int8 model of a float model, with the same inputs and outputs.
 
     `images` are [N, ...], as the model takes them. Scales are calibrated on their activations. Raise InputError, with
-    one line, if `images` is empty.
+    one line, without images, or if the model changes a value in place that it reads again.
     """
     from eyrie.pytorch.quantizer import EyrieQuantizer
 
     steps = require("torchao.quantization.pt2e.quantize_pt2e", "pytorch")
-    if len(images) < 1:
-        raise InputError("no images to calibrate with")
-    model = model.eval()
+    _check(images)
+    model = copy.deepcopy(model).eval()  # calibration may change its buffers
     example = images[:2] if len(images) > 1 else torch.cat([images, images])
     with torch.no_grad():
         exported = torch.export.export(model, (example,), dynamic_shapes=({0: torch.export.Dim.AUTO},)).module()
+        _check_changes(exported)
         prepared = steps.prepare_pt2e(exported, EyrieQuantizer())
         for part in images.split(AT_ONCE):
             prepared(part)
         return steps.convert_pt2e(prepared)
+
+
+def _check(images: Tensor) -> None:
+    """Raise InputError unless these are images to calibrate with."""
+    if not isinstance(images, Tensor):
+        raise InputError(f"the images are {type(images).__name__}: give a tensor [N, ...]")
+    if images.dim() < 1 or len(images) < 1:
+        raise InputError("no images to calibrate with")
+    if images.dtype != torch.float32:
+        raise InputError(f"the images are {images.dtype}: give float32, and a model of float32")
+    if not images.isfinite().all():
+        raise InputError("the images have values that are not finite: leave them out")
+
+
+def _check_changes(exported: GraphModule) -> None:
+    """Raise InputError for a change in place that the int8 values between operators would lose. Buffers may change."""
+    changed = changed_in_place(exported.graph)
+    buffers = {operator for value, operator in changed.items() if value.op == "get_attr"}
+    for operator in changed.values():
+        if operator not in buffers:
+            raise InputError(f"{names_of(exported).get(operator.name, short(operator))}: {IN_PLACE}")
 
 
 def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
@@ -47,9 +71,22 @@ def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
 
     Raise InputError, with one line, if TensorFlow Lite does not have an operator.
     """
-    contents = written(graph_of_model(quantized(model, images), images[:1]), type(model).__name__)
+    int8 = quantized(model, images)
+    _check_outputs(int8)
+    contents = written(graph_of_model(int8, images[:1]), type(model).__name__)
     with whole_file(path) as file:
         file.write(contents)
+
+
+def _check_outputs(int8: GraphModule) -> None:
+    """Raise InputError unless each output is the result of an operator, and is returned once."""
+    [end] = int8.graph.find_nodes(op="output")
+    outputs = torch.utils._pytree.tree_leaves(end.args[0])
+    for number, output in enumerate(outputs):
+        if not isinstance(output, Node) or output.op != "call_function" or output in outputs[:number]:
+            what = "a constant" if not isinstance(output, Node) or output.op == "get_attr" else "an input"
+            what = "returned twice" if output in outputs[:number] else what
+            raise InputError(f"output {number} of the model is {what}: return results of operators, each once")
 
 
 def graph_of_model(model: nn.Module, image: Tensor) -> Graph:
@@ -60,7 +97,7 @@ def graph_of_model(model: nn.Module, image: Tensor) -> Graph:
     found: list[tuple[GraphModule, dict[Node, np.ndarray]]] = []
 
     def backend(module: GraphModule, inputs: list[Tensor]) -> Callable:
-        found.append((module, {node: array_of(tensor) for node, tensor in fixed_tensors(module, inputs).items()}))
+        found.append((module, arrays_of(fixed_tensors(module, inputs))))
         return module.forward
 
     torch.compiler.reset()

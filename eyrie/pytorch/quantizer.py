@@ -62,6 +62,8 @@ class EyrieQuantizer(Quantizer):
         for node in model.graph.nodes:
             if node.op == "call_function" and _is_quantised(node):
                 node.meta["quantization_annotation"] = _annotation(node)
+            elif node.op == "placeholder" and any(_joins(reader, node) for reader in node.users):
+                node.meta["quantization_annotation"] = QuantizationAnnotation(output_qspec=ACTIVATION, _annotated=True)
         return model
 
     def validate(self, model: GraphModule) -> None:
@@ -120,6 +122,12 @@ def _is_clamp_behind(node: Node) -> bool:
         return False
     source = node.args[0]
     return _name(source) in _FUSE and len(source.users) == 1 and _is_quantised(source)
+
+
+def _joins(node: Node, source: Node) -> bool:
+    """Return whether an operator that keeps the scale of its first operand has this one behind it."""
+    operands = [each for each in node.all_input_nodes if _is_activation(each)]
+    return node.op == "call_function" and _name(node) in _MOVES and source in operands[1:]
 
 
 def _is_activation(node: Node) -> bool:

@@ -24,7 +24,7 @@ from eyrie.compiler.passes.obstacle import obstacle
 from eyrie.model.errors import InputError
 from eyrie.pytorch import quantized, report, to_tflite
 from eyrie.pytorch.convert import graph_of_model
-from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.pytorch.tensors import arrays_of, fixed_tensors
 from eyrie.runtime.folders import ROOT
 from tests.extras.pytorch_networks import (
     MobileNetV2,
@@ -131,7 +131,7 @@ class Values(Interpreter):
 def graph_and_values(module: GraphModule, inputs: list[Tensor]) -> tuple[Graph, dict[str, Tensor]]:
     run = Values(module)
     run.run(*inputs)
-    known = {node: array_of(tensor) for node, tensor in fixed_tensors(module, inputs).items()}
+    known = arrays_of(fixed_tensors(module, inputs))
     [region] = regions_of(module, known, obstacle).regions
     return region.graph, run.values
 

@@ -202,7 +202,7 @@ class Call:
         """Translate an operator of two values, which must be of one image."""
         if self.arguments.get("alpha", 1) != 1 or self.arguments.get("rounding_mode") is not None:
             raise Unsupported("it scales or rounds its operands")
-        operands = self["input" if self.given("input") else "self"], self["other"]
+        operands = [self[name] for name in [*self.arguments][:2]]
         rank = len(self.made_shape)
         for each in operands:
             shape = self.shape(each)

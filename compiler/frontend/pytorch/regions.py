@@ -6,7 +6,7 @@ operator are one unit. A unit is supported if it becomes a Graph that the accele
 sets of supported units; their inputs and outputs are int8.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from typing import TypeGuard
@@ -17,9 +17,9 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from eyrie.compiler.frontend.pytorch.aliases import changed_in_place
 from eyrie.compiler.frontend.pytorch.call import Batch, short
-from eyrie.compiler.frontend.pytorch.names import renamed
-from eyrie.compiler.frontend.pytorch.operators import changes_nothing, translation
+from eyrie.compiler.frontend.pytorch.operators import changes_nothing
 from eyrie.compiler.frontend.pytorch.read import codes_of, map_axes, network_of
 from eyrie.compiler.frontend.qdq import graph_of
 from eyrie.compiler.ir.failure import CompileError, Unsupported
@@ -29,7 +29,6 @@ from eyrie.compiler.ir.operator import Unknown
 Obstacle = Callable[[Graph], str]  # the reason why the accelerator does not run a Graph, "" if it does
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
 QUANTIZE = "quantized_decomposed::quantize_per_tensor"
-REMEDY = "replace these layers, or call torch.compile with the back end eyrie, which leaves them to PyTorch"
 NOT_QUANTISED = "it is not between int8 values"
 
 
@@ -71,56 +70,24 @@ def is_a(node: object, name: str) -> TypeGuard[Node]:
     )
 
 
+def is_a_dequantize(node: Node) -> bool:
+    """Return whether a node dequantises, by a scale or by one for each channel."""
+    return node.op == "call_function" and "::dequantize_per_" in getattr(node.target, "_schema", node).name
+
+
 def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstacle: Obstacle) -> Regions:
     """Return the regions of a module.
 
     constants: values of nodes that are the same in every run; obstacle: the reason why a unit is not supported. The
-    function changes `module`: it copies a DEQUANTIZE for each reader, and removes a QUANTIZE that repeats the scale of
-    its input.
+    function changes `module`: DEQUANTIZEs, and operators on constants, get one reader each, and a QUANTIZE that repeats
+    the scale of its input goes.
     """
-    _without_idle(module)
-    _one_reader_each(module)
-    return _Regions(module, constants).found(obstacle)
+    return of_module(module, constants).found(obstacle)
 
 
-def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapping[str, str]) -> Graph:
-    """Return the Graph between the QUANTIZEs of the inputs and the DEQUANTIZEs of the outputs, with unsupported
-    operators.
-
-    names: the user's names of nodes, by the nodes' names. Raise Unsupported, with all reasons, if operators are
-    unknown.
-    """
-    _without_idle(module)
-    _one_reader_each(module)
-    ends = {
-        node
-        for node in module.graph.nodes
-        if (is_a(node, QUANTIZE) and isinstance(source := node.args[0], Node) and source.op == "placeholder")
-        or (is_a(node, DEQUANTIZE) and all(reader.op == "output" for reader in node.users))
-    }
-    inner = {node for node in module.graph.nodes if node.op == "call_function"} - ends
-    unknown = [
-        f"{layer if layer.endswith(short(node)) else f'{layer}: {short(node)}'}: no such operator is known"
-        for node in module.graph.nodes
-        if node in inner and node.target is not getitem and translation(node.target) is None
-        for layer in [names.get(node.name, node.name)]
-    ]
-    if unknown:
-        raise Unsupported("; ".join(unknown), remedy=REMEDY)
-    graph = renamed(_Regions(module, constants).region(inner).graph, names)
-    unknown = [
-        f"{node.outputs[0].name}: {node.operator.name}: {node.operator.reason}"
-        for node in graph.nodes
-        if isinstance(node.operator, Unknown)
-    ]
-    if unknown:
-        raise Unsupported("; ".join(unknown), remedy=REMEDY)
-    return graph
-
-
-def _without_idle(module: GraphModule) -> None:
+def _without_idle(module: GraphModule, changed: Collection[Node]) -> None:
     for node in list(module.graph.nodes):
-        source: object = node.args[0] if is_a(node, QUANTIZE) else None
+        source: object = node.args[0] if is_a(node, QUANTIZE) and node.args[0] not in changed else None
         while isinstance(source, Node) and changes_nothing(source):
             source = source.args[0]
         if is_a(source, DEQUANTIZE) and source.args[1:] == node.args[1:]:
@@ -129,10 +96,11 @@ def _without_idle(module: GraphModule) -> None:
     module.graph.eliminate_dead_code()
 
 
-def _one_reader_each(module: GraphModule) -> None:
-    """Copy each DEQUANTIZE so that it has one reader."""
-    for node in list(module.graph.nodes):
-        if node.op == "call_function" and "::dequantize_per_" in getattr(node.target, "_schema", node).name:
+def _one_reader_each(module: GraphModule, constants: Mapping[Node, np.ndarray], changed: Collection[Node]) -> None:
+    """Copy each DEQUANTIZE, and what is computed of constants, so that each has one reader."""
+    fixed = _of_constants(module, constants)
+    for node in reversed(list(module.graph.nodes)):
+        if (node in fixed or is_a_dequantize(node)) and node not in changed:
             for reader in list(node.users)[1:]:
                 with module.graph.inserting_after(node):
                     copy = module.graph.node_copy(node)
@@ -140,11 +108,31 @@ def _one_reader_each(module: GraphModule) -> None:
     module.graph.lint()
 
 
-class _Regions:
-    def __init__(self, module: GraphModule, constants: Mapping[Node, np.ndarray]) -> None:
-        self.module, self.constants = module, constants
+def of_module(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> "Finder":
+    """Return the regions of a module in progress; change it as `regions_of` says."""
+    changed = changed_in_place(module.graph)
+    _without_idle(module, changed)
+    _one_reader_each(module, constants, changed)
+    return Finder(module, constants, changed)
+
+
+def _of_constants(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> set[Node]:
+    """Return the nodes that compute constants from constants."""
+    fixed: set[Node] = set()
+    for node in module.graph.nodes:
+        inputs, known = node.all_input_nodes, constants.keys() | fixed
+        if node.op == "call_function" and inputs and known.issuperset(inputs):
+            fixed.add(node)
+    return fixed
+
+
+class Finder:
+    """The search for regions. changed: values that operators change in place; no region has one"""
+
+    def __init__(self, module: GraphModule, constants: Mapping[Node, np.ndarray], changed: Mapping[Node, Node]) -> None:
+        self.module, self.constants, self.changed = module, constants, changed
         self.order = {node: number for number, node in enumerate(module.graph.nodes)}
-        self.fixed = self._of_constants()
+        self.fixed = _of_constants(module, constants)
         self.reasons: dict[Node, str] = {}
 
     def found(self, obstacle: Obstacle) -> Regions:
@@ -205,15 +193,6 @@ class _Regions:
             if others:
                 yield unit.union(*others)
 
-    def _of_constants(self) -> set[Node]:
-        """Return the nodes that compute constants from constants."""
-        fixed: set[Node] = set()
-        for node in self.module.graph.nodes:
-            inputs, known = node.all_input_nodes, self.constants.keys() | fixed
-            if node.op == "call_function" and inputs and known.issuperset(inputs):
-                fixed.add(node)
-        return fixed
-
     # ---- Units ----
 
     def _units(self) -> list[set[Node]]:
@@ -248,11 +227,13 @@ class _Regions:
         if found := obstacle(region.graph):
             raise Unsupported(found)
 
-    def region(self, nodes: set[Node]) -> Region:
-        """Return the region of nodes. Raise CompileError if an input or output has no codes, or if it makes no
-        Graph."""
+    def region(self, nodes: set[Node], results: Sequence[Node] = ()) -> Region:
+        """Return the region of nodes. results: its outputs in their order, for a whole model
+
+        Raise CompileError if an input or output has no codes, or if it makes no Graph.
+        """
         ordered = sorted(nodes, key=self.order.__getitem__)
-        taken, made = [], []
+        taken, made = list[Node](), list[Node]()
         for node in ordered:
             for each in node.all_input_nodes:
                 if each not in nodes and each not in self.constants and each not in taken:
@@ -263,6 +244,9 @@ class _Regions:
             _check_end(node)
         if not taken:
             raise Unsupported("it takes constants alone")
+        if changed := [each for each in (*taken, *ordered) if each in self.changed]:
+            raise Unsupported(f"{short(self.changed[changed[0]])} changes {changed[0].name} in place")
+        made = list(results) or made
         batch = Batch(taken[0].meta["example_value"].shape[0])
         used = {
             each: self.constants[each] for node in ordered for each in node.all_input_nodes if each in self.constants
