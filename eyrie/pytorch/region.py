@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from eyrie.compiler.frontend.pytorch.read import FROM_CHANNELS_LAST, TO_CHANNELS_LAST
+from eyrie.compiler.frontend.qdq.maps import from_accelerator, to_accelerator
 from eyrie.model.errors import InputError
 from eyrie.session import Session
 
@@ -29,25 +29,12 @@ class OnAccelerator(nn.Module):
         inputs: dict[int, np.ndarray] = {}
         for place, argument in zip(self._taken, arguments, strict=True):
             if isinstance(place, int):
-                inputs[place] = to_accelerator(argument, self._maps)
+                inputs[place] = to_accelerator(argument.detach().cpu().numpy(), self._maps)
             elif not torch.equal(place, argument):
                 raise InputError(
                     "the model's weights have been changed since it was compiled: call torch.compiler.reset()"
                 )
         outputs = self.session.run([inputs[number] for number in range(len(inputs))])
         device = arguments[0].device
-        tensors = tuple(from_accelerator(output, self._maps).to(device) for output in outputs)
+        tensors = tuple(torch.from_numpy(from_accelerator(output, self._maps)).to(device) for output in outputs)
         return tensors if len(tensors) > 1 else tensors[0]
-
-
-def to_accelerator(values: Tensor, maps: Collection[int]) -> np.ndarray:
-    """Return values as [N, 1, ...], feature maps with channels last."""
-    values = values.detach().cpu()
-    values = values.permute(TO_CHANNELS_LAST[values.dim()]) if values.dim() in maps else values
-    return values.contiguous().numpy()[:, None]
-
-
-def from_accelerator(values: np.ndarray, maps: Collection[int]) -> Tensor:
-    """Return values from [N, 1, ...]."""
-    made = torch.from_numpy(np.array(values[:, 0]))
-    return made.permute(FROM_CHANNELS_LAST[made.dim()]).contiguous() if made.dim() in maps else made

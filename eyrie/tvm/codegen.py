@@ -5,12 +5,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
 
-from eyrie.compiler.frontend.tvm.read import graph_of_steps
+from eyrie.compiler.frontend.qdq.maps import from_accelerator, to_accelerator
+from eyrie.compiler.frontend.tvm.read import graph_of_steps, maps_of
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, steps_of
 from eyrie.model.config import AcceleratorConfig
 from eyrie.model.errors import InputError
@@ -38,13 +38,14 @@ def _call_of(function: relax.Function) -> Callable[..., None]:
         raise InputError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
     config = AcceleratorConfig.of(json.loads(str(function.attrs[CONFIG])))
     name, count = str(function.attrs["global_symbol"]), len(function.params)
-    session = session_of(graph_of_steps(steps_of(function)), name, config, str(function.attrs[BACK_END]))
+    steps = steps_of(function)
+    session, maps = session_of(graph_of_steps(steps), name, config, str(function.attrs[BACK_END])), maps_of(steps)
 
     def call(*tensors: tvm.runtime.Tensor) -> None:
         with _through_tvm():
-            made = session.run([_to_accelerator(tensor.numpy()) for tensor in tensors[:count]])
+            made = session.run([to_accelerator(tensor.numpy(), maps) for tensor in tensors[:count]])
         for tensor, values in zip(tensors[count:], made, strict=True):
-            tensor.copyfrom(_from_accelerator(values))
+            tensor.copyfrom(from_accelerator(values, maps))
 
     return call
 
@@ -56,15 +57,3 @@ def _through_tvm() -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(str(error)) from error
-
-
-def _to_accelerator(values: np.ndarray) -> np.ndarray:
-    """Return values as [N, 1, ...], feature maps with channels last."""
-    values = values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
-    return np.ascontiguousarray(values[:, None])
-
-
-def _from_accelerator(values: np.ndarray) -> np.ndarray:
-    """Return values from [N, 1, ...]."""
-    values = values[:, 0]
-    return np.ascontiguousarray(values.transpose(0, 3, 1, 2) if values.ndim == 4 else values)

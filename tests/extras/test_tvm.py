@@ -182,6 +182,23 @@ def test_networks_of_one_form_keep_apart(seed: int) -> None:
         assert np.mean(np.abs(made - run(module, values)[0]) < 0.02 * 1.01) >= ONE_COUNT
 
 
+def test_maps_of_rows(seed: int) -> None:
+    """Operators on [N, C, W], whose maps have channels first, too."""
+    rng = np.random.default_rng(seed)
+    weights, scales = rng.integers(-127, 128, (8, 6, 3)).astype(np.int8), rng.uniform(0.001, 0.002, 8)
+
+    def make(module: Module) -> relax.Expr:
+        x = module.through(module.inputs[0], 0.03, 5)
+        made = module.through(op.nn.conv1d(x, module.weights(weights, scales), padding=1), 0.02, 3)
+        return module.through(op.nn.max_pool1d(made, 2, strides=2), 0.02, 3)
+
+    module, values = Module((1, 6, 12)).module(make), rng.normal(0, 1, (1, 6, 12)).astype(np.float32)
+    split = eyrie.tvm.partitioned(module, "golden")
+    made, expected = run(relax.transform.RunCodegen()(split), values)[0], run(module, values)[0]
+    assert made.shape == expected.shape == (1, 8, 6) and np.mean(np.abs(made - expected) < 0.0201) >= ONE_COUNT
+    assert {name for part in eyrie.tvm.report(split).parts for name in part.operators} == {"nn.conv1d", "nn.max_pool1d"}
+
+
 def branched(module: Module, seed: int = 1) -> relax.Expr:
     """A sum of what goes through TVM and what goes beside it, and a readers of both."""
     rng = np.random.default_rng(seed)

@@ -10,14 +10,11 @@ from torch.fx import Node
 
 from eyrie.compiler.frontend.pytorch.call import Batch, Call, Shape, part_name, short
 from eyrie.compiler.frontend.pytorch.operators import translation
+from eyrie.compiler.frontend.qdq.maps import input_of, map_axes, output_of
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.qdq.network import Network, Operation
 from eyrie.compiler.ir.tensor import Tensor
-from eyrie.compiler.operators.registry import translators
 
-TO_CHANNELS_LAST = {4: (0, 2, 3, 1), 3: (0, 2, 1)}  # orders of axes, by their number
-FROM_CHANNELS_LAST = {4: (0, 3, 1, 2), 3: (0, 2, 1)}
-_OF_ROWS = frozenset(name for name in translators("aten") if name.endswith("1d"))  # whose maps have three axes
 _CODES = {torch.int8: "int8", torch.uint8: "uint8"}
 
 
@@ -37,14 +34,14 @@ def network_of(
     Unsupported if an input or output has no codes.
     """
     nodes = list(nodes)
-    maps = map_axes(nodes)
+    maps = map_axes(map(short, nodes))
     arrays = {node.name: values for node, values in constants.items()}
     operations: list[Operation] = []
     inputs: list[Tensor] = []
     shapes: dict[str, Shape | None] = {}
     for node in taken:
         shape = batch.one(node)
-        inputs.append(_input(node, shape, operations, maps))
+        inputs.append(input_of(node.name, shape, codes_of(node), operations, maps))
         shapes[node.name] = shape
     for node in nodes:
         call = Call(node, f"#{places.get(node, 0)}", batch, constants, settled)
@@ -52,7 +49,7 @@ def network_of(
         arrays |= call.made
         if isinstance(node.meta.get("example_value"), torch.Tensor) and call.arguments_are_activations():
             shapes[node.name] = _shape(batch, node)
-    outputs = tuple(_output(node, batch.one(node), operations, maps) for node in made)
+    outputs = tuple(_output(node, batch, operations, maps) for node in made)
     return Network(
         tuple(inputs),
         arrays,
@@ -60,11 +57,6 @@ def network_of(
         outputs,
         {name: shape for name, shape in shapes.items() if shape is not None},
     )
-
-
-def map_axes(nodes: Iterable[Node]) -> frozenset[int]:
-    """Return how many axes values have that are maps with channels: three are a map next to operators of rows alone."""
-    return frozenset((3, 4) if any(short(node) in _OF_ROWS for node in nodes) else (4,))
 
 
 def codes_of(node: Node) -> str:
@@ -75,25 +67,9 @@ def codes_of(node: Node) -> str:
     return _CODES[value.dtype]
 
 
-def _input(node: Node, shape: tuple[int, ...], operations: list[Operation], maps: Collection[int]) -> Tensor:
-    if len(shape) not in maps:
-        return Tensor(name=node.name, shape=shape, dtype=codes_of(node))
-    name = f"{node.name}.image"
-    operations.append(
-        Operation("transpose", (name,), (node.name,), "#0", "permute", {"axes": FROM_CHANNELS_LAST[len(shape)]})
-    )
-    return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST[len(shape)]), dtype=codes_of(node))
-
-
-def _output(node: Node, shape: tuple[int, ...], operations: list[Operation], maps: Collection[int]) -> str:
+def _output(node: Node, batch: Batch, operations: list[Operation], maps: Collection[int]) -> str:
     codes_of(node)
-    if len(shape) not in maps:
-        return node.name
-    name = f"{node.name}.image"
-    operations.append(
-        Operation("transpose", (node.name,), (name,), "#0", "permute", {"axes": TO_CHANNELS_LAST[len(shape)]})
-    )
-    return name
+    return output_of(node.name, batch.one(node), operations, maps)
 
 
 def _operations(call: Call) -> list[Operation]:

@@ -20,8 +20,9 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from eyrie.compiler.frontend.pytorch.aliases import changed_in_place
 from eyrie.compiler.frontend.pytorch.call import Batch, short
 from eyrie.compiler.frontend.pytorch.operators import changes_nothing
-from eyrie.compiler.frontend.pytorch.read import codes_of, map_axes, network_of
+from eyrie.compiler.frontend.pytorch.read import codes_of, network_of
 from eyrie.compiler.frontend.qdq import graph_of
+from eyrie.compiler.frontend.qdq.maps import map_axes
 from eyrie.compiler.ir.failure import CompileError, Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operator import Unknown
@@ -47,7 +48,7 @@ class Region:
     @property
     def maps(self) -> frozenset[int]:
         """Return the numbers of axes of inputs and outputs that have channels last."""
-        return map_axes(self.nodes)
+        return map_axes(map(short, self.nodes))
 
     @property
     def outside(self) -> tuple[Node, ...]:

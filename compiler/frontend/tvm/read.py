@@ -4,15 +4,14 @@
 import numpy as np
 
 from eyrie.compiler.frontend.qdq import graph_of
+from eyrie.compiler.frontend.qdq.maps import input_of, map_axes, output_of
 from eyrie.compiler.frontend.tvm.call import Batch, Call
-from eyrie.compiler.frontend.tvm.steps import Step, Steps, Value
+from eyrie.compiler.frontend.tvm.steps import Step, Steps
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.qdq.network import Network, Operation
-from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.operators.registry import translators
 
-TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
 CODES = ("int8", "uint8")
 
 
@@ -31,7 +30,8 @@ def graph_of_steps(steps: Steps) -> Graph:
     operations: list[Operation] = []
     arrays: dict[str, np.ndarray] = {}
     shapes = {value.name: batch.one(value) for value in steps.taken}
-    inputs = tuple(_input(value, shapes[value.name], operations) for value in steps.taken)
+    maps = maps_of(steps)
+    inputs = tuple(input_of(value.name, shapes[value.name], value.dtype, operations, maps) for value in steps.taken)
     fixed = settled(steps)
     for step in steps.steps:
         call = Call(step, batch, fixed)
@@ -39,8 +39,13 @@ def graph_of_steps(steps: Steps) -> Graph:
         arrays |= call.made
         if step.made.name not in fixed and step.made.shape and step.made.shape[0] == batch.size:
             shapes[step.made.name] = batch.one(step.made)
-    outputs = tuple(_output(value, batch.one(value), operations) for value in steps.made)
+    outputs = tuple(output_of(value.name, batch.one(value), operations, maps) for value in steps.made)
     return graph_of(Network(inputs, arrays, tuple(operations), outputs, shapes))
+
+
+def maps_of(steps: Steps) -> frozenset[int]:
+    """Return the numbers of axes of inputs and outputs that have channels last."""
+    return map_axes(step.operator for step in steps.steps)
 
 
 def settled(steps: Steps) -> set[str]:
@@ -50,24 +55,6 @@ def settled(steps: Steps) -> set[str]:
         if all(value.name in found for value in step.taken):
             found.add(step.made.name)
     return found
-
-
-def _input(value: Value, shape: tuple[int, ...], operations: list[Operation]) -> Tensor:
-    if len(shape) != 4:
-        return Tensor(name=value.name, shape=shape, dtype=value.dtype)
-    name = f"{value.name}.image"
-    operations.append(
-        Operation("transpose", (name,), (value.name,), "#0", "permute_dims", {"axes": FROM_CHANNELS_LAST})
-    )
-    return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST), dtype=value.dtype)
-
-
-def _output(value: Value, shape: tuple[int, ...], operations: list[Operation]) -> str:
-    if len(shape) != 4:
-        return value.name
-    name = f"{value.name}.image"
-    operations.append(Operation("transpose", (value.name,), (name,), "#0", "permute_dims", {"axes": TO_CHANNELS_LAST}))
-    return name
 
 
 def _operations(call: Call) -> list[Operation]:
