@@ -185,7 +185,8 @@ class Graph:
                 made.add(tensor.name)
         for tensor in self.outputs:
             if tensor.name not in made or known[tensor.name] != tensor:
-                raise Malformed(f"the model's output {tensor.name} is made by no operator", remedy=REMEDY)
+                what = "is one of its inputs" if tensor in self.inputs else "is made by no operator"
+                raise Malformed(f"the model's output {tensor.name} {what}", remedy=REMEDY)
         return self
 
 

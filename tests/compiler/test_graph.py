@@ -121,7 +121,7 @@ PLANTED = {
     ),
     "an input as output": (
         lambda graph: replace(graph, outputs=graph.inputs),
-        "the model's output image is made by no operator",
+        "the model's output image is one of its inputs",
     ),
     "an input is made": (
         lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], name="image"),)),
