@@ -79,7 +79,7 @@ def compile_given(work: Imported, schedule: ScheduleText, on_stage: Callable[[st
         try:
             grouped = run_stages(work, STAGES[1:planned], on_stage)
         except Unsupported as error:
-            remedy = "write its schedule in parts, like --dump segments"
+            remedy = "--dump segments prints the schedules of the parts that it runs"
             raise Unsupported(error.what, remedy=remedy) from error
     with about(schedule.path):
         return reached(run_stages(grouped, STAGES[planned:], on_stage), Built)

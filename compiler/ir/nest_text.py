@@ -119,16 +119,18 @@ def _schedule(path: str, lines: "list[_Line]") -> ScheduleText:
         part = lines[start].part
         if part in parts:
             raise lines[start].error("is there twice")
-        parts[part] = _of_one(path, lines[start + 1 : end])
+        parts[part] = _of_one(f"{path}: part{part}", lines[start + 1 : end], lines[start])
         if parts[part].compose != parts[lines[0].part].compose:
             raise lines[start].error("must have 'not composed' like the first part, or leave it out like that")
     compose = next(iter(parts.values())).compose
     return ScheduleText(path, (), compose=compose, parts=tuple((int(part), each) for part, each in parts.items()))
 
 
-def _of_one(path: str, lines: "list[_Line]") -> ScheduleText:
-    """Read the lines of a network, or of a part of one."""
+def _of_one(path: str, lines: "list[_Line]", head: "_Line | None" = None) -> ScheduleText:
+    """Read the lines of a network, or of a part that begins with a head."""
     starts = [n for n, line in enumerate(lines) if line.text == "segment" and not line.depth]
+    if not starts and head:
+        raise head.error("has no segment")
     if not starts:
         raise InputError("no segment: a schedule has at least one line 'segment'")
     planar, flags = list[str](), set[str]()

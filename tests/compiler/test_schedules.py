@@ -122,7 +122,7 @@ def test_printed_and_changed_schedules(number: int, seed: int, tmp_path: Path) -
         ("segment\n  pass a\n  spill output\n  pass b", "line 4: 'pass b' comes after 'spill output', which"),
         ("segment\n  for rows by 2\n    fetch filters", "line 3: after 'fetch filters' a pass is missing"),
         ("segment\n  pass a\npart1:", "line 1: 'segment' must not stand before the first part"),
-        ("part0:\npart1:\nsegment\n  pass a", "no segment: a schedule has at least one line 'segment'"),
+        ("part0:\npart1:\nsegment\n  pass a", "line 1: 'part0:' has no segment"),
         ("part0:\nsegment\n  pass a\npart0:", "line 4: 'part0:' is there twice"),
         ("part0:\nsegment\n  pass a\n part1:", "line 4: indent by 2 spaces"),
         (
@@ -243,8 +243,11 @@ def test_network_in_parts(seed: int, tmp_path: Path) -> None:
         path.write_text(f"part{number}:\nsegment\n  pass conv0\n")
         with pytest.raises(InputError, match=f"^{path}: part{number} is no part of .*, which runs part0 part2$"):
             compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
+    path.write_text("part2:\nsegment\n  pass conv1\n")
+    with pytest.raises(InputError, match=f"^{path}: part2: 'pass conv1' stands where conv0 is the next: "):
+        compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
     path.write_text("segment\n  pass conv0\n")
-    with pytest.raises(InputError, match=r"SOFTMAX: the accelerator has no .*: write its schedule in parts, like"):
+    with pytest.raises(InputError, match=r"SOFTMAX: the accelerator has no .*: --dump segments prints the "):
         compile_request(Request(model, search_iterations=FEW, given=read_schedule(path)))
 
 
