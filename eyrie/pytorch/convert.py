@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conversion of a float model to an int8 model by calibration images."""
 
-import copy
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from torch.fx import GraphModule, Node
 
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.frontend.extra import require
-from eyrie.compiler.frontend.pytorch.aliases import IN_PLACE, changed_in_place
-from eyrie.compiler.frontend.pytorch.call import short
+from eyrie.compiler.frontend.pytorch.aliases import changed_in_place, reject_changes
 from eyrie.compiler.frontend.pytorch.names import names_of
+from eyrie.compiler.frontend.pytorch.operators import is_idle
 from eyrie.compiler.frontend.pytorch.whole import whole
 from eyrie.compiler.frontend.tflite.writer import written
 from eyrie.compiler.ir.graph import Graph
@@ -28,21 +27,30 @@ def quantized(model: nn.Module, images: Tensor) -> GraphModule:
     """Return the int8 model of a float model, with the same inputs and outputs.
 
     `images` are [N, ...], as the model takes them. Scales are calibrated on their activations. Raise InputError, with
-    one line, without images, or if the model changes a value in place that it reads again.
+    one line, without images, or if the model changes a value in place that it reads
+    again, or that stays for the next run.
     """
     from eyrie.pytorch.quantizer import EyrieQuantizer
 
     steps = require("torchao.quantization.pt2e.quantize_pt2e", "pytorch")
     _check(images)
-    model = copy.deepcopy(model).eval()  # calibration may change its buffers
-    example = images[:2] if len(images) > 1 else torch.cat([images, images])
     with torch.no_grad():
-        exported = torch.export.export(model, (example,), dynamic_shapes=({0: torch.export.Dim.AUTO},)).module()
-        _check_changes(exported)
+        exported = _exported(model, images[:2] if len(images) > 1 else torch.cat([images, images]))
+        reject_changes(changed_in_place(exported.graph), names_of(exported))
         prepared = steps.prepare_pt2e(exported, EyrieQuantizer())
         for part in images.split(AT_ONCE):
             prepared(part)
         return steps.convert_pt2e(prepared)
+
+
+def _exported(model: nn.Module, images: Tensor) -> GraphModule:
+    """Return the graph of a model in evaluation, for any number of images. The model keeps its mode."""
+    modes = {module: module.training for module in model.modules()}
+    try:
+        return torch.export.export(model.eval(), (images,), dynamic_shapes=({0: torch.export.Dim.AUTO},)).module()
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
 
 
 def _check(images: Tensor) -> None:
@@ -55,15 +63,6 @@ def _check(images: Tensor) -> None:
         raise InputError(f"the images are {images.dtype}: give float32, and a model of float32")
     if not images.isfinite().all():
         raise InputError("the images have values that are not finite: leave them out")
-
-
-def _check_changes(exported: GraphModule) -> None:
-    """Raise InputError for a change in place that the int8 values between operators would lose. Buffers may change."""
-    changed = changed_in_place(exported.graph)
-    buffers = {operator for value, operator in changed.items() if value.op == "get_attr"}
-    for operator in changed.values():
-        if operator not in buffers:
-            raise InputError(f"{names_of(exported).get(operator.name, short(operator))}: {IN_PLACE}")
 
 
 def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
@@ -79,14 +78,20 @@ def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
 
 
 def _check_outputs(int8: GraphModule) -> None:
-    """Raise InputError unless each output is the result of an operator, and is returned once."""
+    """Raise InputError unless each output is the result of an operator on the input, and is returned once."""
     [end] = int8.graph.find_nodes(op="output")
-    outputs = torch.utils._pytree.tree_leaves(end.args[0])
-    for number, output in enumerate(outputs):
-        if not isinstance(output, Node) or output.op != "call_function" or output in outputs[:number]:
-            what = "a constant" if not isinstance(output, Node) or output.op == "get_attr" else "an input"
-            what = "returned twice" if output in outputs[:number] else what
+    moving = set(int8.graph.find_nodes(op="placeholder"))
+    for node in int8.graph.nodes:
+        moving |= {node} if moving.intersection(node.all_input_nodes) else set()
+    seen: list[object] = []
+    for number, output in enumerate(torch.utils._pytree.tree_leaves(end.args[0])):
+        while isinstance(output, Node) and is_idle(output):
+            output = output.all_input_nodes[0]
+        what = "an input" if isinstance(output, Node) and output.op == "placeholder" else ""
+        what = what or "returned twice" * (output in seen) or "a constant" * (output not in moving)
+        if what:
             raise InputError(f"output {number} of the model is {what}: return results of operators, each once")
+        seen.append(output)
 
 
 def graph_of_model(model: nn.Module, image: Tensor) -> Graph:

@@ -13,7 +13,7 @@ from torch.fx import GraphModule, Node
 
 from eyrie.compiler.frontend.extra import require
 from eyrie.compiler.frontend.pytorch.call import short
-from eyrie.compiler.frontend.pytorch.operators import translation
+from eyrie.compiler.frontend.pytorch.operators import FIXED_SCALES, KEEP_SCALE, translation
 from eyrie.compiler.operators.float_functions import Identity
 from eyrie.compiler.operators.registry import names, records
 
@@ -33,10 +33,8 @@ _TRANSPOSED = ("conv_transpose1d", "conv_transpose2d")
 _WEIGHTED = ("conv1d", "conv2d", *_TRANSPOSED, "linear")
 _FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # operators that can fuse a clamp
 _CLAMPS = ("relu", "relu6", "hardtanh", "clamp", "clamp_min")
-_NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # operators that stay in float
-_MOVES = tuple(name for record in records() if record.moves for name in names(record, "aten") if name not in _NOT)
+_MOVES = tuple(name for record in records() if record.moves for name in names(record, "aten") if name not in KEEP_SCALE)
 _IDLE = names(Identity, "aten")
-_FIXED = {"sigmoid": (1 / 256, -128), "hardsigmoid": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
 
 ACTIVATION = QuantizationSpec(
     dtype=torch.int8,
@@ -94,8 +92,8 @@ def _output(node: Node, inputs: list[Node]) -> object:
     """Return the scale of a node's output, or None if a clamp follows."""
     if any(_is_clamp_behind(reader) for reader in node.users):
         return None
-    if _name(node) in _FIXED:
-        scale, zero_point = _FIXED[_name(node)]
+    if _name(node) in FIXED_SCALES:
+        scale, zero_point = FIXED_SCALES[_name(node)]
         return FixedQParamsQuantizationSpec(
             dtype=torch.int8,
             scale=scale,
@@ -110,7 +108,8 @@ def _output(node: Node, inputs: list[Node]) -> object:
 def _is_quantised(node: Node) -> bool:
     return (
         translation(node.target) is not None
-        and _name(node) not in (*_NOT, *_IDLE)
+        and _name(node) not in (*KEEP_SCALE, *_IDLE)
+        and (_name(node) != "softmax" or any(map(_is_quantised, node.users)))  # the last one stays in float
         and _is_activation(node)
         and any(_is_activation(each) for each in node.all_input_nodes)
     )

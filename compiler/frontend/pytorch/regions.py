@@ -92,9 +92,11 @@ def _without_idle(module: GraphModule, changed: Collection[Node]) -> None:
         while isinstance(source, Node) and changes_nothing(source):
             source = source.args[0]
         if is_a(source, DEQUANTIZE) and source.args[1:] == node.args[1:]:
-            node.replace_all_uses_with(source.args[0])
-            module.graph.erase_node(node)
-    module.graph.eliminate_dead_code()
+            codes = source.all_input_nodes[0]
+            node.replace_all_uses_with(codes)
+            while node is not codes and not node.users:
+                unread, node = node, node.all_input_nodes[0]
+                module.graph.erase_node(unread)
 
 
 def _one_reader_each(module: GraphModule, constants: Mapping[Node, np.ndarray], changed: Collection[Node]) -> None:
@@ -117,12 +119,19 @@ def of_module(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> "Fin
     return Finder(module, constants, changed)
 
 
+def _is_pure(node: Node) -> bool:
+    """Return whether an operator makes the same values of the same inputs, which it leaves as they are."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return node.target is getitem
+    return not node.target._schema.is_mutable and torch.Tag.nondeterministic_seeded not in node.target.tags
+
+
 def _of_constants(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> set[Node]:
     """Return the nodes that compute constants from constants."""
     fixed: set[Node] = set()
     for node in module.graph.nodes:
         inputs, known = node.all_input_nodes, constants.keys() | fixed
-        if node.op == "call_function" and inputs and known.issuperset(inputs):
+        if _is_pure(node) and inputs and known.issuperset(inputs):
             fixed.add(node)
     return fixed
 

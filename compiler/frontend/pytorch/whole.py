@@ -8,18 +8,16 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
-from eyrie.compiler.frontend.pytorch.aliases import IN_PLACE
+from eyrie.compiler.frontend.pytorch.aliases import reject_changes
 from eyrie.compiler.frontend.pytorch.call import short
 from eyrie.compiler.frontend.pytorch.names import renamed
-from eyrie.compiler.frontend.pytorch.operators import changes_nothing, translation
+from eyrie.compiler.frontend.pytorch.operators import FIXED_SCALES, KEEP_SCALE, changes_nothing, translation
 from eyrie.compiler.frontend.pytorch.regions import DEQUANTIZE, QUANTIZE, is_a, of_module
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operator import Unknown
 
 REMEDY = "replace these layers, or call torch.compile with the back end eyrie, which leaves them to PyTorch"
-SHARES = (1 / 256, -128, -128, 127, torch.int8)  # the scale of a softmax, and its codes
-_KEEP_SCALE = ("split", "split_with_sizes", "chunk", "upsample_bilinear2d")  # of their input
 
 
 def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapping[str, str]) -> Graph:
@@ -31,8 +29,8 @@ def whole(module: GraphModule, constants: Mapping[Node, np.ndarray], names: Mapp
     """
     _mark_ends(module)
     regions = of_module(module, constants)
-    for operator in regions.changed.values():
-        raise Unsupported(f"{names.get(operator.name, short(operator))}: {IN_PLACE}")
+    reject_changes(regions.changed, names)
+    module.graph.eliminate_dead_code()
     results = [node.all_input_nodes[0] if is_a(node, DEQUANTIZE) else node for node in _outputs(module)]
     ends = {
         node
@@ -93,9 +91,9 @@ def _scale_of(node: Node) -> tuple | None:
     while not is_a(node, DEQUANTIZE):
         if node.op != "call_function":
             return None
-        if short(node) == "softmax":
-            return SHARES
-        if not (node.target is getitem or changes_nothing(node) or short(node) in _KEEP_SCALE):
+        if short(node) in FIXED_SCALES:
+            return *FIXED_SCALES[short(node)], -128, 127, torch.int8
+        if not (node.target is getitem or changes_nothing(node) or short(node) in KEEP_SCALE):
             return None
         node = node.all_input_nodes[0]
     return node.args[1:]
