@@ -69,7 +69,7 @@ def _aten(call: "AtenCall") -> list[Operation]:
     if call.arguments.get("mode", "constant") != "constant":
         raise Unsupported(f"its mode is {call['mode']}, not constant")
     rank, flat = len(call.shape(call.source)), call.wholes("pad")
-    if min(flat) < 0:
+    if min(flat, default=0) < 0:
         raise Unsupported("it crops: its pads are negative")
     margins = [(0, 0)] * (rank - len(flat) // 2) + list(zip(flat[::2], flat[1::2]))[::-1]
     if margins[0] != (0, 0):
@@ -82,7 +82,7 @@ def _relax(call: "RelaxCall") -> list[Operation]:
     if (mode := call.text("pad_mode")) != "constant":
         raise Unsupported(f"its mode is {mode}, not constant")
     flat = call.numbers("pad_width")
-    if min(flat) < 0:
+    if min(flat, default=0) < 0:
         raise Unsupported("it crops: its pads are negative")
     margins = tuple(zip(flat[::2], flat[1::2]))
     if margins[0] != (0, 0):

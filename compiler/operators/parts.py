@@ -91,7 +91,7 @@ def _relax_slice(call: "RelaxCall") -> list[Operation]:
     given = [_integers(each) for each in call.step.operands[1:]]
     axes, begin, end = given[:3]
     steps = given[3] if len(given) > 3 and given[3] else (1,) * len(axes)
-    if min(steps) < 1:
+    if min(steps, default=1) < 1:
         raise Unsupported("it takes values backwards")
     parts = {call.axis(axis, len(shape)): slice(*each) for axis, *each in zip(axes, begin, end, steps, strict=True)}
     begin, end, steps = zip(*(parts.get(axis, slice(None)).indices(size) for axis, size in enumerate(shape)))
