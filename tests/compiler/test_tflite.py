@@ -102,9 +102,9 @@ EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
         lambda model: model.subgraphs[0].operators.append(model.subgraphs[0].operators[-1]),
         "operator #6 CONV_2D: makes logits, which is there already: convert",
     ),
-    "output that nobody makes": (
+    "output that is an input": (
         lambda model: setattr(model.subgraphs[0], "outputs", model.subgraphs[0].inputs),
-        "the model's output image is made by no operator: convert",
+        "the model's output image is one of its inputs: convert",
     ),
     "constant that is made": (
         lambda model: fill(model, model.subgraphs[0].operators[0].outputs[0]),
