@@ -12,6 +12,7 @@ first output, and the share of samples with the same largest value.
 """
 
 import argparse
+import math
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,8 @@ def run(options: argparse.Namespace) -> None:
     check_file(options.output)
     if bool(options.images) != bool(options.range):
         raise InputError("--images and --range go together: give both, or --data")
+    if options.range and not (all(map(math.isfinite, options.range)) and options.range[0] != options.range[1]):
+        raise InputError("--range: black and white must be two finite numbers")
     from eyrie.compiler.frontend.file import format_of, load, read_model
     from eyrie.runtime.inputs import read_inputs
     from eyrie.training.cost import cost
@@ -60,6 +63,11 @@ def run(options: argparse.Namespace) -> None:
         arrays = read_inputs(options.data, graph.arguments)
     else:
         arrays = [_pictures(options.images, graph, *options.range)]
+    import numpy as np
+
+    for tensor, values in zip(graph.arguments, arrays, strict=True):
+        if not np.isfinite(values).all():
+            raise InputError(f"{options.data}: values of {tensor.name} are not finite: leave these samples out")
     samples = list(zip(*arrays))
     with progress.task(f"quantising {options.model.name}"):
         quantizer = import_module(f"eyrie.training.float_{suffix.removeprefix('.')}")
@@ -70,9 +78,10 @@ def run(options: argparse.Namespace) -> None:
             raise InputError(f"{options.model}: {error}") from error
     with whole_file(options.output) as file:
         file.write(made)
+    same = "" if found.agreement is None else f", {100 * found.agreement:.1f} % with the same largest output"
     print(
         f"{options.output}: {len(made):,} bytes ({len(model):,} before); over {len(samples)} samples, mean error "
-        f"{100 * found.mean_error:.2f} % of the range, {100 * found.agreement:.1f} % with the same largest output"
+        f"{100 * found.mean_error:.2f} % of the range{same}"
     )
 
 

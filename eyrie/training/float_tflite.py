@@ -27,17 +27,25 @@ def quantized(model: bytes, samples: Samples) -> bytes:
     """
     quantizer = require("ai_edge_quantizer.quantizer", "quantize")
     recipe = require("ai_edge_quantizer.recipe", "quantize")
-    prepared = _with_signature(model)
-    names = Interpreter(model_content=prepared).get_signature_list()[_SIGNATURE]["inputs"]
+    prepared, ranges = _with_signature(model), dict[str, dict]()
     try:
         # The package prints its progress, and warns of an option that it sets itself.
         with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings(action="ignore"):
             made = quantizer.Quantizer(bytearray(prepared), recipe.static_wi8_ai8())
-            ranges = made.calibrate({_SIGNATURE: [dict(zip(names, values, strict=True)) for values in samples]})
+            for values in samples:  # by itself: the package averages over samples
+                named = {f"input{n}": value for n, value in enumerate(values)}
+                _widen(ranges, made.calibrate({_SIGNATURE: [named]}))
             return bytes(made.quantize(ranges).quantized_model)
     except (RuntimeError, ValueError) as error:
         said = str(error).splitlines()[0]
         raise InputError(f"ai-edge-quantizer does not quantise it ({said}): use the training framework") from error
+
+
+def _widen(ranges: dict[str, dict], more: dict[str, dict]) -> None:
+    """Widen the ranges of tensors by a sample's."""
+    for name, found in more.items():
+        known = ranges.setdefault(name, found)
+        known |= {end: of(known[end], found[end]) for end, of in (("min", np.minimum), ("max", np.maximum))}
 
 
 def first_outputs(model: bytes, samples: Samples) -> np.ndarray:

@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("ai_edge_quantizer", reason="make extra-quantize")
 
+from eyrie.compiler.frontend.file import load
+from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.interpreters import run_litert
 from eyrie.runtime.back_ends.functional import Functional
@@ -15,6 +17,53 @@ from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import eyrie
 
 pytestmark = pytest.mark.extra("quantize")
+
+
+def quantised(folder: Path, model: bytes, *samples: np.ndarray) -> Graph:
+    """Return the Graph of a float model that eyrie quantize-model has quantised."""
+    (folder / "net.tflite").write_bytes(model)
+    data = folder / ("x.npz" if len(samples) > 1 else "x.npy")
+    np.savez(data, *samples) if len(samples) > 1 else np.save(data, *samples)
+    ended = eyrie("quantize-model", folder / "net.tflite", folder / "out.tflite", "--data", data)
+    assert ended.returncode == 0, ended
+    return load(folder / "out.tflite")
+
+
+def test_ranges_are_those_of_all_samples(tmp_path: Path) -> None:
+    """In any order, also of tensors with a single value; the cost names no largest one of these."""
+    net = Builder()
+    x, y = (net.tensor((1, 1), "float32") for _ in range(2))
+    net.operator("FULLY_CONNECTED", [x, net.tensor((1, 1), "float32", data=[[0.5]])], [y])
+    values = np.linspace(6, 0, 100, dtype=np.float32).reshape(100, 1, 1)
+    graph = quantised(tmp_path, net.pack([x], [y]), values)
+    assert graph.input.quantization.scale == pytest.approx(6 / 255, rel=0.01)
+    assert graph.output.quantization.scale == pytest.approx(3 / 255, rel=0.01)
+
+
+def test_each_input_has_its_own_samples(tmp_path: Path) -> None:
+    """Twelve inputs, each ten times as large as the one before it."""
+    net, samples = Builder(), []
+    inputs = [net.tensor((1, 4), "float32") for _ in range(12)]
+    made = []
+    for n, source in enumerate(inputs):
+        made.append(net.tensor((1, 4), "float32"))
+        data = net.tensor((4, 4), "float32", data=np.eye(4))
+        net.operator("FULLY_CONNECTED", [source, data], made[-1:])
+        samples.append(np.float32(10.0 ** (n - 6)) * np.linspace(-1, 1, 80, dtype=np.float32).reshape(20, 1, 4))
+    graph = quantised(tmp_path, net.pack(inputs, made), *samples)
+    for n, tensor in enumerate(graph.inputs):
+        assert tensor.quantization.scale == pytest.approx(10.0 ** (n - 6) * 2 / 255, rel=0.02)
+
+
+def test_samples_that_are_rejected(seed: int, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(network(np.random.default_rng(seed)))
+    np.save(tmp_path / "x.npy", np.full((3, 1, 8, 8, 3), np.nan, np.float32))
+    words = tmp_path / "net.tflite", tmp_path / "out.tflite"
+    ended = eyrie("quantize-model", *words, "--data", tmp_path / "x.npy")
+    assert ended.stderr.endswith("x.npy: values of t0 are not finite: leave these samples out\n"), ended
+    ended = eyrie("quantize-model", *words, "--images", tmp_path, "--range", 1, 1)
+    assert ended.stderr.endswith("--range: black and white must be two finite numbers\n"), ended
+    assert not (tmp_path / "out.tflite").exists()
 
 
 def network(rng: np.random.Generator) -> bytes:
