@@ -38,13 +38,11 @@ def photo_input(picture: Source, graph: Graph, fit: Fit = "square") -> tuple[np.
         note = "black is 0 and white 255: the input is uint8 without a scale"
         return np.rint(pixels).astype(np.uint8)[None, None], replace(photo, notes=(*photo.notes, note))
     low, high = convention(quantization)
-    real = low + pixels / 255 * (high - low)
     note = f"black is {low:.3g} and white {high:.3g}, as the input's scale says"
     photo = replace(photo, notes=(*photo.notes, note))
     if tensor.dtype == "float32":
-        return real.astype(np.float32)[None, None], photo
-    values = np.clip(np.rint(real / quantization.scale) + quantization.zero_point, -128, 127)
-    return in_file(values.astype(np.int8)[None, None], tensor), photo
+        return (low + pixels / 255 * (high - low)).astype(np.float32)[None, None], photo
+    return in_file(codes_of(pixels, quantization)[None, None], tensor), photo
 
 
 def picture_tensor(graph: Graph) -> tuple[Tensor, bool]:
@@ -56,12 +54,24 @@ def picture_tensor(graph: Graph) -> tuple[Tensor, bool]:
         names = ", ".join(tensor.name for tensor in graph.arguments)
         raise InputError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
     tensor = graph.input
-    first = len(tensor.shape) == 4 and tensor.shape[3] not in CHANNELS and tensor.shape[1] in CHANNELS
+    first = has_channels_first(tensor)
     if len(tensor.shape) != 4 or tensor.shape[0] != 1 or (not first and tensor.shape[3] not in CHANNELS):
         raise InputError(
             f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; give arrays (eyrie run)"
         )
     return tensor, first
+
+
+def has_channels_first(tensor: Tensor) -> bool:
+    """Return whether an input is a picture with channels first."""
+    return len(tensor.shape) == 4 and tensor.shape[3] not in CHANNELS and tensor.shape[1] in CHANNELS
+
+
+def codes_of(pixels: np.ndarray, quantization: Quantization) -> np.ndarray:
+    """Return pixels, 0 to 255, as int8 codes of a network's input, by `convention`."""
+    low, high = convention(quantization)
+    real = low + pixels / 255 * (high - low)
+    return np.clip(np.rint(real / quantization.scale) + quantization.zero_point, -128, 127).astype(np.int8)
 
 
 def convention(quantization: Quantization) -> tuple[float, float]:

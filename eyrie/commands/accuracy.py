@@ -72,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--driver runs what --rtl N says: give both")
     read_model(options.model)
     check_readable(options.float, "eyrie train makes float weights")
+    from eyrie.compiler.ir.operator import quantized
+    from eyrie.runtime.preprocessing import codes_of
     from eyrie.training import cifar10
 
     cifar10.locate(options.cifar10, options.split)
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     images, labels = cifar10.load(options.cifar10, options.split)
     chosen = slice(len(images) - MOST_IMAGES, len(images) - MOST_IMAGES + options.images)
     images, labels = images[chosen], labels[chosen]
-    inputs = cifar10.preprocess(images)
+    inputs = codes_of(images, quantized(graph.input).quantization)
     start = time.perf_counter()
     real = _float_logits(network, images)
     real_top1 = report("float", real, labels, time.perf_counter() - start)
@@ -98,6 +100,7 @@ def classifier_graph(model: Path) -> "Graph":
     """Raises InputError, in one line, for one that does not classify CIFAR-10's images."""
     from eyrie.compiler.frontend.file import load
     from eyrie.compiler.ir.graph import map_shape
+    from eyrie.compiler.ir.tensor import Quantized
     from eyrie.model.messages import times
 
     graph = load(model)
@@ -107,6 +110,8 @@ def classifier_graph(model: Path) -> "Graph":
             f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
             f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}"
         )
+    if not isinstance(graph.input, Quantized):
+        raise InputError(f"{model}: its input is {graph.input.dtype}: give a network with int8 or uint8 inputs")
     return graph
 
 

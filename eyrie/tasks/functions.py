@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.model.errors import InputError
@@ -42,6 +43,10 @@ def answer(
     """
     found = task_of(session.graph, task)
     names = labels_of(found, labels)
+    if not isinstance(picture, (str, PathLike, Image.Image)):
+        raise InputError(f"the picture is {type(picture).__name__}: give a file or an image of Pillow")
+    if threshold is not None and not (isinstance(threshold, (int, float)) and 0 <= threshold <= 1):
+        raise InputError(f"threshold {threshold!r}: must be a number from 0 to 1")
     values, photo = photo_input(picture, session.graph, found.fit)
     return answer_of(found, session.graph, session.run([values]), Question(names, photo.area, threshold))
 

@@ -17,7 +17,7 @@ def read_labels(path: Path, count: int) -> list[str]:
     Raise InputError, with one line, if it cannot be read or their number is not `count`.
     """
     try:
-        labels = read_file(path, REMEDY).decode().splitlines()
+        labels = read_file(path, REMEDY).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: no text in UTF-8: {REMEDY}") from error
     if len(labels) != count:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.runtime.pictures import Area, Fit, Source
+from eyrie.runtime.preprocessing import has_channels_first
 from eyrie.tasks.drawing import PAPER, Canvas, colour_of
 from eyrie.tasks.task import Answer, Category, Question, Task, ends_in, last_node
 
@@ -56,6 +57,7 @@ class ClassMap(Task):
     fit: ClassVar[Fit] = "pad"
 
     classes: int
+    axis: int = 3  # of the scores for each class
 
     @classmethod
     def of(cls, graph: Graph, certain: bool) -> Self | None:
@@ -68,13 +70,15 @@ class ClassMap(Task):
             if node is None or node.operator.name != "ARG_MAX" or not flat or node.inputs[0].shape[:3] != shape:
                 return None
             return cls(node.inputs[0].shape[-1])
-        if len(shape) != 4 or shape[0] != 1 or shape[3] < 2:
+        axis, rows = (1, 2) if has_channels_first(graph.input) else (3, 1)
+        if len(shape) != 4 or shape[0] != 1 or shape[axis] < 2:
             return None
-        whole = shape[1:3] == graph.input.shape[1:3] and ends_in(graph, output, "SOFTMAX")
-        return cls(shape[3]) if whole or certain else None
+        size = slice(rows, rows + 2)
+        whole = shape[size] == graph.input.shape[size] and ends_in(graph, output, "SOFTMAX")
+        return cls(shape[axis], axis) if whole or certain else None
 
     def answer(self, outputs: Sequence[np.ndarray], question: Question) -> Segmentation:
-        [found] = outputs[0].argmax(-1) if outputs[0].ndim == 4 else outputs[0]
+        [found] = outputs[0].argmax(self.axis) if outputs[0].ndim == 4 else outputs[0]
         mask = on_picture(found.astype(np.uint16), question.seen)
         counts = np.bincount(mask.reshape(-1), minlength=self.classes) / mask.size
         order = [int(n) for n in np.argsort(-counts, kind="stable") if counts[n]]

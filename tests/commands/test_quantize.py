@@ -8,11 +8,15 @@ import pytest
 import torch
 
 from eyrie.commands import quantize as command
+from eyrie.commands.accuracy import classifier_graph
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.network import compile_network
 from eyrie.model.errors import InputError
 from eyrie.model.functional_simulator import FunctionalSimulator
+from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.bundled import FLOAT_WEIGHTS
+from eyrie.runtime.preprocessing import codes_of
+from eyrie.testing.tflite_builder import STEPS, Builder
 from eyrie.training import cifar10, quantization, tflite_reference
 from eyrie.training import float_network as network
 from tests.commands.commands import assert_rejected, eyrie, files
@@ -149,3 +153,23 @@ def test_rejections(float_: str | None, output: str, message: str, tmp_path: Pat
     run = eyrie("quantize", weights, tmp_path / output, "--cifar10", tmp_path)
     assert_rejected(run, f"eyrie quantize: {tmp_path}")
     assert message in run.stderr and not files(tmp_path)
+
+
+def test_accuracy_is_of_int8_inputs(tmp_path: Path) -> None:
+    net = Builder()
+    given, made = net.tensor((1, 32, 32, 3), "float32"), net.tensor((1, 32, 32, 3), scale=1 / 255, zero_point=-128)
+    net.operator("QUANTIZE", [given], [made])
+    filters = net.tensor((10, 32, 32, 3), scale=0.01, data=np.ones((10, 32, 32, 3), np.int8))
+    last = net.tensor((1, 1, 1, 10), scale=0.1)
+    net.operator("CONV_2D", [made, filters], [last], **STEPS | {"padding": 1})
+    path = tmp_path / "net.tflite"
+    path.write_bytes(net.pack([given], [last]))
+    with pytest.raises(InputError, match=f"^{path}: its input is float32: give a network with int8 or uint8 inputs$"):
+        classifier_graph(path)
+
+
+@pytest.mark.parametrize(("scale", "zero_point"), [(1 / 255, -128), (2 / 255, -1), (0.02, 10)])
+def test_codes_of_pixels(scale: float, zero_point: int) -> None:
+    """Real numbers of a convention, as the input's scale has them; all codes where none is near."""
+    codes = codes_of(np.arange(256), Quantization(scale, zero_point)).astype(int)
+    assert len(np.unique(codes)) >= 255 and np.abs(codes - np.arange(-128, 128)).max() <= 1

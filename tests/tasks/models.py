@@ -80,6 +80,16 @@ def segmenter(end: str = "ARG_MAX") -> bytes:
     return net.pack([picture], [made])
 
 
+def segmenter_channels_first() -> bytes:
+    """Scores of black and white pixels of 4 x 4, [1, C, H, W]."""
+    net = Builder()
+    picture, last = net.tensor((1, 1, 4, 4), **SIGNED), net.tensor((1, 4, 4, 1), **SIGNED)
+    net.operator("TRANSPOSE", [picture, net.tensor((4,), "int32", data=[0, 2, 3, 1])], [last])
+    logits, made = _two_classes(net, last, (1, 4, 4, 1)), net.tensor((1, 2, 4, 4), scale=0.1)
+    net.operator("TRANSPOSE", [logits, net.tensor((4,), "int32", data=[0, 3, 1, 2])], [made])
+    return net.pack([picture], [made])
+
+
 def pose() -> bytes:
     """An input of 17 rows of 3 pixels is the output: y, x and score of each keypoint."""
     net = Builder()

@@ -122,6 +122,11 @@ def test_mask(tmp_path: Path, end: str) -> None:
     assert found.lines() == ["white 56.2 % of the pixels", "black 43.8 % of the pixels"]
 
 
+def test_mask_with_channels_first(tmp_path: Path) -> None:
+    model = opened(tmp_path, models.segmenter_channels_first())
+    assert np.array_equal(tasks.segment(model, grey(PATTERN * 255)).mask, PATTERN)
+
+
 def test_mask_between_bars(tmp_path: Path) -> None:
     """The network sees a wide picture in two rows, and the mask has the picture's size."""
     wide = np.kron(PATTERN[:2], np.ones((10, 10), np.uint8))
@@ -258,3 +263,16 @@ def test_fits() -> None:
         ("30 x 10 pixels: stretched to 6 x 6",),
         ("30 x 10 pixels: scaled to fit, with black bars",),
     ]
+
+
+@pytest.mark.parametrize(
+    ("picture", "threshold", "reason"),
+    [
+        (np.zeros((4, 4)), None, "the picture is ndarray: give a file or an image of Pillow"),
+        (grey(PATTERN), "0.5", "threshold '0.5': must be a number from 0 to 1"),
+        (grey(PATTERN), float("nan"), "threshold nan: must be a number from 0 to 1"),
+    ],
+)
+def test_arguments_that_are_rejected(picture: object, threshold: object, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"^{reason}$"):
+        tasks.answer(opened(tmp_path, models.detector()), picture, threshold=threshold)
