@@ -41,7 +41,7 @@ def test_ranges_are_those_of_all_samples(tmp_path: Path) -> None:
 
 
 def test_each_input_has_its_own_samples(tmp_path: Path) -> None:
-    """Twelve inputs, each ten times as large as the one before it."""
+    """Each of twelve inputs is ten times as large as its predecessor."""
     net, samples = Builder(), []
     inputs = [net.tensor((1, 4), "float32") for _ in range(12)]
     made = []

@@ -22,20 +22,24 @@ def changed_in_place(graph: Graph) -> dict[Node, Node]:
     """
     place = {node: number for number, node in enumerate(graph.nodes)}
     owners: dict[Node, frozenset[Node]] = {}  # of the memory that a value may share
+    last_read: dict[Node, int] = {}  # place of the last reader of an owner's memory, so far
     found: dict[Node, Node] = {}  # by owner
     for node in graph.nodes:
         inputs = frozenset[Node]().union(*(owners[each] for each in node.all_input_nodes))
         for owner in frozenset[Node]().union(*(owners[each] for each in _changed(node))):
-            read = any(place[reader] > place[node] for each in owners if owner in owners[each] for reader in each.users)
-            if read or owner.op in ("placeholder", "get_attr") or "out" in node.kwargs:
+            stays = owner.op in ("placeholder", "get_attr") or "out" in node.kwargs
+            if stays or last_read[owner] > place[node]:
                 found.setdefault(owner, node)
         owners[node] = inputs if _shares(node) and inputs else frozenset([node])
+        last = max(map(place.__getitem__, node.users), default=0)
+        last_read |= {owner: max(last, last_read.get(owner, 0)) for owner in owners[node]}
     return {node: next(found[each] for each in of if each in found) for node, of in owners.items() if of & found.keys()}
 
 
 def reject_changes(changed: Mapping[Node, Node], names: Mapping[str, str]) -> None:
     """Raise Unsupported if an operator changes a value in place. names: the user's names of nodes"""
-    for operator in changed.values():
+    if changed:
+        operator = next(iter(changed.values()))
         raise Unsupported(
             f"{names.get(operator.name, short(operator))}: it changes a value in place, which is read again, shares "
             "memory, or stays for the next run",

@@ -100,7 +100,7 @@ def _without_idle(module: GraphModule, changed: Collection[Node]) -> None:
 
 
 def _one_reader_each(module: GraphModule, constants: Mapping[Node, np.ndarray], changed: Collection[Node]) -> None:
-    """Copy each DEQUANTIZE, and what is computed of constants, so that each has one reader."""
+    """Copy DEQUANTIZEs, and operators on constants, so that each has one reader."""
     fixed = _of_constants(module, constants)
     for node in reversed(list(module.graph.nodes)):
         if (node in fixed or is_a_dequantize(node)) and node not in changed:
